@@ -1,0 +1,49 @@
+# powertui. A fresh machine needs python3 with venv, and a C compiler for speed.
+#
+#   make demo          set up, then open the recorded run that ships with powertui
+#   make test          set up, then run the tests
+#   make check         ruff, mypy --strict, the layer contracts, the tests
+#   make bench         the benchmarks (minutes)
+#   make screenshots   draw the pictures in docs/ again
+#   make dist          an sdist and a wheel in dist/
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test check lint bench screenshots dist clean
+
+demo: $(READY)
+	$(BIN)/powertui demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -q
+
+check: lint test
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/keymap_table.py --check
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks $(TOPICS)
+
+screenshots: $(READY)
+	$(BIN)/python scripts/screenshots.py
+
+dist: $(READY)
+	rm -rf dist build
+	$(BIN)/python -m build --outdir dist .
+
+# An editable install: what is edited is what runs. The scanner is compiled in place when there is a compiler.
+$(READY): pyproject.toml setup.py powertui/data/wire/scan.c
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info powertui/data/wire/*.so benchmarks/generated

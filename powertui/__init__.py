@@ -1,0 +1,37 @@
+"""powertui: where a training run's time and energy went, in a terminal.
+
+The public Python API. Nothing is imported until it is used, so that `import powertui` inside a
+training script costs nothing:
+
+    powertui.open(path)      the runs of a logdir, a run folder or a single profile (numpy, pandas)
+    powertui.record(...)     record power beside a training loop (standard library alone)
+    powertui.libipmi         PowerBoard's API: start(), stop(), dbToCSV(path)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "libipmi", "open", "record"]
+
+if TYPE_CHECKING:
+    from powertui import libipmi
+    from powertui.api import open
+    from powertui.sampler.session import record
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name == "open":
+        return importlib.import_module("powertui.api").open
+    if name == "record":
+        return importlib.import_module("powertui.sampler.session").record
+    if name == "libipmi":
+        return importlib.import_module("powertui.libipmi")
+    raise AttributeError(f"module 'powertui' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Readers, model and answers. Nothing in here knows of a screen."""

@@ -1,0 +1,503 @@
+"""The ground that everything stands on: frozen columns for traces, steps and power.
+
+Time inside a profile is int64 **picoseconds since that profile's own zero** (106 days fit). Wall time is
+never mixed in: a `Clock` says where the zero lies, as an interval in Unix nanoseconds, and on what
+evidence. A power log is int64 **nanoseconds since its own zero** (a year of a rack's log must fit, and no
+sensor resolves less), with a `Clock` of the same kind. `PowerOnTrace` is the one place where both meet.
+
+Nothing here reads a file, draws, or computes an answer.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Int64s: TypeAlias = npt.NDArray[np.int64]
+Int32s: TypeAlias = npt.NDArray[np.int32]
+UInt64s: TypeAlias = npt.NDArray[np.uint64]
+UInt32s: TypeAlias = npt.NDArray[np.uint32]
+UInt8s: TypeAlias = npt.NDArray[np.uint8]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+PS_PER_NS = 1_000
+PS_PER_US = 1_000_000
+PS_PER_MS = 1_000_000_000
+PS_PER_S = 1_000_000_000_000
+
+
+class Badge(str, enum.Enum):
+    """How far a number can be trusted. Every figure that reaches a person carries one."""
+
+    MEASURED = "measured"  # counted or integrated from samples
+    ESTIMATED = "estimated"  # a model, with its interval
+    ASSUMED = "assumed"  # a default or a convention
+
+
+class Figure(NamedTuple):
+    """One number with its badge."""
+
+    value: float
+    badge: Badge
+
+
+@dataclass(frozen=True)
+class Warn:
+    """Something that could not be read or believed. Counted, shown, never raised."""
+
+    file: str
+    where: str  # "byte 1234", "row 7", "plane /host:CPU"; "" when it is the whole file
+    cause: str
+    count: int = 1
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        times = f", {self.count} times" if self.count > 1 else ""
+        return f"{self.file}{place}: {self.cause}{times}"
+
+
+# ── clock ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Where a zero lies in Unix time: an interval in ns, and the evidence for it.
+
+    `source` is one of the keys in `data/energy/clock.py`'s ladder ("task environment", "tfevents batch",
+    "profile-empty", "run directory", "absolute timestamps", "aligned by signal", "set by hand",
+    "file time", "none"). Without evidence both ends are None: relative time only.
+    """
+
+    lo_ns: int | None = None
+    hi_ns: int | None = None
+    source: str = "none"
+    detail: str = ""  # one clause for a person: which file, which rule
+    utc_offset_s: int | None = None  # of the profiled machine, when the evidence tells
+
+    @property
+    def known(self) -> bool:
+        return self.lo_ns is not None and self.hi_ns is not None
+
+    @property
+    def mid_ns(self) -> int:
+        """The middle of the interval. Ask `known` first."""
+        assert self.lo_ns is not None and self.hi_ns is not None
+        return (self.lo_ns + self.hi_ns) // 2
+
+    @property
+    def half_ns(self) -> int:
+        """Half the width of the interval: the ± of every wall time derived from this clock."""
+        assert self.lo_ns is not None and self.hi_ns is not None
+        return (self.hi_ns - self.lo_ns) // 2
+
+
+# ── stats: what a profile says of one event ──────────────────────────────────────────────────────
+
+StatKind = Literal["double", "uint64", "int64", "str", "bytes", "ref"]
+
+
+class Stat(NamedTuple):
+    """One name-value pair. Names may repeat within one event: keep the order, do not make a dict."""
+
+    name: str
+    value: int | float | str | bytes
+    kind: StatKind
+
+
+@dataclass(frozen=True, eq=False)
+class StatColumn:
+    """One named stat for many events. Row i of the request has it iff `present[i]`.
+
+    The type is unstable within one file (int64 turns into uint64, double into int64 when it is zero),
+    so each row keeps the kind that was found: ask for the view that is needed.
+    """
+
+    present: Bools
+    ints: Int64s  # 0 where absent or not a whole number; uint64 values wrap
+    floats: Floats  # NaN where absent or not a number
+    texts: Sequence[str | None] | None  # decoded only when some row holds text; None for the others
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+    def text(self, row: int) -> str | None:
+        """The value of one row as a person would read it."""
+        if not self.present[row]:
+            return None
+        if self.texts is not None and self.texts[row] is not None:
+            return self.texts[row]
+        value = self.floats[row]
+        return str(int(self.ints[row])) if value == int(self.ints[row]) else repr(float(value))
+
+
+class StatSource(Protocol):
+    """Decodes stats when someone asks. Each process (plane) has its own: names are numbered per plane."""
+
+    def of(self, position: int) -> tuple[Stat, ...]:
+        """All stats of the event at this position, in file order."""
+        ...
+
+    def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
+        """The first value of each named stat for each of these events, in one pass over the bytes."""
+        ...
+
+
+# ── trace ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """Events as four parallel columns: 28 bytes each, and not one byte copied that can be pointed at."""
+
+    start: Int64s  # ps since the profile's zero
+    duration: Int64s  # ps; zero-duration events are events
+    name: UInt32s  # index into Trace.names
+    position: UInt64s  # where the event lies in its source; hand it to Process.source
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def end(self) -> Int64s:
+        """start + duration (a new array)."""
+        return self.start + self.duration
+
+    def __getitem__(self, rows: slice | npt.NDArray[Any]) -> Events:
+        return Events(self.start[rows], self.duration[rows], self.name[rows], self.position[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregates:
+    """Events that say only how often something ran (num_occurrences): in tables, never in the timeline."""
+
+    name: UInt32s
+    occurrences: Int64s
+    duration: Int64s
+    position: UInt64s
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+
+class TrackKind(str, enum.Enum):
+    """What a line of the profile stands for."""
+
+    THREAD = "thread"  # a host thread
+    STREAM = "stream"  # a device stream or engine: real work
+    STEPS = "steps"
+    MODULES = "modules"
+    OPS = "ops"  # framework or XLA ops drawn from other lines
+    SCOPE = "scope"  # name scopes, source lines
+    COUNTER = "counter"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """One line of the profile. Its events are kept lane by lane: lane 0 first, each lane by start.
+
+    Within a lane nothing overlaps (zero-duration events may coincide), so a lane can be searched and
+    summed; an event of lane d+1 lies inside an event of lane d wherever the file nests properly.
+    """
+
+    key: int  # the line's id as found: not unique, not ordered, sometimes negative
+    name: str
+    kind: TrackKind
+    derived: bool  # drawn from other lines by the collector: never add it to the lines it came from
+    events: Events
+    lanes: Int64s  # lane d is events[lanes[d]:lanes[d + 1]]
+    aggregates: Aggregates | None = None
+
+    @property
+    def lane_count(self) -> int:
+        return len(self.lanes) - 1
+
+    def lane(self, depth: int) -> Events:
+        """The events of one nesting depth, by start."""
+        return self.events[slice(int(self.lanes[depth]), int(self.lanes[depth + 1]))]
+
+    def depth_of(self, row: int) -> int:
+        """The lane that holds this row of `events`."""
+        return int(np.searchsorted(self.lanes, row, side="right")) - 1
+
+
+class ProcessKind(str, enum.Enum):
+    HOST = "host"
+    DEVICE = "device"
+    META = "meta"  # holds no time: task environment, HLO protos
+    OTHER = "other"
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """One plane of the profile: a host or a device, with its lines."""
+
+    name: str
+    kind: ProcessKind
+    tracks: tuple[Track, ...]
+    stats: tuple[Stat, ...]  # capabilities of a device, start and stop of a session
+    source: StatSource
+    empty: bool = False  # a device that is there but recorded nothing: counted, not drawn
+
+    @property
+    def event_count(self) -> int:
+        return sum(len(track.events) for track in self.tracks)
+
+
+class Names(Protocol):
+    """The event names of a trace. Index i is what `Events.name` holds; texts may repeat."""
+
+    def __len__(self) -> int: ...
+    def full(self, index: int) -> str:
+        """The name as recorded ("gradient_tape/dense/MatMul:MatMul")."""
+        ...
+
+    def display(self, index: int) -> str:
+        """The short name that viewers show; the full one where there is none."""
+        ...
+
+    def stats(self, index: int) -> tuple[Stat, ...]:
+        """Stats that hold for every event of this name (the HLO text, flops …)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One profile of one host, as read."""
+
+    path: str
+    host: str  # from the file's name: the names inside files are not to be trusted
+    format: str  # the reader that made it: "xplane", "trace_json"
+    processes: tuple[Process, ...]
+    names: Names
+    clock: Clock
+    span: tuple[int, int]  # first start and last end in ps; (0, 0) when nothing happened
+    event_count: int  # every event in the file, aggregates included
+    warnings: tuple[Warn, ...] = ()
+    complete: bool = True  # False while it is still loading, or when reading was broken off
+    stop_ns: int | None = None  # Unix ns of the profile's end, when the file says so
+    size: int = 0  # bytes of the file
+
+    def tracks(self) -> Iterator[tuple[Process, Track]]:
+        """All lines with their planes, in drawing order."""
+        for process in self.processes:
+            for track in process.tracks:
+                yield process, track
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The device planes, with those that recorded nothing."""
+        return tuple(p.name for p in self.processes if p.kind is ProcessKind.DEVICE)
+
+
+# ── steps and epochs ─────────────────────────────────────────────────────────────────────────────
+
+
+class Step(NamedTuple):
+    """One step, for a person. `number` is the program's own; -1 where it has none."""
+
+    index: int
+    number: int
+    name: str
+    start: int
+    duration: int
+    start_to_start: int | None  # to the next step of the same epoch; None for the last
+    epoch: int | None  # index into Epochs
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The steps of one trace as columns, by start, and what marked them."""
+
+    number: Int64s
+    start: Int64s
+    duration: Int64s
+    epoch: Int32s  # index into the run's epochs, -1 for none
+    names: Sequence[str]
+    source: str  # for a person: "events named `Profiled batch` with a step_num"
+    asynchronous: bool = False  # the marker ends before the work does: judge by start-to-start
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def start_to_start(self) -> Int64s:
+        """Distance to the next step's start; -1 where the next is missing or belongs to another epoch."""
+        out = np.full(len(self.start), -1, np.int64)
+        if len(out) > 1:
+            same = self.epoch[1:] == self.epoch[:-1]
+            out[:-1] = np.where(same, np.diff(self.start), -1)
+        return out
+
+    def __getitem__(self, index: int) -> Step:
+        index = range(len(self))[index]
+        gap: int | None = None
+        if index + 1 < len(self) and self.epoch[index + 1] == self.epoch[index]:
+            gap = int(self.start[index + 1] - self.start[index])
+        epoch = int(self.epoch[index])
+        return Step(
+            index, int(self.number[index]), self.names[index], int(self.start[index]),
+            int(self.duration[index]), gap, epoch if epoch >= 0 else None,
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[Step]:
+        return (self[i] for i in range(len(self)))
+
+    @classmethod
+    def none(cls, why: str = "") -> Steps:
+        """No step was found; `why` says it in a sentence."""
+        empty = np.empty(0, np.int64)
+        return cls(empty, empty, empty, np.empty(0, np.int32), (), why)
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One pass over the data, in trace time (ps). A bound that nothing tells is None.
+
+    `slack` is the ± of the bounds in ps: wall times from tfevents carry the clock's interval.
+    """
+
+    number: int  # the program's own, from 0
+    start: int | None
+    end: int | None
+    source: str
+    slack: int = 0
+    scalars: tuple[tuple[str, float], ...] = ()  # ("epoch_loss", 0.41) as logged at its end
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch that is neither step nor epoch but has a name: a validation run, tracing."""
+
+    name: str
+    start: int
+    end: int
+    epoch: int | None
+    source: str
+
+
+@dataclass(frozen=True)
+class Epochs:
+    """The epochs of a run, by number, and the named stretches between them."""
+
+    epochs: tuple[Epoch, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    source: str = ""
+
+    def __len__(self) -> int:
+        return len(self.epochs)
+
+    def __getitem__(self, index: int) -> Epoch:
+        return self.epochs[index]
+
+    def __iter__(self) -> Iterator[Epoch]:
+        return iter(self.epochs)
+
+
+@dataclass(frozen=True, eq=False)
+class ScalarSeries:
+    """One tag of one tfevents file."""
+
+    path: str
+    group: str  # "train", "validation", or "" at the top
+    tag: str
+    steps: Int64s
+    wall_ns: Int64s
+    values: Floats
+
+
+# ── power ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Scope(str, enum.Enum):
+    """What a power figure covers. Scopes nest: NODE holds all others, PACKAGE holds CORE."""
+
+    NODE = "node"
+    PACKAGE = "package"
+    CORE = "core"
+    DRAM = "dram"
+    GPU = "gpu"
+    RAIL = "rail"  # one supply rail or component: fans, PCIe …
+    PLUG = "plug"  # a wall plug or PDU outlet: at least the node
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """What is known, or was measured, of one channel. None where nothing is known."""
+
+    name: str  # "Total Power"
+    source: str  # the dialect or sampler: "powerboard", "nvidia-smi", "ipmi DCMI"
+    scope: Scope = Scope.UNKNOWN
+    host: str = ""
+    poll_s: Figure | None = None  # how often it was asked
+    refresh_s: Figure | None = None  # how often its value really changes
+    quantum_w: Figure | None = None  # the step of its readings
+    window_s: Figure | None = None  # what one reading averages over
+    delay_s: Figure | None = None  # from the end of that window to publication
+    gain: Figure | None = None  # systematic error, as a fraction
+
+
+class PowerKind(str, enum.Enum):
+    SAMPLED = "sampled"  # watts at a moment (or averaged over the sensor's own window)
+    INTERVAL = "interval"  # mean watts since the previous row: counters and J per interval
+
+
+@dataclass(frozen=True, eq=False)
+class PowerSeries:
+    """One channel of one sensor. NaN watts are a gap: nothing is drawn or integrated across it.
+
+    `joules`, when it is there, is the energy since the previous row (PowerKind.INTERVAL).
+    """
+
+    sensor: Sensor
+    times: Int64s  # ns since the series' own zero, ascending
+    watts: Floats
+    kind: PowerKind = PowerKind.SAMPLED
+    clock: Clock = field(default_factory=Clock)
+    path: str = ""
+    joules: Floats | None = None
+    warnings: tuple[Warn, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@dataclass(frozen=True, eq=False)
+class PowerOnTrace:
+    """A power series placed on a trace's clock: what the timeline draws and the integrals take."""
+
+    series: PowerSeries
+    times: Int64s  # ps on the trace's clock, ascending; only rows that int64 ps can hold
+    watts: Floats
+    offset_ps: int  # trace time at which the series' own zero lies
+    offset_lo_ps: int  # its 95 % interval
+    offset_hi_ps: int
+    status: Literal["aligned", "ambiguous", "none"]
+    source: str  # "wall clocks of both", "by signal", "pinned by hand" …
+
+
+# ── run ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a person means by "that run": the profiles of all its hosts, its scalars, its power."""
+
+    name: str
+    path: str
+    traces: tuple[Trace, ...]
+    steps: tuple[Steps, ...]  # one per trace
+    epochs: tuple[Epochs, ...]  # one per trace: each trace has its own zero
+    scalars: tuple[ScalarSeries, ...] = ()
+    power: tuple[PowerSeries, ...] = ()
+    warnings: tuple[Warn, ...] = ()
+
+    @property
+    def event_count(self) -> int:
+        return sum(trace.event_count for trace in self.traces)

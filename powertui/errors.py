@@ -1,0 +1,82 @@
+"""Everything that powertui raises on purpose, and the exit code that each one means.
+
+    PowertuiError                 1   something failed while running
+    ├── UsageError                2   the command line asks for something impossible
+    │   └── NoTerminal            2   a screen was asked for where no screen can be
+    ├── UnreadableFile            3   nothing could be read of a file (or of everything that was named)
+    ├── SensorError               1   a power source cannot be used
+    │   ├── AuthenticationFailed  1   it answered, and refused the user, the password or the level
+    │   └── NotSupported          1   it answered, and has no such thing
+    └── Cancelled                 130 the person asked to stop
+
+A reader never raises for bad *content*: it returns what could be read and counts warnings
+(`powertui.data.model.Warn`). It raises `UnreadableFile` only when nothing at all is left to show.
+
+Every message is one or two plain sentences; `hint` is the next command or step to try.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AuthenticationFailed",
+    "Cancelled",
+    "NoTerminal",
+    "NotSupported",
+    "PowertuiError",
+    "SensorError",
+    "UnreadableFile",
+    "UsageError",
+]
+
+
+class PowertuiError(Exception):
+    """Base of all errors that a person is meant to read. `hint` says what to do next."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  {self.hint}" if self.hint else self.message
+
+
+class UsageError(PowertuiError):
+    """The arguments contradict each other or name something that is not there."""
+
+    exit_code = 2
+
+
+class NoTerminal(UsageError):
+    """A screen was asked for, but standard input or output is no terminal that can show one."""
+
+
+class UnreadableFile(PowertuiError):
+    """Nothing in this file could be read. The message says what the file looks like."""
+
+    exit_code = 3
+
+    def __init__(self, path: str, problem: str, *, hint: str = "") -> None:
+        super().__init__(f"{path}: {problem}", hint=hint)
+        self.path = path
+        self.problem = problem
+
+
+class SensorError(PowertuiError):
+    """A power source cannot be opened or used."""
+
+
+class AuthenticationFailed(SensorError):
+    """The source refused the user, password, key or privilege level. Never retried by itself: accounts lock."""
+
+
+class NotSupported(SensorError):
+    """The source is reachable but has no such reading."""
+
+
+class Cancelled(PowertuiError):
+    """The person asked to stop."""
+
+    exit_code = 130
