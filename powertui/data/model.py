@@ -87,13 +87,15 @@ class Clock:
     @property
     def mid_ns(self) -> int:
         """The middle of the interval. Ask `known` first."""
-        assert self.lo_ns is not None and self.hi_ns is not None
+        assert self.lo_ns is not None
+        assert self.hi_ns is not None
         return (self.lo_ns + self.hi_ns) // 2
 
     @property
     def half_ns(self) -> int:
         """Half the width of the interval: the ± of every wall time derived from this clock."""
-        assert self.lo_ns is not None and self.hi_ns is not None
+        assert self.lo_ns is not None
+        assert self.hi_ns is not None
         return (self.hi_ns - self.lo_ns) // 2
 
 
@@ -299,7 +301,8 @@ class Trace:
 # ── steps and epochs ─────────────────────────────────────────────────────────────────────────────
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True)
+class Step:
     """One step, for a person. `number` is the program's own; -1 where it has none."""
 
     index: int
