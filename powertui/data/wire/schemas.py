@@ -1,0 +1,119 @@
+"""Protobuf messages made at run time: no generated code, so any protobuf from 4.21 on will do, pure Python included.
+
+For small messages only: `Event` reads tfevents; `XSpace` is what the tests hold the scanners against (protobuf
+needs six times a profile's size in memory). The messages live in a pool of their own, so a program that has
+TensorFlow loaded too sees no clash.
+
+    from powertui.data.wire import schemas
+    event = schemas.message("Event").FromString(record)
+    event.wall_time, event.step, event.WhichOneof("what")
+
+Parsing raises google.protobuf.message.DecodeError for bytes that are no such message (text that is no UTF-8 too).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+# message → fields as "name number type": [type] is repeated, {type} a map from int64, ":name" puts the field into a oneof.
+# Only what a reader here looks at; protobuf keeps the rest as unknown fields.
+_SCHEMAS: dict[str, str] = {
+    # tensorflow/core/util/event.proto, framework/summary.proto, framework/tensor.proto
+    "Event": """
+        wall_time 1 double, step 2 int64,
+        file_version 3 string :what, graph_def 4 bytes :what, summary 5 Summary :what,
+        log_message 6 bytes :what, session_log 7 bytes :what, tagged_run_metadata 8 bytes :what, meta_graph_def 9 bytes :what
+    """,
+    "Summary": "value 1 [SummaryValue]",
+    "SummaryValue": """
+        node_name 7 string, tag 1 string, metadata 9 SummaryMetadata,
+        simple_value 2 float :value, image 4 bytes :value, histo 5 bytes :value, audio 6 bytes :value, tensor 8 TensorProto :value
+    """,
+    "SummaryMetadata": "plugin_data 1 PluginData, display_name 2 string, summary_description 3 string, data_class 4 int32",
+    "PluginData": "plugin_name 1 string, content 2 bytes",
+    "TensorProto": """
+        dtype 1 int32, tensor_shape 2 TensorShape, version_number 3 int32, tensor_content 4 bytes,
+        float_val 5 [float], double_val 6 [double], int_val 7 [int32], string_val 8 [bytes], int64_val 10 [int64],
+        bool_val 11 [bool], half_val 13 [int32], uint32_val 16 [uint32], uint64_val 17 [uint64]
+    """,
+    "TensorShape": "dim 2 [TensorDim], unknown_rank 3 bool",
+    "TensorDim": "size 1 int64, name 2 string",
+    # tsl/profiler/protobuf/xplane.proto
+    "XSpace": "planes 1 [XPlane], errors 2 [string], warnings 3 [string], hostnames 4 [string]",
+    "XPlane": """
+        id 1 int64, name 2 string, lines 3 [XLine], stats 6 [XStat],
+        event_metadata 4 {XEventMetadata}, stat_metadata 5 {XStatMetadata}
+    """,
+    "XLine": """
+        id 1 int64, display_id 10 int64, name 2 string, display_name 11 string,
+        timestamp_ns 3 int64, duration_ps 9 int64, events 4 [XEvent]
+    """,
+    "XEvent": "metadata_id 1 int64, offset_ps 2 int64 :data, num_occurrences 5 int64 :data, duration_ps 3 int64, stats 4 [XStat]",
+    "XStat": """
+        metadata_id 1 int64, double_value 2 double :value, uint64_value 3 uint64 :value, int64_value 4 int64 :value,
+        str_value 5 string :value, bytes_value 6 bytes :value, ref_value 7 uint64 :value
+    """,
+    "XEventMetadata": "id 1 int64, name 2 string, metadata 3 bytes, display_name 4 string, stats 5 [XStat], child_id 6 [int64]",
+    "XStatMetadata": "id 1 int64, name 2 string, description 3 string",
+}
+
+_PACKAGE = "powertui"
+
+
+@cache
+def message(name: str) -> type[Message]:
+    """The class of one of the messages above."""
+    from google.protobuf import message_factory
+
+    descriptor = _pool().FindMessageTypeByName(f"{_PACKAGE}.{name}")
+    if hasattr(message_factory, "GetMessageClass"):
+        made: type[Message] = message_factory.GetMessageClass(descriptor)
+    else:  # protobuf 4.21
+        made = message_factory.MessageFactory(_pool()).GetPrototype(descriptor)  # type: ignore[attr-defined]
+    return made
+
+
+@cache
+def _pool() -> Any:
+    from google.protobuf import descriptor_pb2, descriptor_pool
+
+    file = descriptor_pb2.FileDescriptorProto(name="powertui.proto", package=_PACKAGE, syntax="proto3")
+    for name, fields in _SCHEMAS.items():
+        made = file.message_type.add(name=name)
+        for line in fields.split(","):
+            _add_field(made, line.split())
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    return pool
+
+
+def _add_field(made: Any, words: list[str]) -> None:
+    from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
+
+    name, number, kind = words[:3]
+    field = made.field.add(name=name, number=int(number), label=Field.LABEL_OPTIONAL)
+    if kind[0] in "[{":
+        field.label = Field.LABEL_REPEATED
+    if kind[0] == "{":
+        # a map is a repeated message with a key and a value, and a mark that it is one
+        entry = made.nested_type.add(name="".join(part.title() for part in name.split("_")) + "Entry")
+        entry.options.map_entry = True
+        _add_field(entry, ["key", "1", "int64"])
+        _add_field(entry, ["value", "2", kind[1:-1]])
+        kind = f"{made.name}.{entry.name}"
+    kind = kind.strip("[]")
+    if kind[0].isupper():
+        field.type, field.type_name = Field.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
+    else:
+        field.type = getattr(Field, f"TYPE_{kind.upper()}")
+    if len(words) > 3:
+        oneofs = [oneof.name for oneof in made.oneof_decl]
+        oneof = words[3].lstrip(":")
+        if oneof not in oneofs:
+            made.oneof_decl.add(name=oneof)
+            oneofs.append(oneof)
+        field.oneof_index = oneofs.index(oneof)

@@ -1,0 +1,118 @@
+"""What both decoders take and give: plain tuples of numpy columns.
+
+A *message* is a range of bytes `lo … hi` of the file. A malformed or cut message is never an error here: what
+was read before the trouble is given, and `bad` is the byte where it stopped making sense (-1 when all is well).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]  # the mapped file
+Int64s: TypeAlias = npt.NDArray[np.int64]
+UInt64s: TypeAlias = npt.NDArray[np.uint64]
+UInt32s: TypeAlias = npt.NDArray[np.uint32]
+UInt8s: TypeAlias = npt.NDArray[np.uint8]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+# wire types
+VARINT, FIXED64, LEN, FIXED32 = 0, 1, 2, 5
+
+# kinds of a stat: the number of its field in XStat; 0 stands for "no value"
+NO_VALUE, DOUBLE, UINT64, INT64, STR, BYTES, REF = 0, 2, 3, 4, 5, 6, 7
+STAT_KINDS = {DOUBLE: "double", UINT64: "uint64", INT64: "int64", STR: "str", BYTES: "bytes", REF: "ref"}
+
+EVENTS_FIELD = 4  # XLine.events
+EVENT_STATS_FIELD = 4  # XEvent.stats
+
+MAX_LANES = 255  # deeper nesting than this shares the last lane
+
+RawStat: TypeAlias = "tuple[int, int, int | float | bytes]"  # (stat metadata id, kind, value)
+
+
+def tag(number: int, wire: int) -> int:
+    """The tag that introduces a field on the wire."""
+    return number << 3 | wire
+
+
+class Hop(NamedTuple):
+    """The fields of one message, in file order, without a look inside them."""
+
+    number: Int64s
+    wire: UInt8s
+    value: Int64s  # VARINT as two's complement, FIXED64 and FIXED32 as their bits; 0 for LEN
+    lo: Int64s  # the bytes of the value; for LEN the payload
+    hi: Int64s  # a payload that runs past the message's end is cut there (and `bad` is set)
+    skipped: int  # LEN fields that were only counted (see `hop`), whole ones
+    bad: int
+
+    def ranges(self, number: int) -> tuple[Int64s, Int64s]:
+        """All payloads of a repeated message, string or bytes field."""
+        rows = (self.number == number) & (self.wire == LEN)
+        return self.lo[rows], self.hi[rows]
+
+    def payload(self, number: int) -> tuple[int, int]:
+        """The payload of a single string, bytes or message field: the last one given, (0, 0) without one."""
+        lo, hi = self.ranges(number)
+        return (int(lo[-1]), int(hi[-1])) if len(lo) else (0, 0)
+
+    def integer(self, number: int) -> int:
+        """A single int64 field: the last one given, 0 without one."""
+        values = self.value[(self.number == number) & (self.wire == VARINT)]
+        return int(values[-1]) if len(values) else 0
+
+
+class Columns(NamedTuple):
+    """Where events are decoded to: 28 bytes each."""
+
+    id: UInt32s  # metadata id; see Scan.wide for those that do not fit
+    start: Int64s
+    duration: Int64s
+    position: UInt64s  # where the record lies: at its length prefix
+
+    @classmethod
+    def empty(cls, rows: int) -> Columns:
+        """Room for so many events, not yet touched (so not yet resident)."""
+        return cls(np.empty(rows, np.uint32), np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.uint64))
+
+
+class Scan(NamedTuple):
+    """What one slice of a line held."""
+
+    rows: int  # events written
+    next: int  # the byte to go on at; the line's end when it is done
+    counted: Int64s  # rows that say only how often something ran: their `start` is num_occurrences, without the base
+    wide: Int64s  # rows whose metadata id does not fit 32 bits …
+    wide_ids: Int64s  # … and those ids
+    dropped: int  # events whose own bytes are malformed; they take no row
+    bad: int  # the first of those, or the field of the line behind which nothing could be read
+
+
+class Picked(NamedTuple):
+    """Chosen fields of many messages: `present[k, i]` says whether message i has the field of tag k."""
+
+    present: Bools
+    value: Int64s  # numbers as in Hop; for LEN where the payload starts
+    end: Int64s  # for LEN where it ends, else 0
+    bad: int  # the start of the first malformed message
+
+
+class StatScan(NamedTuple):
+    """Chosen stats of many events: `kind[k, i]` is how event i holds stat k, NO_VALUE where it has none."""
+
+    kind: UInt8s
+    bits: Int64s  # the value's 64 bits (view as float64 for DOUBLE, uint64 for UINT64 and REF); STR, BYTES: where they start
+    end: Int64s  # STR, BYTES: where they end, else 0
+
+
+def text(data: Bytes, lo: int, hi: int) -> str:
+    """A payload as text. Files are not to be trusted: what is no UTF-8 shows as U+FFFD."""
+    return data[lo:hi].tobytes().decode("utf-8", "replace")
+
+
+def as_positions(positions: npt.NDArray[Any]) -> Int64s:
+    """Positions as indices. Those beyond any file (2**63 and up) turn negative, which every decoder refuses."""
+    return np.ascontiguousarray(positions).astype(np.int64, copy=False)
