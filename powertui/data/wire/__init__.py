@@ -25,7 +25,9 @@ is released) and `pure` (numpy, everywhere). `POWERTUI_PURE=1` forces the second
 
 from __future__ import annotations
 
-from powertui.data.wire import pure as _pure
+import os
+from typing import TYPE_CHECKING
+
 from powertui.data.wire.types import (
     BYTES,
     DOUBLE,
@@ -69,6 +71,7 @@ __all__ = [
     "STR",
     "UINT64",
     "VARINT",
+    "WHY_PURE",
     "Columns",
     "Hop",
     "Picked",
@@ -86,12 +89,20 @@ __all__ = [
     "text",
 ]
 
-COMPILED: bool = False
+if TYPE_CHECKING:
+    from powertui.data.wire.pure import event_stats, hop, nest, pick, scan_events, scan_stats, stats
 
-hop = _pure.hop
-pick = _pure.pick
-scan_events = _pure.scan_events
-stats = _pure.stats
-event_stats = _pure.event_stats
-scan_stats = _pure.scan_stats
-nest = _pure.nest
+WHY_PURE = "POWERTUI_PURE is set" if os.environ.get("POWERTUI_PURE") else ""
+"""Why the compiled scanner is not used; empty when it is. For a person: `powertui doctor` shows it."""
+
+if not WHY_PURE:
+    try:
+        from powertui.data.wire.compiled import event_stats, hop, nest, pick, scan_events, scan_stats, stats
+    except ModuleNotFoundError:
+        WHY_PURE = "powertui was installed without a compiler"
+    except ImportError as error:  # built for another machine, or another Python
+        WHY_PURE = f"the compiled scanner cannot be loaded ({error})"
+if WHY_PURE:
+    from powertui.data.wire.pure import event_stats, hop, nest, pick, scan_events, scan_stats, stats
+
+COMPILED: bool = not WHY_PURE

@@ -1,0 +1,638 @@
+/* The wire decoder, compiled. The same answers as pure.py, to the byte; types.py says what they mean.
+ *
+ * The bytes come from files that nobody vouches for: every read is checked against the end of the message it
+ * belongs to, lengths are compared before they are added, nothing recurses, and what makes no sense ends the
+ * message with a position instead of an error. Loops run without the GIL.
+ *
+ * Plain C99 on Python's limited API (the buffer protocol is part of it from 3.11 on): no numpy headers, no
+ * assumption about byte order, alignment of the input, the sign of char or the page size.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VARINT = 0, FIXED64 = 1, LEN = 2, FIXED32 = 5 };
+enum { EVENTS_FIELD = 4, EVENT_STATS_FIELD = 4, MAX_LANES = 255 };
+
+/* ── one field ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+    const uint8_t *first; /* of the file */
+    const uint8_t *limit; /* one past its last byte */
+} Data;
+
+typedef struct {
+    uint64_t tag;
+    uint64_t value;
+    const uint8_t *body; /* behind the tag: for LEN the length prefix */
+    const uint8_t *lo;
+    const uint8_t *hi; /* never past the message's end */
+} Field;
+
+typedef enum { MALFORMED, WHOLE, CUT } Read;
+
+static inline uint64_t load64(const uint8_t *p)
+{
+    /* compilers make one load of this where that is right */
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32 |
+           (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+}
+
+static inline uint64_t load32(const uint8_t *p)
+{
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+}
+
+static const uint8_t *varint_slowly(const uint8_t *p, const uint8_t *end, uint64_t *value)
+{
+    uint64_t sum = 0;
+    for (int shift = 0; shift < 70 && p < end; shift += 7) {
+        uint64_t byte = *p++;
+        sum |= (byte & 0x7f) << shift; /* shift <= 63; bits beyond 64 drop out */
+        if (byte < 0x80) {
+            *value = sum;
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* A varint before `end`; NULL when there is none. Times take 5 to 8 bytes, so eight are looked at in one go. */
+static inline const uint8_t *varint(const Data *data, const uint8_t *p, const uint8_t *end, uint64_t *value)
+{
+    if (p >= end)
+        return NULL;
+    if (*p < 0x80) {
+        *value = *p;
+        return p + 1;
+    }
+#if defined(__GNUC__)
+    if (data->limit - p >= 8) {
+        uint64_t word = load64(p);
+        uint64_t stop = ~word & 0x8080808080808080u;
+        if (stop) {
+            int size = (__builtin_ctzll(stop) >> 3) + 1;
+            if (size > end - p)
+                return NULL;
+            word &= stop ^ (stop - 1); /* the bytes up to the one without a mark */
+            word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
+            word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
+            word = (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
+            *value = word;
+            return p + size;
+        }
+    }
+#endif
+    (void)data;
+    return varint_slowly(p, end, value);
+}
+
+/* The field at p < end. */
+static inline Read read_field(const Data *data, const uint8_t *p, const uint8_t *end, Field *field)
+{
+    uint64_t size;
+    p = varint(data, p, end, &field->tag);
+    if (!p || field->tag < 8 || field->tag > UINT32_MAX)
+        return MALFORMED;
+    field->body = field->lo = p;
+    switch (field->tag & 7) {
+    case VARINT:
+        field->hi = varint(data, p, end, &field->value);
+        return field->hi ? WHOLE : MALFORMED;
+    case LEN:
+        field->value = 0;
+        field->lo = varint(data, p, end, &size);
+        if (!field->lo)
+            return MALFORMED;
+        if (size > (uint64_t)(end - field->lo)) {
+            field->hi = end;
+            return CUT;
+        }
+        field->hi = field->lo + size;
+        return WHOLE;
+    case FIXED64:
+        if (end - p < 8)
+            return MALFORMED;
+        field->value = load64(p);
+        field->hi = p + 8;
+        return WHOLE;
+    case FIXED32:
+        if (end - p < 4)
+            return MALFORMED;
+        field->value = load32(p);
+        field->hi = p + 4;
+        return WHOLE;
+    default: /* groups are obsolete and never in profiles */
+        return MALFORMED;
+    }
+}
+
+/* ── small helpers around Python ───────────────────────────────────────────────────────────────────────── */
+
+/* A list of numbers that grows without the GIL. */
+typedef struct {
+    int64_t *items;
+    Py_ssize_t count, room;
+} Numbers;
+
+static int push(Numbers *numbers, int64_t item)
+{
+    if (numbers->count == numbers->room) {
+        Py_ssize_t room = numbers->room ? 2 * numbers->room : 64;
+        int64_t *items = room < PY_SSIZE_T_MAX / 16 ? realloc(numbers->items, (size_t)room * sizeof *items) : NULL;
+        if (!items)
+            return 0;
+        numbers->items = items;
+        numbers->room = room;
+    }
+    numbers->items[numbers->count++] = item;
+    return 1;
+}
+
+static PyObject *as_bytes(const Numbers *numbers)
+{
+    return PyBytes_FromStringAndSize((const char *)numbers->items, numbers->count * (Py_ssize_t)sizeof(int64_t));
+}
+
+static Data data_of(const Py_buffer *view)
+{
+    Data data = {view->buf, (const uint8_t *)view->buf + view->len};
+    return data;
+}
+
+/* The part of a range that lies in the file. */
+static void clip(const Data *data, long long lo, long long hi, const uint8_t **first, const uint8_t **end)
+{
+    long long size = data->limit - data->first;
+    if (lo < 0)
+        lo = 0;
+    if (lo > size)
+        lo = size;
+    if (hi > size)
+        hi = size;
+    *first = data->first + lo;
+    *end = hi > lo ? data->first + hi : *first;
+}
+
+/* Columns come from numpy; a wrong one must be an error and not a crash. */
+static int fits(const Py_buffer *view, Py_ssize_t count, size_t size)
+{
+    if (count >= 0 && (size_t)view->len / size == (size_t)count && (size_t)view->len % size == 0 && (uintptr_t)view->buf % size == 0)
+        return 1;
+    PyErr_SetString(PyExc_ValueError, "a column has another length, type or alignment than the decoder expects");
+    return 0;
+}
+
+static void release(Py_buffer *views, int count)
+{
+    while (count--)
+        if (views[count].obj)
+            PyBuffer_Release(&views[count]);
+}
+
+/* ── hop, pick ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+static PyObject *hop(PyObject *self, PyObject *args)
+{
+    Py_buffer view = {0};
+    long long lo, hi, skip;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*LLL", &view, &lo, &hi, &skip))
+        return NULL;
+    Data data = data_of(&view);
+    const uint8_t *p, *end;
+    clip(&data, lo, hi, &p, &end);
+
+    Numbers columns = {0}; /* five numbers a field */
+    int64_t skipped = 0, bad = -1;
+    int fine = 1;
+    Py_BEGIN_ALLOW_THREADS
+    while (p < end) {
+        Field field;
+        Read read = read_field(&data, p, end, &field);
+        if (read != WHOLE)
+            bad = p - data.first;
+        if (read == MALFORMED)
+            break;
+        if (skip && (field.tag & 7) == LEN && (int64_t)(field.tag >> 3) == skip)
+            skipped += read == WHOLE;
+        else
+            fine = push(&columns, (int64_t)(field.tag >> 3)) && push(&columns, (int64_t)(field.tag & 7)) &&
+                   push(&columns, (int64_t)field.value) && push(&columns, field.lo - data.first) &&
+                   push(&columns, field.hi - data.first);
+        if (!fine || read == CUT)
+            break;
+        p = field.hi;
+    }
+    Py_END_ALLOW_THREADS
+    PyObject *result = fine ? Py_BuildValue("NLL", as_bytes(&columns), (long long)skipped, (long long)bad) : PyErr_NoMemory();
+    free(columns.items);
+    PyBuffer_Release(&view);
+    return result;
+}
+
+static PyObject *pick(PyObject *self, PyObject *args)
+{
+    Py_buffer views[7] = {{0}}; /* data, lo, hi, tags → present, value, end */
+    PyObject *result = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*w*w*w*", &views[0], &views[1], &views[2], &views[3], &views[4], &views[5], &views[6]))
+        goto done;
+    Py_ssize_t n = views[1].len / 8, k = views[3].len / 8;
+    if (!fits(&views[1], n, 8) || !fits(&views[2], n, 8) || !fits(&views[3], k, 8) || !fits(&views[4], n * k, 1) ||
+        !fits(&views[5], n * k, 8) || !fits(&views[6], n * k, 8))
+        goto done;
+    Data data = data_of(&views[0]);
+    const int64_t *lo = views[1].buf, *hi = views[2].buf, *tags = views[3].buf;
+    uint8_t *present = views[4].buf;
+    int64_t *value = views[5].buf, *stop = views[6].buf;
+    long long bad = -1;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const uint8_t *p, *end;
+        clip(&data, lo[i], hi[i], &p, &end);
+        const uint8_t *first = p;
+        while (p < end) {
+            Field field;
+            if (read_field(&data, p, end, &field) != WHOLE) {
+                if (bad < 0)
+                    bad = first - data.first;
+                break;
+            }
+            for (Py_ssize_t j = 0; j < k; j++)
+                if ((int64_t)field.tag == tags[j]) {
+                    int is_len = (field.tag & 7) == LEN;
+                    present[j * n + i] = 1;
+                    value[j * n + i] = is_len ? field.lo - data.first : (int64_t)field.value;
+                    stop[j * n + i] = is_len ? field.hi - data.first : 0;
+                }
+            p = field.hi;
+        }
+    }
+    Py_END_ALLOW_THREADS
+    result = PyLong_FromLongLong(bad);
+done:
+    release(views, 7);
+    return result;
+}
+
+/* ── events ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+    uint64_t id, offset, duration;
+    int occurs; /* offset holds num_occurrences: both are one oneof, the last one given counts */
+} Event;
+
+static inline int read_event(const Data *data, const uint8_t *p, const uint8_t *end, Event *event)
+{
+    memset(event, 0, sizeof *event);
+    while (p < end) {
+        Field field;
+        if (read_field(data, p, end, &field) != WHOLE)
+            return 0;
+        switch (field.tag) {
+        case 1 << 3 | VARINT:
+            event->id = field.value;
+            break;
+        case 2 << 3 | VARINT:
+            event->offset = field.value;
+            event->occurs = 0;
+            break;
+        case 3 << 3 | VARINT:
+            event->duration = field.value;
+            break;
+        case 5 << 3 | VARINT:
+            event->offset = field.value;
+            event->occurs = 1;
+            break;
+        default:
+            break;
+        }
+        p = field.hi;
+    }
+    return 1;
+}
+
+static PyObject *scan_events(PyObject *self, PyObject *args)
+{
+    Py_buffer views[5] = {{0}}; /* data → id, start, duration, position */
+    PyObject *result = NULL;
+    long long lo, hi, base, at, limit;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*LLLw*w*w*w*LL", &views[0], &lo, &hi, &base, &views[1], &views[2], &views[3], &views[4], &at, &limit))
+        goto done;
+    Py_ssize_t room = views[1].len / 4;
+    if (!fits(&views[1], room, 4) || !fits(&views[2], room, 8) || !fits(&views[3], room, 8) || !fits(&views[4], room, 8))
+        goto done;
+    if (at < 0 || at > room) {
+        PyErr_SetString(PyExc_ValueError, "the first row lies outside the columns");
+        goto done;
+    }
+    if (limit > room - at)
+        limit = room - at;
+    Data data = data_of(&views[0]);
+    uint32_t *id = (uint32_t *)views[1].buf + at;
+    int64_t *start = (int64_t *)views[2].buf + at, *duration = (int64_t *)views[3].buf + at;
+    uint64_t *position = (uint64_t *)views[4].buf + at;
+    const uint8_t *p, *end;
+    clip(&data, lo, hi, &p, &end);
+
+    Numbers counted = {0}, wide = {0}, wide_ids = {0};
+    long long rows = 0, dropped = 0, bad = -1;
+    int fine = 1;
+    Py_BEGIN_ALLOW_THREADS
+    while (p < end && fine) {
+        Field field;
+        if (read_field(&data, p, end, &field) != WHOLE) {
+            if (bad < 0)
+                bad = p - data.first;
+            p = end;
+            break;
+        }
+        if (field.tag == (EVENTS_FIELD << 3 | LEN)) {
+            Event event;
+            if (rows >= limit)
+                break;
+            if (read_event(&data, field.lo, field.hi, &event)) {
+                id[rows] = (uint32_t)event.id;
+                start[rows] = (int64_t)(event.occurs ? event.offset : event.offset + (uint64_t)base);
+                duration[rows] = (int64_t)event.duration;
+                position[rows] = (uint64_t)(field.body - data.first);
+                if (event.occurs)
+                    fine = push(&counted, at + rows);
+                if (event.id > UINT32_MAX)
+                    fine = fine && push(&wide, at + rows) && push(&wide_ids, (int64_t)event.id);
+                rows++;
+            } else {
+                if (bad < 0)
+                    bad = field.body - data.first;
+                dropped++;
+            }
+        }
+        p = field.hi;
+    }
+    Py_END_ALLOW_THREADS
+    result = fine ? Py_BuildValue("LLNNNLL", rows, (long long)(p - data.first), as_bytes(&counted), as_bytes(&wide),
+                                  as_bytes(&wide_ids), dropped, bad)
+                  : PyErr_NoMemory();
+    free(counted.items);
+    free(wide.items);
+    free(wide_ids.items);
+done:
+    release(views, 5);
+    return result;
+}
+
+/* ── stats ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+    uint64_t id;
+    int kind; /* the number of the value's field, 0 for no value */
+    Field value;
+} Stat;
+
+static inline int read_stat(const Data *data, const uint8_t *p, const uint8_t *end, Stat *stat)
+{
+    stat->id = 0;
+    stat->kind = 0;
+    while (p < end) {
+        Field field;
+        if (read_field(data, p, end, &field) != WHOLE)
+            return 0;
+        switch (field.tag) {
+        case 1 << 3 | VARINT:
+            stat->id = field.value;
+            break;
+        case 2 << 3 | FIXED64: /* double */
+        case 3 << 3 | VARINT:  /* uint64 */
+        case 4 << 3 | VARINT:  /* int64 */
+        case 5 << 3 | LEN:     /* str */
+        case 6 << 3 | LEN:     /* bytes */
+        case 7 << 3 | VARINT:  /* ref */
+            stat->kind = (int)(field.tag >> 3);
+            stat->value = field;
+            break;
+        default:
+            break;
+        }
+        p = field.hi;
+    }
+    return 1;
+}
+
+static PyObject *value_of(const Stat *stat)
+{
+    double number;
+    switch (stat->kind) {
+    case 0:
+        return PyLong_FromLong(0);
+    case 2:
+        memcpy(&number, &stat->value.value, sizeof number);
+        return PyFloat_FromDouble(number);
+    case 4:
+        return PyLong_FromLongLong((long long)stat->value.value);
+    case 5:
+    case 6:
+        return PyBytes_FromStringAndSize((const char *)stat->value.lo, stat->value.hi - stat->value.lo);
+    default:
+        return PyLong_FromUnsignedLongLong(stat->value.value);
+    }
+}
+
+static PyObject *stats_between(const Data *data, const uint8_t *p, const uint8_t *end, long long number)
+{
+    PyObject *list = PyList_New(0);
+    while (list && p < end) {
+        Field field;
+        Stat stat;
+        if (read_field(data, p, end, &field) != WHOLE)
+            break;
+        if ((field.tag & 7) == LEN && (long long)(field.tag >> 3) == number && read_stat(data, field.lo, field.hi, &stat)) {
+            PyObject *value = value_of(&stat);
+            PyObject *item = value ? Py_BuildValue("LiN", (long long)stat.id, stat.kind, value) : NULL;
+            if (!item || PyList_Append(list, item) < 0)
+                Py_CLEAR(list);
+            Py_XDECREF(item);
+        }
+        p = field.hi;
+    }
+    return list;
+}
+
+static PyObject *stats(PyObject *self, PyObject *args)
+{
+    Py_buffer view = {0};
+    long long lo, hi, number;
+    const uint8_t *p, *end;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*LLL", &view, &lo, &hi, &number))
+        return NULL;
+    Data data = data_of(&view);
+    clip(&data, lo, hi, &p, &end);
+    PyObject *result = stats_between(&data, p, end, number);
+    PyBuffer_Release(&view);
+    return result;
+}
+
+/* The body of the event whose length prefix lies at `position`; an empty one when that makes no sense. */
+static inline void event_body(const Data *data, int64_t position, const uint8_t **lo, const uint8_t **hi)
+{
+    uint64_t size;
+    *lo = *hi = data->limit;
+    if (position < 0 || position >= data->limit - data->first)
+        return;
+    const uint8_t *p = varint(data, data->first + position, data->limit, &size);
+    if (p && size <= (uint64_t)(data->limit - p)) {
+        *lo = p;
+        *hi = p + size;
+    }
+}
+
+static PyObject *event_stats(PyObject *self, PyObject *args)
+{
+    Py_buffer view = {0};
+    long long position;
+    const uint8_t *p, *end;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*L", &view, &position))
+        return NULL;
+    Data data = data_of(&view);
+    event_body(&data, position, &p, &end);
+    PyObject *result = stats_between(&data, p, end, EVENT_STATS_FIELD);
+    PyBuffer_Release(&view);
+    return result;
+}
+
+static PyObject *scan_stats(PyObject *self, PyObject *args)
+{
+    Py_buffer views[6] = {{0}}; /* data, positions, ids → kind, bits, end */
+    PyObject *result = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*y*w*w*w*", &views[0], &views[1], &views[2], &views[3], &views[4], &views[5]))
+        goto done;
+    Py_ssize_t n = views[1].len / 8, k = views[2].len / 8;
+    if (!fits(&views[1], n, 8) || !fits(&views[2], k, 8) || !fits(&views[3], n * k, 1) || !fits(&views[4], n * k, 8) ||
+        !fits(&views[5], n * k, 8))
+        goto done;
+    Data data = data_of(&views[0]);
+    const int64_t *positions = views[1].buf, *ids = views[2].buf;
+    uint8_t *kind = views[3].buf;
+    int64_t *bits = views[4].buf, *stop = views[5].buf;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const uint8_t *p, *end;
+        event_body(&data, positions[i], &p, &end);
+        while (p < end) {
+            Field field;
+            Stat stat;
+            if (read_field(&data, p, end, &field) != WHOLE)
+                break;
+            p = field.hi;
+            if (field.tag != (EVENT_STATS_FIELD << 3 | LEN) || !read_stat(&data, field.lo, field.hi, &stat) || !stat.kind)
+                continue;
+            for (Py_ssize_t j = 0; j < k; j++)
+                if ((int64_t)stat.id == ids[j] && !kind[j * n + i]) {
+                    int is_len = (stat.value.tag & 7) == LEN;
+                    kind[j * n + i] = (uint8_t)stat.kind;
+                    bits[j * n + i] = is_len ? stat.value.lo - data.first : (int64_t)stat.value.value;
+                    stop[j * n + i] = is_len ? stat.value.hi - data.first : 0;
+                }
+        }
+    }
+    Py_END_ALLOW_THREADS
+    result = Py_None;
+    Py_INCREF(result);
+done:
+    release(views, 6);
+    return result;
+}
+
+/* ── lanes ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Below the deepest event that holds this one whole, the first lane that is free. `until[lane]` is when its last
+ * event ends; lanes from `open` on are all free. With proper nesting the deepest open event is the holder and the
+ * next lane is free, so an event costs one step. */
+static void find_lanes(const int64_t *start, const int64_t *duration, uint8_t *lanes, Py_ssize_t n)
+{
+    int64_t until[MAX_LANES];
+    int open = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int64_t s = start[i], e = s;
+        if (duration[i] > 0) {
+            e = (int64_t)((uint64_t)s + (uint64_t)duration[i]);
+            if (e < s)
+                e = INT64_MAX;
+        }
+        while (open && until[open - 1] <= s)
+            open--;
+        int lane = open;
+        while (lane && !(until[lane - 1] > s && until[lane - 1] >= e))
+            lane--;
+        while (lane < open && until[lane] > s)
+            lane++;
+        if (lane == MAX_LANES) {
+            lane = MAX_LANES - 1;
+            if (until[lane] < e)
+                until[lane] = e;
+        } else {
+            until[lane] = e;
+            if (lane == open)
+                open++;
+        }
+        lanes[i] = (uint8_t)lane;
+    }
+}
+
+static PyObject *nest(PyObject *self, PyObject *args)
+{
+    Py_buffer views[3] = {{0}}; /* start, duration → lanes */
+    PyObject *result = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*w*", &views[0], &views[1], &views[2]))
+        goto done;
+    Py_ssize_t n = views[2].len;
+    if (!fits(&views[0], n, 8) || !fits(&views[1], n, 8))
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    find_lanes(views[0].buf, views[1].buf, views[2].buf, n);
+    Py_END_ALLOW_THREADS
+    result = Py_None;
+    Py_INCREF(result);
+done:
+    release(views, 3);
+    return result;
+}
+
+/* ── module ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static PyMethodDef methods[] = {
+    {"hop", hop, METH_VARARGS, "hop(data, lo, hi, skip) -> (number, wire, value, lo, hi of each field; skipped; bad)"},
+    {"pick", pick, METH_VARARGS, "pick(data, lo, hi, tags, present, value, end) -> bad"},
+    {"scan_events", scan_events, METH_VARARGS,
+     "scan_events(data, lo, hi, base, id, start, duration, position, at, limit)"
+     " -> (rows, next, counted, wide, wide_ids, dropped, bad)"},
+    {"stats", stats, METH_VARARGS, "stats(data, lo, hi, field) -> [(id, kind, value)]"},
+    {"event_stats", event_stats, METH_VARARGS, "event_stats(data, position) -> [(id, kind, value)]"},
+    {"scan_stats", scan_stats, METH_VARARGS, "scan_stats(data, positions, ids, kind, bits, end)"},
+    {"nest", nest, METH_VARARGS, "nest(start, duration, lanes)"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* nothing here is shared between calls */
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_scan", "Protobuf on the wire, compiled. See powertui.data.wire.", 0, methods, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__scan(void)
+{
+    return PyModuleDef_Init(&module);
+}
