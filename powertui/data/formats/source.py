@@ -1,0 +1,263 @@
+"""An opened file: mapped, inflated or piped, and what it looks like when no reader can use it.
+
+A plain file is mapped and never copied. A gzip file is recognised by its magic, whatever its name is, and
+inflated in memory. A pipe ("-", a FIFO) is read whole, because readers need to look twice. Nothing is written
+anywhere.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from powertui.data.model import Warn
+from powertui.errors import UnreadableFile
+
+HEAD = 65_536  # what sniffers see; the first plane of a JAX profile can begin with much HLO text
+CHUNK = 1 << 20
+FEED = 1 << 18  # compressed bytes a time: what zlib leaves over is copied, so keep it small
+# A few kilobytes of gzip can stand for terabytes. Real profiles inflate to a few GB at most.
+MAX_INFLATED = 8 << 30
+
+GZIP = b"\x1f\x8b"
+LFS = b"version https://git-lfs"
+REPLACEMENT = b"\xef\xbf\xbd"  # U+FFFD, what a decoder writes for a byte that is no text
+
+# What other well-known contents begin with. The reader of none of these is here: say so by name.
+MAGICS = (
+    (b"PK\x03\x04", "a zip archive", "Unpack it and name the file inside."),
+    (b"\xfd7zXZ\x00", "an xz archive", "Unpack it first: xz -dk"),
+    (b"BZh", "a bzip2 archive", "Unpack it first: bzip2 -dk"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive", "Unpack it first: zstd -d"),
+    (b"SQLite format 3\x00", "a SQLite database", "If it is a power log, give it with --power."),
+    (b"PAR1", "a Parquet table", "powertui reads the profile itself (xplane.pb, trace.json.gz)."),
+    (b"\x7fELF", "a program, not a profile", "Name a profile (xplane.pb, trace.json.gz) or a logdir."),
+    (b"\x89PNG", "a picture", "Name a profile (xplane.pb, trace.json.gz) or a logdir."),
+)
+
+
+class Source:
+    """One opened file. `data()` gives all its bytes, `chunks()` streams them; `head` is for sniffing."""
+
+    def __init__(self, path: str, content: mmap.mmap | bytes, size: int) -> None:
+        self.path = path
+        self.size = size  # bytes on disk, or that came through the pipe
+        self.done = 0  # how many of them stand behind the last chunk, for a progress bar
+        self.warnings: list[Warn] = []
+        self.compressed = bytes(content[:2]) == GZIP
+        self._content = content
+        self._inflated: bytearray | None = None
+        self.head = b"".join(Inflater(content, HEAD).first()) if self.compressed else bytes(content[:HEAD])
+
+    def data(self) -> memoryview:
+        """All bytes, inflated when they must be. A plain file stays mapped: nothing is copied."""
+        if not self.compressed:
+            return memoryview(self._content)
+        if self._inflated is None:
+            out = bytearray()
+            for piece in self.chunks():
+                out += piece
+            self._inflated = out
+        return memoryview(self._inflated)
+
+    def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
+        """The bytes in order, a bounded piece at a time."""
+        if not self.compressed:
+            for start in range(0, len(self._content), size):
+                self.done = min(start + size, len(self._content))
+                yield bytes(self._content[start : start + size])
+            return
+        inflater = Inflater(self._content, size)
+        for piece in inflater:
+            self.done = inflater.done
+            yield piece
+        if inflater.problem and inflater.problem not in {w.cause for w in self.warnings}:
+            self.warnings.append(Warn(self.path, "", inflater.problem))
+
+
+def open_source(path: str | os.PathLike[str]) -> Source:
+    """Open a file, a FIFO or standard input ("-"). Raises `UnreadableFile` with what is wrong and what to do."""
+    name = os.fspath(path)
+    try:
+        if name == "-":
+            if sys.stdin is None or sys.stdin.isatty():
+                raise UnreadableFile(
+                    "-", "standard input is a terminal", hint="Pipe a profile in: cat vm.xplane.pb | powertui report -"
+                )
+            return _open(name, sys.stdin.buffer)
+        with Path(name).open("rb") as file:
+            return _open(name, file)
+    except OSError as error:
+        raise _refused(name, error) from None
+
+
+def _open(name: str, file: BinaryIO) -> Source:
+    status = os.fstat(file.fileno())
+    if stat.S_ISREG(status.st_mode):
+        content = _mapped(file, status.st_size)
+    elif stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
+        content = file.read()
+    else:
+        raise UnreadableFile(name, "is neither a file nor a pipe", hint="Name a profile, a run folder or a logdir.")
+    if not content:
+        raise UnreadableFile(name, "is empty (0 bytes)", hint=_empty_hint(name))
+    if bytes(content[: len(LFS)]) == LFS:
+        raise UnreadableFile(
+            name,
+            "is a git-lfs pointer: the profile itself was never downloaded",
+            hint=f"Fetch it: git lfs pull --include '*{Path(name).name}'",
+        )
+    return Source(name, content, len(content))
+
+
+def _mapped(file: BinaryIO, size: int) -> mmap.mmap | bytes:
+    if not size:
+        return b""
+    try:
+        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+    except (OSError, ValueError):
+        # Some network and FUSE file systems cannot map. Reading costs memory but works.
+        return file.read()
+
+
+def _empty_hint(path: str) -> str:
+    if path == "-":
+        return "Nothing came through the pipe: check the command before it."
+    return "The profiler had nothing to write, or the copy failed: copy it again, or profile again."
+
+
+def _refused(path: str, error: OSError) -> UnreadableFile:
+    if isinstance(error, IsADirectoryError):
+        return UnreadableFile(path, "is a folder, not a profile", hint=f"Look what lies in it: powertui doctor {path}")
+    if isinstance(error, FileNotFoundError):
+        return UnreadableFile(path, "there is no such file", hint="Check the name; a logdir can be given whole.")
+    if isinstance(error, PermissionError):
+        return UnreadableFile(path, "cannot be opened: permission denied", hint=f"See who may read it: ls -l {path}")
+    return UnreadableFile(path, f"cannot be read: {error.strerror or error}", hint="Copy it to a local disk and try again.")
+
+
+class Inflater:
+    """Inflates gzip, member after member, in pieces of at most `size` bytes.
+
+    A broken or torn stream ends the iteration and leaves its reason in `problem`. What came before is good.
+    """
+
+    def __init__(self, content: mmap.mmap | bytes, size: int) -> None:
+        self.done = 0  # bytes of the compressed file that were consumed
+        self.problem = ""
+        self._content = content
+        self._size = size
+
+    def first(self) -> Iterator[bytes]:
+        """One piece of exactly `size` bytes, or all there is: what a sniffer needs."""
+        left = self._size
+        for piece in self:
+            yield piece[:left]
+            left -= len(piece)
+            if left <= 0:
+                return
+
+    def __iter__(self) -> Iterator[bytes]:
+        content, total, out = self._content, len(self._content), 0
+        engine = zlib.decompressobj(wbits=31)
+        feed, at = b"", 0
+        while True:
+            if not feed:
+                feed = bytes(content[at : at + FEED])
+                at += len(feed)
+                if not feed:
+                    break
+            try:
+                piece = engine.decompress(feed, self._size)
+            except zlib.error:
+                self.problem = f"the gzip stream is damaged near byte {at - len(feed):,}; what came before it was read"
+                return
+            feed = engine.unused_data if engine.eof else engine.unconsumed_tail
+            self.done = at - len(feed)
+            out += len(piece)
+            if piece:
+                yield piece
+            if out > MAX_INFLATED:
+                self.problem = f"it inflates to more than {MAX_INFLATED >> 30} GiB; the rest was left"
+                return
+            if engine.eof:
+                if bytes(content[self.done : self.done + 2]) != GZIP:
+                    return  # the end, or padding after it
+                engine = zlib.decompressobj(wbits=31)
+        tail = engine.flush()
+        if tail:
+            yield tail
+        if not engine.eof:
+            self.problem = f"the gzip stream ends in the middle ({total:,} bytes): the file is truncated; what is there was read"
+
+
+def looks_mangled(head: bytes) -> bool:
+    """True for binary data that some tool decoded and encoded as UTF-8: every odd byte became U+FFFD.
+
+    Such bytes are valid text throughout, which protobuf with a few numbers above 127 never is.
+    """
+    if head.count(REPLACEMENT) < 4:
+        return False
+    for cut in range(4):  # the head may end inside a character
+        try:
+            head[: len(head) - cut].decode()
+        except UnicodeDecodeError:
+            continue
+        return b"\x00" in head or any(byte < 9 for byte in head[:4096])
+    return False
+
+
+MANGLED = "was decoded as text on its way (bytes became U+FFFD, EF BF BD): its numbers are lost"
+MANGLED_HINT = "Copy the original again as binary: scp, rsync, or git with '*.pb binary' in .gitattributes."
+
+
+def describe(head: bytes, path: str) -> tuple[str, str]:
+    """What a file that no reader takes looks like, and what to do: (problem, hint)."""
+    for magic, what, hint in MAGICS:
+        if head.startswith(magic):
+            return f"looks like {what}", hint
+    if looks_mangled(head):
+        return MANGLED, MANGLED_HINT
+    text = head[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    lower = text[:512].lower()
+    if lower.startswith((b"<!doctype html", b"<html")):
+        return "is a web page, not a profile: the download gave a page", "Download the raw file."
+    if not head.strip(b"\x00"):
+        return "holds only zero bytes: the disk was full, or the copy broke off", "Copy it again."
+    if text[:1] in (b"{", b"["):
+        return _describe_json(head)
+    if len(head) > 12 and head[8:12] and _is_tfevents(head):
+        return "is a tfevents file: scalars, no timeline", "Give the folder that holds it: powertui report DIR"
+    if _is_text(head):
+        return "is text of a kind no profile reader knows", "If it is a power log, give it with --power."
+    folder = Path(path).parent if path != "-" else "DIR"
+    return (
+        f"is no profile that powertui reads (it begins {head[:8].hex(' ')})",
+        f"Readable are xplane.pb and trace.json.gz, plain or gzipped. See what lies there: powertui doctor {folder}",
+    )
+
+
+def _describe_json(head: bytes) -> tuple[str, str]:
+    if any(key in head for key in (b'"deviceProperties"', b'"schemaVersion"', b'"cpu_op"', b'"Operator"', b'"torch')):
+        return "is a PyTorch (Kineto) trace: no reader takes it yet", "TensorBoard profiles are read: xplane.pb, trace.json.gz."
+    if b'"memoryProfilePerAllocator"' in head:
+        return "is a memory_profile result of TensorBoard: it holds no timeline", "Give the xplane.pb or trace.json.gz beside it."
+    if b"rocprofiler-sdk-tool" in head:
+        return "is a rocprofv3 result: no reader takes it yet", "Export it as a Chrome trace, or profile through JAX or TensorFlow."
+    return "is JSON without a traceEvents list", "Readable are xplane.pb and trace.json.gz, plain or gzipped."
+
+
+def _is_tfevents(head: bytes) -> bool:
+    # length u64, crc u32, then an Event whose first field is the wall time (tag 09, fixed64)
+    return int.from_bytes(head[:8], "little") < 1 << 24 and head[12:13] == b"\x09"
+
+
+def _is_text(head: bytes) -> bool:
+    sample = head[:2048]
+    return bool(sample) and all(byte >= 32 or byte in b"\t\r\n\f" for byte in sample)

@@ -1,0 +1,254 @@
+"""XPlane (`<host>.xplane.pb`): what TensorFlow, JAX and PyTorch/XLA record, straight from the mapped bytes.
+
+    XSpace   1 planes  2 errors  3 warnings  4 hostnames
+    XPlane   1 id  2 name  3 lines  4 event_metadata  5 stat_metadata (maps)  6 stats
+    XLine    1 id  10 display_id  2 name  11 display_name  3 timestamp_ns  4 events
+
+The file is walked by hopping from record to record; only events are decoded, into columns, a slice at a time.
+Names and stats stay where they are and are decoded when someone asks. Times in files are relative to the
+session's start, except in lines that a collector forgot to shift: see `_zero`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data import wire
+from powertui.data.builder import LIMIT_PS, Line, ProcessBuilder, TraceBuilder
+from powertui.data.formats import xplane_tables
+from powertui.data.formats.registry import Progress
+from powertui.data.formats.source import MANGLED, MANGLED_HINT, Source, describe, looks_mangled
+from powertui.data.formats.xplane_tables import EventNames, PlaneStats, TextTable
+from powertui.data.model import PS_PER_NS, Aggregates, Clock, Stat, Trace
+from powertui.data.wire.types import Bytes
+from powertui.errors import UnreadableFile
+
+NAME = "xplane"
+
+SLICE = 1 << 18  # events decoded between two looks at the clock: a few ms compiled, under a second pure
+FIRST_PART = 1 << 16  # events after which the first partial trace is shown; each next one at twice as many
+# Unix times of this century in ns. A session that is older than three years is no session.
+UNIX_NS = (10**18, 4 * 10**18)
+
+ERROR = "profiler error: "
+WARNING = "profiler warning: "
+
+_PLANE_TAGS = frozenset((0x08, 0x12, 0x1A, 0x22, 0x2A, 0x32))
+
+
+class _LineHead(NamedTuple):
+    key: int
+    name: str
+    timestamp_ns: int
+    events: int
+    lo: int
+    hi: int
+    bad: int
+
+
+class _Plane(NamedTuple):
+    name: str
+    lines: list[_LineHead]
+    stats: tuple[Stat, ...]
+    source: PlaneStats
+
+
+# ── sniffing ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def sniff(head: bytes, path: str) -> int:
+    """XSpace has no magic: a first plane with a known field order and a printable name is as good as one."""
+    named = ".xplane.pb" in path.rpartition("/")[2]
+    if not head:
+        return 0
+    if head[0] == 0x0A:
+        size, at = _varint(head, 1)
+        if at and size:
+            return _sniff_plane(head, at, min(at + size, len(head)), named)
+        return 10 if named else 0
+    # A session without a plane still has its errors (2), warnings (3) and hostnames (4).
+    return 30 if named and head[0] in (0x12, 0x1A, 0x22) else 0
+
+
+def _sniff_plane(head: bytes, at: int, end: int, named: bool) -> int:
+    while at < end:
+        tag = head[at]
+        if tag not in _PLANE_TAGS:
+            break
+        value, after = _varint(head, at + 1)
+        if not after:
+            break
+        if tag == 0x08:
+            at = after
+            continue
+        if tag == 0x12:
+            name = head[after : after + value]
+            if name.startswith((b"/host:", b"/device:", b"Task Environment", b"/custom:", b"#Chip")):
+                return 95
+            printable = name.isascii() and name.decode("latin-1").isprintable()
+            return (80 if named else 40) if printable and value < 4096 else 0
+        at = after + value
+    return 50 if named else 0
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(data):
+            return 0, 0
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at += 1
+        if byte < 0x80:
+            return value, at
+    return 0, 0
+
+
+# ── loading ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def load(source: Source, progress: Progress) -> Iterator[Trace]:
+    """Partial traces as they grow, the whole one last."""
+    if looks_mangled(source.head):
+        raise UnreadableFile(source.path, MANGLED, hint=MANGLED_HINT)
+    data = np.frombuffer(source.data(), np.uint8)
+    space = wire.hop(data, 0, len(data))
+    builder = TraceBuilder(source.path, NAME, size=source.size)
+    names = EventNames(data)
+    planes = [_outline(data, lo, hi, names, builder) for lo, hi in _pairs(space.ranges(1))]
+    _say(data, space, builder)
+    if not planes and not builder.findings:
+        problem, hint = describe(source.head, source.path)
+        raise UnreadableFile(source.path, problem, hint=hint)
+    session = _session(planes)
+    if session is not None:
+        builder.session((session[1] - session[0]) * PS_PER_NS)
+        builder.stop_ns = session[1]
+    zero_ns = _zero(planes, session, builder)
+
+    total = sum(line.events for plane in planes for line in plane.lines)
+    reader = _LineReader(data, names, builder, progress, source.size, total)
+    shown = FIRST_PART
+    for plane in planes:
+        process = builder.process(plane.name, plane.stats, plane.source)
+        for line in plane.lines:
+            reader.read(process, line, plane.source, zero_ns)
+            if builder.events >= shown and reader.done < total:
+                shown = builder.events * 2
+                yield builder.build(names, complete=False, warnings=source.warnings)
+    yield builder.build(names, complete=True, warnings=source.warnings)
+
+
+def _pairs(ranges: tuple[wire.types.Int64s, wire.types.Int64s]) -> list[tuple[int, int]]:
+    return list(zip(ranges[0].tolist(), ranges[1].tolist(), strict=True))
+
+
+def _say(data: Bytes, space: wire.Hop, builder: TraceBuilder) -> None:
+    """What the profiler itself wrote down, and where the file stops making sense."""
+    for number, prefix in ((2, ERROR), (3, WARNING)):
+        for lo, hi in _pairs(space.ranges(number)):
+            builder.findings.add(prefix + wire.text(data, lo, min(hi, lo + 2000)).strip())
+    if space.bad >= 0:
+        builder.findings.add(
+            "the file is truncated or damaged from here on; what came before was read", f"byte {space.bad:,} of {len(data):,}"
+        )
+
+
+def _outline(data: Bytes, lo: int, hi: int, names: EventNames, builder: TraceBuilder) -> _Plane:
+    """Everything of a plane but its events: they cost most and are read later."""
+    plane = wire.hop(data, lo, hi)
+    name = wire.text(data, *plane.payload(2))
+    stat_names = TextTable.of_map(data, *plane.ranges(5))
+    source = PlaneStats(data, stat_names)
+    names.extend(plane.ranges(4), source)
+    stats = xplane_tables.decode(wire.stats(data, lo, hi, 6), stat_names)
+    lines = []
+    for at, end in _pairs(plane.ranges(3)):
+        line = wire.hop(data, at, end, skip=wire.EVENTS_FIELD)
+        label = wire.text(data, *line.payload(11)) or wire.text(data, *line.payload(2))
+        key = line.integer(10) or line.integer(1)
+        lines.append(_LineHead(key, label, line.integer(3), line.skipped, at, end, line.bad))
+    if plane.bad >= 0:
+        builder.findings.add("the plane is cut or damaged here; what came before was read", f"plane {name}, byte {plane.bad:,}")
+    return _Plane(name, lines, stats, source)
+
+
+def _session(planes: list[_Plane]) -> tuple[int, int] | None:
+    """Start and stop of the session in Unix ns, when the file says so."""
+    for plane in planes:
+        if plane.name == "Task Environment":
+            found = {stat.name: stat.value for stat in plane.stats}
+            start, stop = found.get("profile_start_time"), found.get("profile_stop_time")
+            if isinstance(start, int) and isinstance(stop, int) and 0 < start <= stop and (stop - start) * PS_PER_NS < LIMIT_PS:
+                return start, stop
+    return None
+
+
+def _zero(planes: list[_Plane], session: tuple[int, int] | None, builder: TraceBuilder) -> int:
+    """What to subtract from lines in Unix time: collectors shift lines, but not those of planes they do not know."""
+    absolute = [
+        line.timestamp_ns
+        for plane in planes
+        for line in plane.lines
+        if UNIX_NS[0] <= line.timestamp_ns < UNIX_NS[1] and line.events
+    ]
+    if not absolute:
+        return 0
+    if session is not None:
+        return session[0]
+    zero = min(absolute)
+    builder.clock = Clock(zero, zero, "absolute timestamps", "lines of the profile are in Unix time")
+    return zero
+
+
+class _LineReader:
+    """Decodes one line after the other, slice by slice, and tells how far it is."""
+
+    def __init__(self, data: Bytes, names: EventNames, builder: TraceBuilder, progress: Progress, size: int, total: int) -> None:
+        self.data, self.names, self.builder = data, names, builder
+        self.progress, self.size, self.total = progress, size, max(total, 1)
+        self.done = 0
+
+    def read(self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, zero_ns: int) -> None:
+        findings = self.builder.findings
+        where = f"{process.name} {head.name}".strip()
+        shift = zero_ns if UNIX_NS[0] <= head.timestamp_ns < UNIX_NS[1] else 0
+        base = (head.timestamp_ns - shift) * PS_PER_NS
+        if abs(base) > LIMIT_PS:
+            findings.add("the line's own time is impossible; its events were left out", where, head.events)
+            self.done += head.events
+            return
+        if head.bad >= 0:
+            findings.add("the line is cut or damaged here; what came before was read", f"{where}, byte {head.bad:,}")
+        columns = wire.Columns.empty(head.events)
+        at, place = 0, head.lo
+        counted: list[int] = []
+        while place < head.hi and at < head.events:
+            scan = wire.scan_events(self.data, place, head.hi, base, columns, at, SLICE)
+            self.names.translate(columns.id[at : at + scan.rows], source, scan.wide - at, scan.wide_ids)
+            if len(scan.counted):
+                counted += scan.counted.tolist()
+            if scan.dropped:
+                findings.add("malformed events were left out", f"{where}, from byte {scan.bad:,}", scan.dropped)
+            if scan.rows == 0 and scan.next <= place:
+                break  # never trust a file to make progress
+            at, place = at + scan.rows, scan.next
+            self.done += scan.rows
+            self.progress(int(self.size * min(self.done / self.total, 1)), self.size, self.builder.events + at)
+        line = Line(columns.start[:at], columns.duration[:at], columns.id[:at], columns.position[:at])
+        process.add(head.key, head.name, line, _aggregates(line, counted))
+
+
+def _aggregates(line: Line, counted: list[int]) -> Aggregates | None:
+    """Take the events that only say how often something ran out of the timeline."""
+    if not counted:
+        return None
+    rows = np.array(counted, np.int64)
+    out = Aggregates(line.name[rows], line.start[rows], line.duration[rows], line.position[rows])
+    keep = np.ones(len(line), np.bool_)
+    keep[rows] = False
+    line.take(np.flatnonzero(keep))
+    return out
