@@ -1,0 +1,118 @@
+"""Where a password comes from, and how it is kept from ending up anywhere else.
+
+There is no password option: a command line is readable by every user of the machine. The order is
+`--password-file`, `$IPMI_PASSWORD`, the key store (if the package keyring is installed), a masked prompt.
+A `Secret` prints as dots, so that no log line, traceback or dataclass repr can show what is in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import importlib
+import os
+import stat
+import sys
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from powertui.errors import UsageError
+
+__all__ = ["KG_VARIABLES", "PASSWORD_VARIABLES", "Secret", "find_password", "read_secret_file", "scrub"]
+
+# What ipmitool and we read. None of them is passed on to a command that is recorded.
+PASSWORD_VARIABLES = ("IPMI_PASSWORD", "IPMITOOL_PASSWORD")
+KG_VARIABLES = ("IPMI_KGKEY",)
+KEYRING_SERVICE = "powertui"
+
+
+class Secret:
+    """A password that does not print itself. `reveal()` is for the one call that needs it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(•••)"
+
+    __str__ = __repr__
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._text))
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Secret is not written anywhere")
+
+
+def read_secret_file(path: str, what: str = "password") -> Secret:
+    """The first line of a file that nobody else may read. The mode is checked on the opened file, not on its name."""
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
+                raise UsageError(f"{path} is not a file.")
+            if stat.S_ISREG(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise UsageError(
+                    f"{path} holds a {what} and can be read by others (mode {stat.S_IMODE(mode):04o}).",
+                    hint=f"chmod 600 {path}",
+                )
+            line = file.readline(4096)
+    except OSError as error:
+        raise UsageError(f"The {what} file {path} cannot be read: {error.strerror}.") from None
+    try:
+        text = line.rstrip(b"\r\n").decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"The {what} file {path} is not UTF-8 text.") from None
+    if not text:
+        raise UsageError(f"The {what} file {path} is empty: its first line must be the {what}.")
+    return Secret(text)
+
+
+def _from_keyring(host: str, user: str) -> Secret | None:
+    with contextlib.suppress(Exception):  # a missing package, a locked or broken store: simply no password from here
+        text = importlib.import_module("keyring").get_password(f"{KEYRING_SERVICE}:{host}", user)
+        if text:
+            return Secret(text)
+    return None
+
+
+def find_password(
+    host: str,
+    user: str,
+    *,
+    file: str = "",
+    environment: Mapping[str, str] | None = None,
+    ask: bool = True,
+) -> Secret | None:
+    """The password for a user of a host, from the first place that has one. None when there is nobody to ask."""
+    if file:
+        return read_secret_file(file)
+    environment = os.environ if environment is None else environment
+    for variable in PASSWORD_VARIABLES:
+        if environment.get(variable):
+            return Secret(environment[variable])
+    found = _from_keyring(host, user)
+    if found is None and ask and sys.stdin is not None and sys.stdin.isatty():
+        with contextlib.suppress(EOFError):
+            found = Secret(getpass.getpass(f"Password of {user or 'the user'} on {host}: "))
+    return found or None
+
+
+def scrub(environment: Mapping[str, str]) -> dict[str, str]:
+    """A copy without what belongs to the recorder alone."""
+    copy: MutableMapping[str, str] = dict(environment)
+    for variable in (*PASSWORD_VARIABLES, *KG_VARIABLES):
+        copy.pop(variable, None)
+    return dict(copy)

@@ -1,0 +1,106 @@
+"""The text of a recording: header lines that begin with #, then plain columns that any CSV reader takes.
+
+One row per reading, so that many hosts with many channels and their own moments fit one file, and an empty value
+always means a gap. `pandas.read_csv(path, comment="#")` reads it; `powertui.data.power` does too.
+Marks and notes are rows of their own, with the exact moment at which they were made.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from typing import Any
+
+from powertui.plain import plain
+from powertui.sampler.source import OK, STALE, Info, Reading, Stamp, reason_of
+
+__all__ = [
+    "BEGIN",
+    "COLUMNS",
+    "END",
+    "MAGIC",
+    "MARK",
+    "NOTE",
+    "clock_line",
+    "ended_line",
+    "head",
+    "mark_row",
+    "reading_row",
+    "source_line",
+]
+
+MAGIC = "# powertui recording 1"
+COLUMNS = "time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark"
+MARK, BEGIN, END, NOTE = "mark", "begin", "end", "note"
+_TEXT_LIMIT = 300
+
+
+def _text(value: str) -> str:
+    """A field that may come from anywhere: one line, quoted where a reader would stumble, never a formula."""
+    value = plain(value, _TEXT_LIMIT)
+    if value[:1] in ("=", "+", "-", "@"):
+        value = "'" + value
+    if any(c in value for c in ',"#'):
+        return '"' + value.replace('"', '""') + '"'
+    return value
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False)
+
+
+def clock_line() -> str:
+    now = Stamp.now()
+    pair = {"time_unix_s": round(now.t, 6), "mono_s": round(now.mono, 6), "stamp": "middle of the request, host clock"}
+    return f"# clock: {_json(pair)}\n"
+
+
+def head(interval: float, infos: Iterable[tuple[str, Info]]) -> str:
+    """The lines at the start of a file, or where a recording goes on. Without the line of column names."""
+    created = datetime.fromtimestamp(time.time(), timezone.utc).isoformat(timespec="microseconds")
+    lines = [
+        MAGIC,
+        f"# created: {created}",
+        f"# host: {plain(socket.gethostname(), _TEXT_LIMIT)}",
+        clock_line().rstrip("\n"),
+        f"# interval_s: {interval:g}",
+    ]
+    return "\n".join(lines) + "\n" + "".join(source_line(name, info) for name, info in infos)
+
+
+def source_line(name: str, info: Info) -> str:
+    entry = {
+        "name": name,
+        "source": info.source,
+        "url": info.url,
+        "host": info.host,
+        "facts": dict(info.facts),
+        "notes": list(info.notes),
+        "channels": [
+            {"name": c.name, "host": c.host, "scope": c.scope, "quantum_w": c.quantum_w, "kind": c.kind, "note": c.note}
+            for c in info.channels
+        ],
+    }
+    return f"# source: {_json(entry)}\n"
+
+
+def ended_line(rows: int, reason: str) -> str:
+    now = Stamp.now()
+    return f"# ended: {_json({'time_unix_s': round(now.t, 6), 'mono_s': round(now.mono, 6), 'rows': rows, 'reason': reason})}\n"
+
+
+def reading_row(r: Reading) -> str:
+    watts = "" if r.watts is None else f"{r.watts:.10g}"
+    joules = "" if r.joules is None else f"{r.joules:.6f}"
+    reason = reason_of(r.quality)
+    quality = r.quality if r.quality in (OK, STALE) else "none"
+    return f"{r.t:.6f},{r.mono:.6f},{_text(r.source)},{_text(r.channel)},{watts},{joules},{r.rtt:.6f},{quality},{_text(reason)},\n"
+
+
+def mark_row(kind: str, stamp: Stamp, text: str, source: str = "") -> str:
+    """A mark, the begin or end of a window (text in the last column), or a note (text as the reason)."""
+    reason, mark = (_text(text), "") if kind == NOTE else ("", _text(text))
+    return f"{stamp.t:.6f},{stamp.mono:.6f},{_text(source)},,,,,{kind},{reason},{mark}\n"

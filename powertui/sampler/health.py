@@ -1,0 +1,151 @@
+"""What is known of each channel while it is sampled: the last value, when it last changed, gaps, energy so far.
+
+The energy is integrated from one value to the next (trapezoids; counters give it themselves). A stretch in which a reading
+failed, or that is longer than three intervals, is not covered: its energy is unknown, and the sum says how much time it covers.
+"""
+
+from __future__ import annotations
+
+import statistics
+from bisect import bisect_left
+from collections import deque
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+from powertui.sampler.source import OK, Channel, Reading, reason_of
+
+__all__ = ["Health", "Joules"]
+
+_HISTORY = 100_000  # samples kept for questions about a window: a day at 1 Hz
+_RECENT = 120
+
+
+class Joules(NamedTuple):
+    """Energy over a stretch of time, and how much of that time it really covers."""
+
+    joules: float
+    covered_s: float
+    span_s: float
+    samples: int
+
+    @property
+    def watts(self) -> float | None:
+        """The mean over the covered time. None where nothing is covered."""
+        return self.joules / self.covered_s if self.covered_s > 0 else None
+
+    @property
+    def coverage(self) -> float:
+        return self.covered_s / self.span_s if self.span_s > 0 else 0.0
+
+
+@dataclass
+class Health:
+    """One channel of one source. Fed by one thread; others may read its fields at any time."""
+
+    source: str
+    channel: Channel
+    interval: float
+    readings: int = 0
+    gaps: int = 0  # readings without a value
+    last: Reading | None = None
+    last_value: Reading | None = None  # the last one that had a value
+    changed_mono: float | None = None  # when the value was last seen to be another one
+    minimum: float | None = None
+    maximum: float | None = None
+    joules: float = 0.0
+    covered_s: float = 0.0
+    started_mono: float | None = None
+    reason: str = ""  # why there is no value now
+    _rtts: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    _changes: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    _times: deque[float] = field(default_factory=lambda: deque(maxlen=_HISTORY))
+    _watts: deque[float] = field(default_factory=lambda: deque(maxlen=_HISTORY))
+    _sums: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=_HISTORY))  # (joules, covered) up to here
+
+    @property
+    def rtt(self) -> float | None:
+        """The median of the last round trips, s."""
+        recent = list(self._rtts)
+        return statistics.median(recent) if recent else None
+
+    @property
+    def refresh(self) -> float | None:
+        """The median time between two changes of the value, s: never faster than the readings are asked for."""
+        recent = list(self._changes)
+        return statistics.median(recent) if len(recent) >= 3 else None
+
+    def age(self, mono: float) -> float | None:
+        """How long ago the value last changed, s."""
+        return None if self.changed_mono is None else mono - self.changed_mono
+
+    def add(self, reading: Reading) -> None:
+        self.readings += 1
+        if self.started_mono is None:
+            self.started_mono = reading.mono
+        before = self.last
+        self.last = reading
+        if reading.watts is None:
+            self.gaps += 1
+            self.reason = reason_of(reading.quality)
+            return
+        self.reason = "" if reading.quality == OK else reading.quality
+        self._rtts.append(reading.rtt)
+        if self.last_value is None or self.last_value.watts != reading.watts:
+            if self.last_value is not None and self.changed_mono is not None:
+                self._changes.append(reading.mono - self.changed_mono)
+            self.changed_mono = reading.mono
+        self.minimum = reading.watts if self.minimum is None else min(self.minimum, reading.watts)
+        self.maximum = reading.watts if self.maximum is None else max(self.maximum, reading.watts)
+        if before is not None and before.watts is not None:
+            self._integrate(before, before.watts, reading, reading.watts)
+        self.last_value = reading
+        self._times.append(reading.mono)
+        self._watts.append(reading.watts)
+        self._sums.append((self.joules, self.covered_s))
+
+    def _integrate(self, before: Reading, was: float, now: Reading, watts: float) -> None:
+        span = now.mono - before.mono
+        if span <= 0 or span > self.longest_bridge:
+            return
+        if self.channel.kind == "interval":
+            counted = now.joules is not None and before.joules is not None and now.joules >= before.joules
+            self.joules += (now.joules or 0.0) - (before.joules or 0.0) if counted else watts * span
+        else:
+            self.joules += (was + watts) / 2 * span
+        self.covered_s += span
+
+    @property
+    def longest_bridge(self) -> float:
+        """Two values further apart than this have a hole between them."""
+        return max(3 * self.interval, 0.5)
+
+    def total(self) -> Joules:
+        span = 0.0 if self.started_mono is None or self.last is None else self.last.mono - self.started_mono
+        return Joules(self.joules, self.covered_s, span, self.readings - self.gaps)
+
+    def between(self, lo: float, hi: float) -> Joules:
+        """Energy between two monotonic times, from the samples that are still in memory.
+
+        A sample's stretch that is cut by an edge counts with its share.
+        """
+        times = list(self._times)
+        if len(times) < 2 or hi <= lo:
+            return Joules(0.0, 0.0, max(hi - lo, 0.0), 0)
+        first = max(bisect_left(times, lo) - 1, 0)
+        last = min(bisect_left(times, hi) + 1, len(times))
+        sums = list(islice(self._sums, first, last))
+        joules = covered = 0.0
+        for index in range(1, len(sums)):
+            a, b = times[first + index - 1], times[first + index]
+            share = max(0.0, min(b, hi) - max(a, lo)) / (b - a) if b > a else 0.0
+            joules += (sums[index][0] - sums[index - 1][0]) * share
+            covered += (sums[index][1] - sums[index - 1][1]) * share
+        inside = sum(1 for t in times[first:last] if lo <= t <= hi)
+        return Joules(joules, covered, hi - lo, inside)
+
+    def history(self, since: float = 0.0) -> list[tuple[float, float]]:
+        """(mono, watts) of the values in memory, oldest first."""
+        times = list(self._times)
+        start = bisect_left(times, since)
+        return list(zip(times[start:], islice(self._watts, start, len(times)), strict=False))

@@ -1,0 +1,292 @@
+"""Power from a BMC over the network: DCMI's power reading, or sensors of its repository.
+
+DCMI comes first because it counts in whole watts; a sensor of the repository has one byte for its whole range (the
+AC922's "Total Power" moves in steps of 7 W). What was found is said in `Info`. A BMC that restarts forgets its sessions:
+the next readings say so, and the source logs in again by itself: at once, then after 0.25 s, and 5 s at most.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
+from powertui.sampler import dcmi
+from powertui.sampler.ipmi_client import LEVELS, Connection, Transient
+from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.urls import Address, join_host_port
+
+__all__ = ["DCMI_CHANNEL", "IpmiSource", "Record", "make", "pick_sensors", "unit_is_watts"]
+
+DCMI_CHANNEL = "power"
+_WATTS = 6
+_SENSOR_NETFN, _GET_READING = 0x04, 0x2D
+_UNAVAILABLE, _SCANNING = 0x20, 0x40
+_BACKOFF_FIRST, _BACKOFF_LAST = 0.25, 5.0
+_LOGIN_TRIES = 3  # refused logins after a restart of the BMC, before we stop: accounts lock
+_LOGIN_PAUSE = 30.0
+
+# Names that BMCs give to the power of the whole machine, best first.
+_WHOLE = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"^total[ _]?power$",
+        r"^(system|sys|node|chassis)[ _]?(power|pwr)",
+        r"^(power|pwr)[ _]?(consumption|input|total|system|sys)",
+        r"total",
+    )
+]
+
+
+class Record(NamedTuple):
+    """One sensor that measures watts."""
+
+    name: str
+    number: int
+    lun: int
+    quantum: float | None
+    convert: Any  # raw byte → watts
+
+
+def unit_is_watts(record: Any) -> bool:
+    """A full sensor record in plain watts (no rate, no modifier, no percentage, analog)."""
+    return bool(record.units_2 == _WATTS and not record.percentage and not record.modifier_unit and record.analog_data_format != 3)
+
+
+def _as_record(record: Any) -> Record:
+    linear = record.linearization == 0
+    quantum = abs(record.m * 10.0**record.k2) if linear else None
+    name = "".join(c if c.isprintable() else "?" for c in str(record.device_id_string)).strip() or f"sensor {record.number}"
+    return Record(name, record.number, record.owner_lun, quantum, record.convert_sensor_raw_to_value)
+
+
+def pick_sensors(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The sensors that a person asked for, or the one that covers the whole machine. Wildcards as in a shell."""
+    if wanted:
+        chosen: list[str] = []
+        for pattern in wanted:
+            hits = [n for n in names if n.casefold() == pattern.casefold() or fnmatch.fnmatch(n.casefold(), pattern.casefold())]
+            if not hits:
+                raise NotSupported(
+                    f"There is no power sensor {pattern!r}.", hint="There are: " + (", ".join(names) or "none") + "."
+                )
+            chosen += [n for n in hits if n not in chosen]
+        return chosen
+    for pattern_ in _WHOLE:
+        for name in names:
+            if pattern_.search(name):
+                return [name]
+    if len(names) == 1:
+        return list(names)
+    return []
+
+
+class IpmiSource:
+    """One BMC. `name` is what was asked for, so that two hosts are told apart."""
+
+    min_period = 0.1
+
+    def __init__(self, address: Address, options: Options) -> None:
+        if options.level not in LEVELS:
+            raise UsageError(f"The privilege level {options.level!r} is none of {', '.join(LEVELS)}.")
+        port = address.port or 623
+        self.name = join_host_port(address.host, address.port)
+        self.channels: tuple[Channel, ...] = ()
+        self.reconnects = 0
+        self._url = str(Address("ipmi", address.host, address.port, options.user, query=address.query))
+        self._options = options
+        self._host = address.host
+        suites = tuple(int(s) for s in address.query.get("suite", "").split(",") if s.isdigit())
+        more = {"suites": suites} if suites else {}
+        self._link = Connection(
+            address.host, port, options.user, options.password, level=options.level, kg=options.kg, timeout=options.timeout, **more
+        )
+        self._records: dict[str, Record] = {}  # channel → sensor; a channel that is not here is DCMI
+        self._backoff = 0.0
+        self._retry_at = 0.0
+        self._logins_refused = 0
+        self._last_fault = ""
+
+    # opening
+
+    def open(self) -> Info:
+        try:
+            self._link.open()
+            return self._look_around()
+        except Transient as fault:
+            self._link.drop()
+            raise SensorError(
+                f"{self._host} does not answer as a BMC: {fault} (UDP port {self._link.port}).",
+                hint="Check the address, that IPMI over LAN is enabled, and that no firewall drops UDP. Or try redfish://.",
+            ) from None
+        except SensorError:
+            self._link.close()
+            raise
+
+    def _look_around(self) -> Info:
+        wanted = [s for s in self._options.sensors if s.casefold() not in ("dcmi", DCMI_CHANNEL)]
+        ask_dcmi = not self._options.sensors or len(wanted) < len(self._options.sensors) or "*" in wanted
+        facts = {"cipher suite": str(self._link.suite), "privilege": self._link.level.upper()}
+        notes: list[str] = []
+        channels: list[Channel] = []
+        why_not = self._probe_dcmi(facts) if ask_dcmi else "not asked for"
+        if not why_not:
+            note = "DCMI power reading, whole watts"
+            channels.append(Channel(DCMI_CHANNEL, self._host, "node", 1.0, note=note))
+        found: list[Record] = []
+        if wanted or why_not:
+            found = [_as_record(r) for r in self._link.records() if unit_is_watts(r)]
+            for name in pick_sensors([r.name for r in found], wanted):
+                record = next(r for r in found if r.name == name)
+                self._records[name] = record
+                scope = "node" if any(p.search(name) for p in _WHOLE) else "unknown"
+                step = f", steps of {record.quantum:g} W" if record.quantum else ""
+                channels.append(Channel(name, self._host, scope, record.quantum, note=f"sensor {record.number:#04x}{step}"))
+        if ask_dcmi and why_not:
+            facts["DCMI"] = why_not
+            if channels and not wanted:
+                notes.append(f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is read instead.")
+        if not channels:
+            if ask_dcmi and why_not.startswith("power measurement is not active"):
+                channels.append(Channel(DCMI_CHANNEL, self._host, "node", 1.0, note="DCMI power reading, not active yet"))
+                notes.append(f"DCMI answers, but {why_not}")
+            else:
+                names = ", ".join(r.name for r in found)
+                raise NotSupported(
+                    f"{self._host} has no DCMI power reading ({why_not}) and no sensor that is plainly the machine's power.",
+                    hint=f"Choose with --sensor among: {names}."
+                    if names
+                    else "Its sensors hold no watts. Try redfish:// or another level.",
+                )
+        self.channels = tuple(channels)
+        source = "ipmi sensor" if self._records and len(self._records) == len(channels) else "ipmi DCMI"
+        if self._records and len(self._records) < len(channels):
+            source = "ipmi DCMI and sensors"
+        return Info(source, self._url, self._host, self.channels, facts, tuple(notes))
+
+    def _probe_dcmi(self, facts: dict[str, str]) -> str:
+        """Why DCMI cannot be used here, "" when it can. Notes what the BMC's clock says."""
+        code, payload = self._ask(dcmi.NETFN, dcmi.POWER_READING, dcmi.REQUEST)
+        if code:
+            return dcmi.completion(code)
+        try:
+            reading = dcmi.decode(payload)
+        except ValueError as error:
+            return str(error)
+        drift = reading.bmc_time - time.time()
+        if abs(drift) >= 60:
+            facts["BMC clock"] = f"{abs(drift) / 3600:.1f} h {'ahead of' if drift > 0 else 'behind'} this host (not used)"
+        if reading.period_ms > 1:
+            facts["statistics period"] = f"{reading.period_ms / 1000:g} s (its minimum, maximum and mean are not used)"
+        return dcmi.verdict(reading)
+
+    def _ask(self, netfn: int, command: int, data: bytes, lun: int = 0) -> tuple[int, bytes]:
+        """Twice at most: one lost packet is no reason to go without the answer."""
+        try:
+            return self._link.raw(netfn, command, data, lun=lun, timeout=self._options.timeout / 2)
+        except Transient:
+            return self._link.raw(netfn, command, data, lun=lun, timeout=self._options.timeout / 2)
+
+    # reading
+
+    def read(self) -> list[Reading]:
+        if not self._link.is_open:
+            fault = self._reconnect()
+            if fault:
+                stamp = Stamp.now()
+                return [self._gap(c.name, stamp, fault) for c in self.channels]
+        out: list[Reading] = []
+        for channel in self.channels:
+            out.append(
+                self._read_one(channel.name) if self._link.is_open else self._gap(channel.name, Stamp.now(), self._last_fault)
+            )
+        return out
+
+    def _gap(self, channel: str, stamp: Stamp, reason: str) -> Reading:
+        t, mono, rtt = stamp.middle()
+        return Reading(t, mono, None, rtt, self.name, channel, none(reason))
+
+    def _read_one(self, channel: str) -> Reading:
+        record = self._records.get(channel)
+        first = Stamp.now()
+        for attempt in (1, 2):
+            stamp = Stamp.now()
+            try:
+                if record is None:
+                    code, payload = self._link.raw(dcmi.NETFN, dcmi.POWER_READING, dcmi.REQUEST, timeout=self._options.timeout / 2)
+                else:
+                    code, payload = self._link.raw(
+                        _SENSOR_NETFN, _GET_READING, bytes([record.number]), lun=record.lun, timeout=self._options.timeout / 2
+                    )
+            except Transient as fault:
+                if attempt == 1 and "listens" not in str(fault):
+                    continue
+                self._lose(f"no answer within {self._options.timeout:g} s" if "no answer" in str(fault) else str(fault))
+                return self._gap(channel, first, self._last_fault)
+            t, mono, rtt = stamp.middle()
+            if code:
+                return Reading(t, mono, None, rtt, self.name, channel, none(dcmi.completion(code)))
+            watts, quality = _dcmi_value(payload) if record is None else _sensor_value(record, payload)
+            return Reading(t, mono, watts, rtt, self.name, channel, quality)
+        raise AssertionError("unreachable")
+
+    # the connection
+
+    def _lose(self, fault: str) -> None:
+        self._link.drop()
+        self._last_fault = fault
+        self._retry_at = time.monotonic() + self._backoff
+        self._backoff = min(max(self._backoff * 2, _BACKOFF_FIRST), _BACKOFF_LAST)
+
+    def _reconnect(self) -> str:
+        """Try to log in when it is time to. Returns why there is still no connection."""
+        if self._logins_refused >= _LOGIN_TRIES or time.monotonic() < self._retry_at:
+            return self._last_fault
+        try:
+            self._link.open()
+        except Transient as fault:
+            self._lose(str(fault))
+        except SensorError as error:
+            # It worked before, so this may be a BMC that is still starting. Few tries, far apart.
+            self._lose(error.message.rstrip("."))
+            self._retry_at = time.monotonic() + _LOGIN_PAUSE
+            self._logins_refused += isinstance(error, AuthenticationFailed)
+            if self._logins_refused >= _LOGIN_TRIES:
+                self._last_fault += "; given up after three refusals, so that the account is not locked"
+        else:
+            self.reconnects += 1
+            self._backoff, self._logins_refused, self._last_fault = 0.0, 0, ""
+            return ""
+        return self._last_fault
+
+    def close(self) -> None:
+        self._link.close()
+
+
+def _dcmi_value(payload: bytes) -> tuple[float | None, str]:
+    try:
+        reading = dcmi.decode(payload)
+    except ValueError as error:
+        return None, none(str(error))
+    problem = dcmi.verdict(reading)
+    return (None, none(problem)) if problem else (float(reading.watts), OK)
+
+
+def _sensor_value(record: Record, payload: bytes) -> tuple[float | None, str]:
+    if len(payload) < 2:
+        return None, none("a sensor reading of less than two bytes")
+    if payload[1] & _UNAVAILABLE or not payload[1] & _SCANNING:
+        return None, none("the sensor has no reading (is the host on?)")
+    try:
+        return float(record.convert(payload[0])), OK
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return None, none(f"the sensor's value {payload[0]} has no meaning")
+
+
+def make(address: Address, options: Options) -> IpmiSource:
+    if not address.host:
+        raise UsageError("ipmi: needs a host.", hint="Write ipmi://bmc, or ipmitool:open for this machine's own BMC.")
+    return IpmiSource(address, options)

@@ -1,0 +1,308 @@
+"""Sampling at a steady rate, into a file and to whoever listens.
+
+One thread per source asks at absolute deadlines: a slow answer delays no later tick, and ticks that were missed are left
+out, never made up for in a burst. One more thread writes the file, keeps the health of each channel and tells the
+listeners, so that neither a slow disk nor a slow screen can hold a reading up. No thread prints.
+
+    recorder = Recorder([source], interval=1.0, file=RecordingFile("power.csv", 1.0))
+    recorder.subscribe(lambda readings: …)      # from the writer's thread: return soon, hand work over
+    recorder.start(); …; recorder.mark("epoch 3"); …; recorder.stop()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from powertui.errors import AuthenticationFailed, NotSupported, PowertuiError, SensorError, UsageError
+from powertui.sampler.csv_format import BEGIN, END, MARK, NOTE, mark_row, reading_row
+from powertui.sampler.health import Health
+from powertui.sampler.recording_file import RecordingFile
+from powertui.sampler.source import Channel, Info, Reading, Source, Stamp
+
+__all__ = ["Event", "Recorder", "SourceState"]
+
+_OPEN_BACKOFF = (0.25, 5.0)
+_STEP = 0.1  # s: a jump of the host's clock worth a note
+_QUEUE = 500_000  # readings that may wait for a disk that hangs
+_STAGGER = 0.002  # s between the ticks of neighbouring sources, so that a hundred do not ask at the same instant
+
+
+class Event(NamedTuple):
+    """Something a person may want to know: connected, lost, reconnected, marked, disk full."""
+
+    stamp: Stamp
+    level: str  # "info", "warning", "error"
+    source: str  # "" when it concerns the recording as a whole
+    text: str
+
+
+@dataclass
+class SourceState:
+    """What the recorder knows of one source."""
+
+    source: Source
+    info: Info | None = None
+    missed: int = 0  # ticks that passed while an answer was waited for
+    failed: str = ""  # why it will never be asked again
+    down_since: float | None = None  # monotonic; None while values come
+    channels: dict[str, Health] = field(default_factory=dict)
+
+    @property
+    def reconnects(self) -> int:
+        return self.source.reconnects
+
+
+class _Sentinel:
+    pass
+
+
+_STOP = _Sentinel()
+_Item = tuple[str, object]
+
+
+class Recorder:
+    """Samples until it is stopped. Sources that cannot be opened yet are tried again; those that refuse us are not."""
+
+    def __init__(self, sources: Sequence[Source], *, interval: float = 1.0, file: RecordingFile | None = None) -> None:
+        if not sources:
+            raise UsageError("There is no power source to record.", hint="Name one with --host or --source.")
+        if not 0.01 <= interval <= 86400:
+            raise UsageError(f"An interval of {interval:g} s is not possible: it must lie between 0.01 s and a day.")
+        names = [s.name for s in sources]
+        if len(set(names)) != len(names):
+            twice = next(n for n in names if names.count(n) > 1)
+            raise UsageError(f"The source {twice!r} is named twice.")
+        self.interval = interval
+        self.file = file
+        self.states: dict[str, SourceState] = {s.name: SourceState(s) for s in sources}
+        self.events: deque[Event] = deque(maxlen=1000)
+        self.dropped = 0  # readings that even the queue could not take
+        self.started: Stamp | None = None
+        self.ended: Stamp | None = None
+        self._subscribers: list[Callable[[list[Reading]], None]] = []
+        self._listeners: list[Callable[[Event], None]] = []
+        self._queue: queue.Queue[_Item | _Sentinel] = queue.Queue(_QUEUE)
+        self._halt = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._clock: float | None = None  # wall minus monotonic, at the last reading
+
+    # listening
+
+    def subscribe(self, listener: Callable[[list[Reading]], None]) -> Callable[[], None]:
+        """Hand every batch of readings to `listener`, in the writer's thread. Returns how to stop that."""
+        self._subscribers.append(listener)
+        return lambda: self._subscribers.remove(listener)
+
+    def on_event(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def health(self) -> list[tuple[SourceState, Health]]:
+        """Every channel with its source, in order."""
+        return [(state, health) for state in self.states.values() for health in list(state.channels.values())]
+
+    # running
+
+    def open(self) -> None:
+        """Open all sources once, here and now. A source that is only away is tried again while recording, as long as
+        another one answers; a refused login, a missing sensor, or none that answers, is raised."""
+        errors: list[SensorError] = []
+        threads = []
+
+        def attempt(state: SourceState) -> None:
+            try:
+                self._opened(state, state.source.open())
+            except SensorError as error:
+                errors.append(error)
+                if not isinstance(error, (AuthenticationFailed, NotSupported)):
+                    self._event("warning", state.source.name, error.message)
+
+        for state in self.states.values():
+            thread = threading.Thread(target=attempt, args=(state,), daemon=True)
+            threads.append(thread)
+            thread.start()
+        for thread in threads:
+            thread.join()
+        fatal = next((e for e in errors if isinstance(e, (AuthenticationFailed, NotSupported))), None)
+        if fatal or len(errors) == len(self.states):
+            for state in self.states.values():
+                state.source.close()
+            raise fatal or errors[0]
+
+    def start(self) -> None:
+        """Begin to sample. Returns at once."""
+        self.started = Stamp.now()
+        base = self.started.mono
+        writer = threading.Thread(target=self._write_all, name="powertui-writer", daemon=True)
+        self._threads = [writer]
+        writer.start()
+        for index, state in enumerate(self.states.values()):
+            phase = index * min(_STAGGER, self.interval / len(self.states))
+            thread = threading.Thread(
+                target=self._sample, args=(state, base + phase), name=f"powertui-{state.source.name}", daemon=True
+            )
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self, reason: str = "stopped") -> None:
+        """End after the readings that are under way, write everything, let the sources go. May be called twice."""
+        if self.ended is not None:
+            return
+        self._halt.set()
+        for thread in self._threads[1:]:
+            thread.join()
+        self.ended = Stamp.now()
+        if self._threads:
+            self._queue.put(_STOP)
+            self._threads[0].join()
+        if self.file is not None:
+            self.file.close(reason)
+
+    def mark(self, text: str, kind: str = MARK, stamp: Stamp | None = None) -> Stamp:
+        """Note a moment, or the begin or end of a window, with its exact time."""
+        if kind not in (MARK, BEGIN, END, NOTE):
+            raise ValueError(kind)
+        stamp = stamp or Stamp.now()
+        self._put(("mark", (kind, stamp, text)))
+        return stamp
+
+    # the threads of the sources
+
+    def _sample(self, state: SourceState, base: float) -> None:
+        source, tick = state.source, 0
+        backoff, retry_at = 0.0, 0.0
+        period = max(self.interval, source.min_period)
+        while not self._halt.is_set():
+            if state.info is None and not state.failed and time.monotonic() >= retry_at:
+                try:
+                    self._opened(state, source.open())
+                except (AuthenticationFailed, NotSupported) as error:
+                    state.failed = error.message
+                    self._event("error", source.name, error.message)
+                except PowertuiError as error:
+                    backoff = min(max(backoff * 2, _OPEN_BACKOFF[0]), _OPEN_BACKOFF[1])
+                    retry_at = time.monotonic() + backoff
+                    self._down(state, error.message)
+            if state.info is not None:
+                self._put(("readings", (state, self._read(source))))
+            elapsed = time.monotonic() - base
+            following = max(tick + 1, int(elapsed / period) + 1)
+            state.missed += following - tick - 1
+            tick = following
+            self._halt.wait(max(0.0, base + tick * period - time.monotonic()))
+        source.close()
+
+    def _read(self, source: Source) -> list[Reading]:
+        stamp = Stamp.now()
+        try:
+            return source.read()
+        except Exception as error:  # a fault in a source is a gap, never the end of the recording
+            t, mono, rtt = stamp.middle()
+            why = f"none:{type(error).__name__} in the source {source.name}"
+            return [Reading(t, mono, None, rtt, source.name, c.name, why) for c in source.channels]
+
+    def _opened(self, state: SourceState, info: Info) -> None:
+        state.info = info
+        self._put(("info", (state, info)))
+
+    def _put(self, item: _Item) -> None:
+        try:
+            self._queue.put_nowait(item)
+        except queue.Full:
+            self.dropped += 1
+
+    # the writer's thread
+
+    def _write_all(self) -> None:
+        while True:
+            item = self._queue.get()
+            if isinstance(item, _Sentinel):
+                return
+            kind, what = item
+            try:
+                if kind == "readings":
+                    self._take_readings(*what)  # type: ignore[misc]
+                elif kind == "info":
+                    self._take_info(*what)  # type: ignore[misc]
+                elif kind == "mark":
+                    self._take_mark(*what)  # type: ignore[misc]
+            except Exception as error:  # the writer must outlive anything that a listener or a value does
+                self._event("error", "", f"{type(error).__name__} while writing: {error}")
+
+    def _take_info(self, state: SourceState, info: Info) -> None:
+        for channel in info.channels:
+            state.channels.setdefault(channel.name, Health(state.source.name, channel, self.interval))
+        if self.file is not None:
+            self.file.add_source(state.source.name, info)
+        facts = ", ".join(f"{k} {v}" for k, v in info.facts.items())
+        self._event(
+            "info", state.source.name, f"{info.source}: " + ", ".join(c.name for c in info.channels) + f" ({facts})" * bool(facts)
+        )
+        for note in info.notes:
+            self._event("warning", state.source.name, note)
+
+    def _take_readings(self, state: SourceState, readings: list[Reading]) -> None:
+        if not readings:
+            return
+        self._watch_clock(readings[0])
+        values = [r for r in readings if r.watts is not None]
+        if not values:
+            self._down(state, reason=readings[0].quality.removeprefix("none:"), mono=readings[0].mono)
+        elif state.down_since is not None:
+            text = f"values again after {values[0].mono - state.down_since:.1f} s"
+            state.down_since = None
+            self._event("info", state.source.name, text, note=True)
+        for reading in readings:
+            health = state.channels.get(reading.channel)
+            if health is None:
+                channel = next((c for c in state.source.channels if c.name == reading.channel), Channel(reading.channel))
+                health = state.channels[reading.channel] = Health(state.source.name, channel, self.interval)
+            health.add(reading)
+            if self.file is not None:
+                self.file.write(reading_row(reading))
+        for listener in list(self._subscribers):
+            try:
+                listener(readings)
+            except Exception as error:  # a listener that fails is not asked again; the recording goes on
+                with contextlib.suppress(ValueError):
+                    self._subscribers.remove(listener)
+                self._event("error", "", f"a listener failed and is left out: {type(error).__name__}: {error}")
+
+    def _take_mark(self, kind: str, stamp: Stamp, text: str) -> None:
+        if self.file is not None:
+            self.file.write(mark_row(kind, stamp, text))
+        words = {BEGIN: "begin of ", END: "end of ", MARK: "mark: ", NOTE: ""}
+        self._event("info", "", words[kind] + text, stamp=stamp)
+
+    def _down(self, state: SourceState, reason: str, mono: float | None = None) -> None:
+        if state.down_since is None:
+            state.down_since = time.monotonic() if mono is None else mono
+            self._event("warning", state.source.name, f"no value: {reason}")
+
+    def _watch_clock(self, reading: Reading) -> None:
+        """Somebody set the host's clock: rows before and after have different origins, `mono` joins them."""
+        offset = reading.t - reading.mono
+        if self._clock is not None and abs(offset - self._clock) > _STEP:
+            text = f"the host's clock was stepped by {offset - self._clock:+.3f} s"
+            self._event("warning", "", text, note=True)
+        self._clock = offset
+
+    def _event(self, level: str, source: str, text: str, *, note: bool = False, stamp: Stamp | None = None) -> None:
+        event = Event(stamp or Stamp.now(), level, source, text)
+        self.events.append(event)
+        if note and self.file is not None:
+            self.file.write(mark_row(NOTE, event.stamp, text, source))
+        for listener in list(self._listeners):
+            with contextlib.suppress(Exception):
+                listener(event)
+
+    def say(self, text: str) -> None:
+        """For the file: trouble on the disk."""
+        self._event("error", "", text)

@@ -1,0 +1,167 @@
+"""What a power source is, and how one is opened by name.
+
+A source answers `read()` with one `Reading` per channel. It never raises for a fault that may pass (a lost
+packet, a BMC that restarts): such a reading has no watts and says why. What cannot pass by itself (a refused
+password, a sensor that does not exist) is raised by `open()`, once, with a sentence for a person.
+
+    source = open_source("ipmi://viewer@bmc", Options(password=Secret(...)))
+    info = source.open()          # what was found: DCMI or which sensor, cipher suite, quantum
+    readings = source.read()
+    source.close()
+
+Here are only the shapes. Each source is imported when it is opened, so that naming one costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+from powertui.errors import UsageError
+from powertui.sampler.credentials import Secret
+from powertui.sampler.urls import Address, parse_url
+
+__all__ = ["OK", "STALE", "Channel", "Info", "Options", "Reading", "Source", "Stamp", "none", "open_source", "reason_of"]
+
+OK = "ok"
+STALE = "stale"  # a value, but the source says that it is an old one
+_NONE = "none:"
+
+
+def none(reason: str) -> str:
+    """The quality of a reading without a value. The reason is for a person to read."""
+    return _NONE + reason
+
+
+def reason_of(quality: str) -> str:
+    """Why there is no value: "" when there is one."""
+    return quality[len(_NONE) :] if quality.startswith(_NONE) else ""
+
+
+class Reading(NamedTuple):
+    """One value of one channel, or the reason why there is none.
+
+    `t` and `mono` are the same moment, the middle of the request, on the host's Unix clock and on its monotonic
+    clock; the BMC's clock is never used. `rtt` bounds the error: the value was taken within rtt/2 of that moment.
+    """
+
+    t: float  # s since 1970, host clock
+    mono: float  # s, CLOCK_MONOTONIC
+    watts: float | None
+    rtt: float  # s
+    source: str  # Source.name
+    channel: str  # Channel.name
+    quality: str = OK  # "ok", "stale" or "none:why"
+    joules: float | None = None  # the energy counter behind watts, where there is one (J since the source was opened)
+
+
+class Stamp(NamedTuple):
+    """The moment at which a request was sent. `middle()` is what the reading is stamped with."""
+
+    t: float
+    mono: float
+
+    @classmethod
+    def now(cls) -> Stamp:
+        return cls(time.time(), time.monotonic())
+
+    def middle(self) -> tuple[float, float, float]:
+        """(t, mono, rtt) when the answer has just come. The wall clock is read once: it may be stepped meanwhile."""
+        rtt = time.monotonic() - self.mono
+        return self.t + rtt / 2, self.mono + rtt / 2, rtt
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One series of values that a source yields."""
+
+    name: str  # "Total Power", "GPU 0", "package-0"
+    host: str = ""  # the machine that is measured
+    scope: str = "unknown"  # node, package, core, dram, gpu, rail, plug, unknown: what the figure covers
+    quantum_w: float | None = None  # the step of its values, when known
+    kind: str = "sampled"  # "sampled", or "interval": mean since the previous reading (energy counters)
+    note: str = ""  # anything that a person should know of it
+
+
+@dataclass(frozen=True)
+class Info:
+    """What `open()` found."""
+
+    source: str  # "ipmi DCMI", "ipmi sensor", "redfish EnvironmentMetrics" …
+    url: str  # how to open it again; never holds a password
+    host: str  # the machine that is measured ("" when it is this one)
+    channels: tuple[Channel, ...]
+    facts: Mapping[str, str] = field(default_factory=dict)  # cipher suite, privilege, firmware … for a person
+    notes: tuple[str, ...] = ()  # warnings
+
+
+class Source(Protocol):
+    """A power sensor that can be asked again and again, from one thread at a time."""
+
+    name: str  # short, unique in a recording: "bmc1", "hwmon"
+    min_period: float  # asking faster than this gains nothing (s)
+    reconnects: int  # how often a lost connection was built up again
+    channels: Sequence[Channel]  # empty before open()
+
+    def open(self) -> Info:
+        """Connect and find the sensors. Raises SensorError (AuthenticationFailed, NotSupported)."""
+
+    def read(self) -> list[Reading]:
+        """One reading per channel, within the timeout. Raises nothing that may pass by itself."""
+
+    def close(self) -> None:
+        """Log out and let go. Raises nothing, and takes no longer than the timeout."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How sources are opened. What a URL says itself wins over what stands here."""
+
+    user: str = ""
+    password: Secret | None = None
+    kg: Secret | None = None  # the BMC key K_G
+    level: str = "user"
+    insecure: bool = False  # accept any TLS certificate
+    sensors: tuple[str, ...] = ()  # only these channels
+    timeout: float = 2.0  # one answer
+    root: str = "/"  # in-band sources look below this folder
+
+
+# scheme → (module, function): the function takes (Address, Options) and returns a Source that is not yet open
+_FACTORIES = {
+    "auto": ("powertui.sampler.auto", "make"),
+    "ipmi": ("powertui.sampler.ipmi", "make"),
+    "ipmitool": ("powertui.sampler.ipmitool", "make"),
+    "redfish": ("powertui.sampler.redfish", "make"),
+    "hwmon": ("powertui.sampler.hwmon", "make"),
+    "amd": ("powertui.sampler.hwmon", "make_amd"),
+    "rapl": ("powertui.sampler.rapl", "make"),
+    "nvml": ("powertui.sampler.nvml", "make"),
+    "prometheus": ("powertui.sampler.prometheus", "make"),
+    "csv": ("powertui.sampler.csv_tail", "make"),
+}
+
+
+def open_source(url: str, options: Options | None = None) -> Source:
+    """A source by its URL, not yet connected: call its `open()`.
+
+    `ipmi://user@bmc:623`, `ipmitool://bmc`, `ipmitool:open`, `redfish://bmc`, `auto://bmc`, `hwmon:`, `rapl:`, `nvml:`,
+    `amd:`, `prometheus://server:9090?match=…`, `csv:FILE`.
+    """
+    address = parse_url(url)
+    options = options or Options()
+    if address.user:
+        options = replace(options, user=address.user)
+    if address.query.get("sensor"):
+        options = replace(options, sensors=tuple(address.query["sensor"].split("|")))
+    try:
+        module, function = _FACTORIES[address.scheme]
+    except KeyError:
+        known = ", ".join(sorted(_FACTORIES))
+        raise UsageError(f"There is no power source {address.scheme!r}.", hint=f"Known are: {known}.") from None
+    make: Callable[[Address, Options], Any] = getattr(importlib.import_module(module), function)
+    source: Source = make(address, options)
+    return source
