@@ -1,0 +1,179 @@
+"""What is being sampled, as columns: the history of every channel, its sums, and the rows that stand out.
+
+Readings are appended one by one; every question costs the samples of the window that it asks about, never the
+whole history: 64 hosts at 1 Hz for a day are 5.5 million samples. A reading without watts is a gap. Counting,
+round trips and the running energy belong to the sampler, which knows them first hand; joules of a window, with
+their interval, come from `data/energy` over `History.series`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.energy import scopes
+from powertui.data.model import Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
+
+# A row stands out when it lies this many robust standard deviations from the middle of all rows …
+OUTLIER_DEVIATIONS = 4.0
+# … and at least this fraction of the middle: among hosts that all draw 300 W, 303 W is no finding.
+OUTLIER_FRACTION = 0.1
+# Fewer rows than this have no middle worth the name.
+OUTLIER_ROWS = 4
+
+
+class Key(NamedTuple):
+    """Which channel of which source: as readings name it."""
+
+    source: str
+    channel: str
+
+
+class Stretch(NamedTuple):
+    """What happened in a window of one channel."""
+
+    samples: int
+    gaps: int  # readings without a value
+    lowest: float | None
+    mean: float | None
+    highest: float | None
+
+
+class History:
+    """All readings of one channel, by time. Grows by doubling; a day at 1 Hz is 1.4 MB."""
+
+    def __init__(self, key: Key, *, host: str = "", scope: Scope = Scope.UNKNOWN, kind: PowerKind = PowerKind.SAMPLED) -> None:
+        self.key = key
+        self.host = host or key.source
+        self.scope = scope
+        self.kind = kind
+        self.dropped = 0  # readings that came out of order: counted, left out
+        self._times = np.empty(256, np.int64)
+        self._watts = np.empty(256, np.float64)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def times(self) -> Int64s:
+        """Unix ns of each reading (a view)."""
+        return self._times[: self._count]
+
+    @property
+    def watts(self) -> Floats:
+        """Watts of each reading, NaN where there was none (a view)."""
+        return self._watts[: self._count]
+
+    @property
+    def now(self) -> float | None:
+        """The value of the last reading; None when it had none."""
+        if not self._count or math.isnan(self._watts[self._count - 1]):
+            return None
+        return float(self._watts[self._count - 1])
+
+    def append(self, at_ns: int, watts: float | None) -> None:
+        """Take one reading. One that is not later than the last is counted and left out."""
+        if self._count and at_ns <= self._times[self._count - 1]:
+            self.dropped += 1
+            return
+        if self._count == len(self._times):
+            self._times = np.concatenate([self._times, np.empty_like(self._times)])
+            self._watts = np.concatenate([self._watts, np.empty_like(self._watts)])
+        self._times[self._count] = at_ns
+        self._watts[self._count] = math.nan if watts is None else watts
+        self._count += 1
+
+    def rows(self, lo_ns: int, hi_ns: int) -> slice:
+        """The readings from lo to hi, both included."""
+        lo, hi = np.searchsorted(self.times, [lo_ns, hi_ns + 1])
+        return slice(int(lo), int(hi))
+
+    def stretch(self, lo_ns: int, hi_ns: int) -> Stretch:
+        """Lowest, mean and highest reading of a window."""
+        watts = self.watts[self.rows(lo_ns, hi_ns)]
+        good = watts[~np.isnan(watts)]
+        if not len(good):
+            return Stretch(0, len(watts), None, None, None)
+        return Stretch(len(good), len(watts) - len(good), float(good.min()), float(good.mean()), float(good.max()))
+
+    def series(self, lo_ns: int | None = None, hi_ns: int | None = None) -> PowerSeries:
+        """The readings of a window as a power series, so that everything that takes a log takes them."""
+        rows = slice(0, self._count)
+        if lo_ns is not None and hi_ns is not None:
+            rows = self.rows(lo_ns, hi_ns)
+        times = self.times[rows]
+        zero = int(times[0]) if len(times) else 0
+        clock = Clock(zero, zero, "absolute timestamps", "stamped by this machine while sampling")
+        sensor = Sensor(self.key.channel, self.key.source, self.scope, self.host)
+        return PowerSeries(sensor, times - zero, self.watts[rows].copy(), self.kind, clock)
+
+
+class Total(NamedTuple):
+    """The sum over the rows of a board that can be added up, and how much of it is missing."""
+
+    watts: float | None
+    keys: tuple[Key, ...]  # what was added
+    missing: int  # rows of these whose last reading has no value: the sum is short of them
+    text: str
+
+
+class Board:
+    """Every channel of every source, with the sums and the rows that stand out."""
+
+    def __init__(self) -> None:
+        self.histories: dict[Key, History] = {}
+        self._addable: tuple[tuple[Key, ...], str] | None = None
+
+    def add(self, history: History) -> History:
+        """Take a new channel; one that is already there stays."""
+        self._addable = None
+        return self.histories.setdefault(history.key, history)
+
+    def __iter__(self) -> Iterator[History]:
+        return iter(self.histories.values())
+
+    def __len__(self) -> int:
+        return len(self.histories)
+
+    def addable(self) -> tuple[tuple[Key, ...], str]:
+        """The rows that may be added up (scopes that do not overlap, host by host), and that in words."""
+        if self._addable is None:
+            rows = list(self)
+            # The choice depends on scopes and hosts alone, so one sample stands for a channel.
+            picked = scopes.total([h.series(int(h.times[-1]), int(h.times[-1])) if len(h) else h.series() for h in rows])
+            chosen = (tuple(rows[i].key for i in picked.indices), picked.text)
+            if not all(len(h) for h in rows):
+                return chosen  # a channel that has not spoken yet may still change it
+            self._addable = chosen
+        return self._addable
+
+    def total(self) -> Total:
+        """Watts now over the rows that may be added up."""
+        keys, text = self.addable()
+        now = [self.histories[key].now for key in keys]
+        known = [watts for watts in now if watts is not None]
+        return Total(sum(known) if known else None, keys, len(now) - len(known), text)
+
+    def outliers(self) -> dict[Key, float]:
+        """Rows that draw far more or less than the others now: how many watts from their middle.
+
+        Only what can be compared is: rows of one scope, at least four. The spread is the median deviation, so
+        that one host that burns does not hide itself.
+        """
+        found: dict[Key, float] = {}
+        keys, _ = self.addable()
+        rows = [self.histories[key] for key in keys]
+        for scope in {h.scope for h in rows}:
+            now = {h.key: h.now for h in rows if h.scope is scope}
+            values = np.array([watts for watts in now.values() if watts is not None])
+            if len(values) < OUTLIER_ROWS:
+                continue
+            middle = float(np.median(values))
+            spread = 1.4826 * float(np.median(np.abs(values - middle)))
+            limit = max(OUTLIER_DEVIATIONS * spread, OUTLIER_FRACTION * abs(middle))
+            found.update({key: watts - middle for key, watts in now.items() if watts is not None and abs(watts - middle) > limit})
+        return found

@@ -1,0 +1,251 @@
+"""Where a live screen's readings come from: a recorder that samples now, or a recording that is played again.
+
+Both fill the same board and the same health facts, so a screen cannot tell them apart but for the clock. Readings
+arrive in the recorder's own thread and wait in a queue; whoever shows them calls `drain` when it has time. A screen
+that is slow, suspended or gone holds no reading up, and the file is written without it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from powertui.data.live import Board, History, Key
+from powertui.data.model import PowerKind, PowerSeries, Scope
+from powertui.sampler.health import Health
+from powertui.sampler.recorder import Event, Recorder
+from powertui.sampler.source import Channel, Reading, Stamp
+
+NS = 1_000_000_000
+
+
+class Mark(NamedTuple):
+    """A moment that somebody named."""
+
+    at_ns: int
+    text: str
+
+
+class Feed(Protocol):
+    """What a live screen stands on."""
+
+    board: Board
+    healths: dict[Key, Health]
+    marks: list[Mark]
+    interval_s: float
+
+    @property
+    def file(self) -> Path | None:
+        """Where it is recorded; None when it is only watched."""
+
+    @property
+    def title(self) -> str:
+        """What is watched, in a few words."""
+
+    @property
+    def over(self) -> bool:
+        """Nothing will come any more."""
+
+    @property
+    def trouble(self) -> str:
+        """Why the file does not hold everything; "" when it does."""
+
+    def start(self) -> None: ...
+    def stop(self, reason: str) -> None: ...
+    def drain(self) -> int:
+        """Take what has come since the last call into the board; how many readings that were."""
+
+    def events(self) -> list[Event]:
+        """What happened since the last call."""
+
+    def mark(self, text: str) -> None: ...
+    def now_ns(self) -> int:
+        """The present, on the clock of the readings."""
+
+    def mono(self) -> float:
+        """The present, on the monotonic clock of the readings."""
+
+
+def _history(key: Key, channel: Channel | None) -> History:
+    """A channel's history with what the sampler knows of its scope and kind."""
+    if channel is None:
+        return History(key)
+    scope = Scope(channel.scope) if channel.scope in {s.value for s in Scope} else Scope.UNKNOWN
+    kind = PowerKind.INTERVAL if channel.kind == "interval" else PowerKind.SAMPLED
+    return History(key, host=channel.host, scope=scope, kind=kind)
+
+
+class RecorderFeed:
+    """Readings of a recorder that runs in this process."""
+
+    def __init__(self, recorder: Recorder, title: str) -> None:
+        self.board = Board()
+        self.healths: dict[Key, Health] = {}
+        self.marks: list[Mark] = []
+        self.interval_s = recorder.interval
+        self.title = title
+        self.recorder = recorder
+        self._batches: deque[list[Reading]] = deque()
+        self._events: deque[Event] = deque(recorder.events)  # what opening the sources had to say
+        recorder.subscribe(self._batches.append)
+        recorder.on_event(self._events.append)
+
+    @property
+    def file(self) -> Path | None:
+        return None if self.recorder.file is None else self.recorder.file.path
+
+    @property
+    def over(self) -> bool:
+        return self.recorder.ended is not None or all(s.failed for s in self.recorder.states.values())
+
+    @property
+    def trouble(self) -> str:
+        file = self.recorder.file
+        if file is None or not (file.faults or file.lost or self.recorder.dropped):
+            return ""
+        return "the file has gaps" if file.lost or self.recorder.dropped else "the disk had trouble"
+
+    def start(self) -> None:
+        self.recorder.start()
+
+    def stop(self, reason: str) -> None:
+        self.recorder.stop(reason)
+
+    def drain(self) -> int:
+        for state, health in self.recorder.health():
+            key = Key(state.source.name, health.channel.name)
+            if key not in self.healths:
+                self.healths[key] = health
+                self.board.add(_history(key, health.channel))
+        count = 0
+        while self._batches:
+            for reading in self._batches.popleft():
+                key = Key(reading.source, reading.channel)
+                history = self.board.histories.get(key) or self.board.add(_history(key, None))
+                history.append(int(reading.t * NS), reading.watts)
+                count += 1
+        return count
+
+    def events(self) -> list[Event]:
+        return [self._events.popleft() for _ in range(len(self._events))]
+
+    def mark(self, text: str) -> None:
+        stamp = self.recorder.mark(text)
+        self.marks.append(Mark(int(stamp.t * NS), text))
+
+    def now_ns(self) -> int:
+        return time.time_ns()
+
+    def mono(self) -> float:
+        return time.monotonic()
+
+
+class ReplayFeed:
+    """A recording played again, `speed` times as fast as it was made. Its own clock runs from its first sample."""
+
+    def __init__(
+        self, series: Sequence[PowerSeries], title: str, *, speed: float = 1.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.board = Board()
+        self.healths: dict[Key, Health] = {}
+        self.marks: list[Mark] = []
+        self.title = title
+        self.speed = speed
+        self._clock = clock
+        self._began: float | None = None
+        self._news: list[Event] = []
+        self._rows = _rows(series)
+        self._next = 0
+        self._zero = int(self._rows[0].t * NS) if self._rows else 0
+        self._end = int(self._rows[-1].t * NS) if self._rows else 0
+        self.interval_s = _interval(series)
+        self._stopped = False
+        for index, one in enumerate(series):
+            key = _key(one, index)
+            channel = Channel(key.channel, one.sensor.host, one.sensor.scope.value, kind=one.kind.value)
+            self.healths[key] = Health(key.source, channel, self.interval_s)
+            self.board.add(_history(key, channel))
+
+    @property
+    def file(self) -> Path | None:
+        return None
+
+    @property
+    def over(self) -> bool:
+        return self._stopped or self._next >= len(self._rows)
+
+    @property
+    def trouble(self) -> str:
+        return ""
+
+    def start(self) -> None:
+        self._began = self._clock()
+        pace = "as fast as it was made" if self.speed == 1 else f"{self.speed:g} times as fast as it was made"
+        self._say(f"a recording of {(self._end - self._zero) / NS:.0f} s is played {pace}; nothing is sampled")
+
+    def stop(self, reason: str) -> None:
+        self._stopped = True
+
+    def drain(self) -> int:
+        if self._began is None or self._stopped:
+            return 0
+        now, first = self.now_ns(), self._next
+        while self._next < len(self._rows) and int(self._rows[self._next].t * NS) <= now:
+            reading = self._rows[self._next]
+            key = Key(reading.source, reading.channel)
+            self.healths[key].add(reading)
+            self.board.histories[key].append(int(reading.t * NS), reading.watts)
+            self._next += 1
+        if first < self._next == len(self._rows):
+            self._say("end of the recording")
+        return self._next - first
+
+    def events(self) -> list[Event]:
+        news, self._news = self._news, []
+        return news
+
+    def mark(self, text: str) -> None:
+        self.marks.append(Mark(self.now_ns(), text))
+        self._say(f"mark: {text} (on the screen only: a replay records nothing)")
+
+    def now_ns(self) -> int:
+        if self._began is None:
+            return self._zero
+        # The clock stops with the recording: "3 minutes ago" would be said of a value that is the last there is.
+        return min(self._zero + int((self._clock() - self._began) * self.speed * NS), self._end)
+
+    def mono(self) -> float:
+        return self.now_ns() / NS
+
+    def _say(self, text: str) -> None:
+        self._news.append(Event(Stamp(self.now_ns() / NS, self.mono()), "info", "", text))
+
+
+def _key(series: PowerSeries, index: int) -> Key:
+    """Names of channels may be missing or repeat in foreign logs; keys must not."""
+    source = series.sensor.host or series.sensor.source or "log"
+    return Key(source, series.sensor.name or f"channel {index + 1}")
+
+
+def _interval(series: Sequence[PowerSeries]) -> float:
+    """How often the log was written: the median distance of the densest channel, in s."""
+    gaps = [sorted(int(b) - int(a) for a, b in zip(s.times[:-1], s.times[1:], strict=True)) for s in series if len(s) > 1]
+    medians = [g[len(g) // 2] / NS for g in gaps if g[len(g) // 2] > 0]
+    return min(medians, default=1.0)
+
+
+def _rows(series: Sequence[PowerSeries]) -> list[Reading]:
+    """All samples as the readings they once were, by time. Gaps (NaN) become readings without a value."""
+    rows = []
+    for index, one in enumerate(series):
+        key = _key(one, index)
+        zero = one.clock.mid_ns if one.clock.known else 0
+        for at, watts in zip(one.times.tolist(), one.watts.tolist(), strict=True):
+            t = (zero + at) / NS
+            good = watts == watts
+            rows.append(Reading(t, t, watts if good else None, 0.0, *key, "ok" if good else "none:no value was recorded"))
+    rows.sort(key=lambda r: r.t)
+    return rows

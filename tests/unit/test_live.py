@@ -1,0 +1,108 @@
+"""The history of channels while they are sampled: sums, gaps, outliers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from powertui.data.live import Board, History, Key
+from powertui.data.model import Scope
+
+NS = 1_000_000_000
+T0 = 1_795_224_813 * NS
+
+
+def history(values: list[float | None], interval_s: float = 1.0) -> History:
+    h = History(Key("bmc", "power"))
+    for i, watts in enumerate(values):
+        h.append(T0 + int(i * interval_s * NS), watts)
+    return h
+
+
+def test_the_present_value_is_unknown_after_a_failed_reading() -> None:
+    assert history([100.0, None]).now is None
+    assert history([100.0, None, 90.0]).now == 90
+    assert history([]).now is None
+
+
+def test_readings_out_of_order_are_counted_and_left_out() -> None:
+    h = history([1.0, 2.0])
+    h.append(T0, 99.0)
+    assert (len(h), h.dropped) == (2, 1)
+
+
+def test_stretch_of_nothing_says_nothing() -> None:
+    h = history([None, None])
+    stretch = h.stretch(T0, T0 + 5 * NS)
+    assert (stretch.samples, stretch.gaps, stretch.lowest, stretch.mean, stretch.highest) == (0, 2, None, None, None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(st.none(), st.floats(0, 2000)), min_size=0, max_size=700))
+def test_series_gives_back_what_was_appended(values: list[float | None]) -> None:
+    h = history(values)
+    series = h.series()
+    assert len(series) == len(values)
+    expected = np.array([math.nan if v is None else v for v in values])
+    np.testing.assert_array_equal(series.watts, expected)
+    if values:
+        assert series.clock.mid_ns + int(series.times[-1]) == T0 + (len(values) - 1) * NS
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(st.none(), st.floats(0, 2000)), min_size=1, max_size=60), st.integers(0, 60), st.integers(0, 60))
+def test_stretch_against_brute_force(values: list[float | None], a: int, b: int) -> None:
+    lo, hi = min(a, b), max(a, b)
+    got = history(values).stretch(T0 + lo * NS, T0 + hi * NS)
+    good = [v for v in values[lo : hi + 1] if v is not None]
+    assert got.samples == len(good)
+    if good:
+        assert got.lowest == min(good)
+        assert got.highest == max(good)
+        assert got.mean == pytest.approx(sum(good) / len(good))
+
+
+def board_of(rows: list[tuple[str, str, Scope, float | None]]) -> Board:
+    board = Board()
+    for host, channel, scope, watts in rows:
+        board.add(History(Key(host, channel), host=host, scope=scope)).append(T0, watts)
+    return board
+
+
+def test_overlapping_scopes_are_never_added() -> None:
+    board = board_of(
+        [
+            ("a", "Total Power", Scope.NODE, 300.0),
+            ("a", "package-0", Scope.PACKAGE, 120.0),
+            ("a", "GPU 0", Scope.GPU, 90.0),
+            ("b", "package-0", Scope.PACKAGE, 110.0),
+            ("b", "core", Scope.CORE, 70.0),
+            ("b", "GPU 0", Scope.GPU, 50.0),
+        ]
+    )
+    total = board.total()
+    assert total.watts == pytest.approx(300 + 110 + 50)
+    assert len(total.keys) == 3
+
+
+def test_a_sum_says_what_is_missing() -> None:
+    board = board_of([("a", "p", Scope.NODE, 300.0), ("b", "p", Scope.NODE, None)])
+    assert (board.total().watts, board.total().missing) == (300, 1)
+    assert board_of([("a", "p", Scope.NODE, None)]).total().watts is None
+
+
+def test_one_host_that_burns_stands_out_and_noise_does_not() -> None:
+    quiet = [(f"h{i}", "p", Scope.NODE, 300.0 + i % 3) for i in range(20)]
+    assert board_of(quiet).outliers() == {}
+    found = board_of([*quiet, ("hot", "p", Scope.NODE, 420.0), ("off", "p", Scope.NODE, 20.0)]).outliers()
+    assert set(found) == {Key("hot", "p"), Key("off", "p")}
+    assert found[Key("hot", "p")] > 100
+    assert found[Key("off", "p")] < -200
+
+
+def test_few_rows_have_no_outliers() -> None:
+    assert board_of([("a", "p", Scope.NODE, 1.0), ("b", "p", Scope.NODE, 900.0)]).outliers() == {}
