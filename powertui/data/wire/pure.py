@@ -124,7 +124,7 @@ def _i64(values: Sequence[int]) -> Int64s:
 
 def _range(data: Bytes, lo: int, hi: int) -> tuple[int, int]:
     """The part of a range that lies in the file."""
-    lo = max(lo, 0)
+    lo = min(max(lo, 0), len(data))
     return lo, max(lo, min(hi, len(data)))
 
 
@@ -145,7 +145,7 @@ class _Round(NamedTuple):
 def _varints(data: Bytes, at: Int64s, end: Int64s) -> tuple[npt.NDArray[np.uint64], Int64s, Bools]:
     """A varint at each place: values, where the next byte lies, and whether there was a whole one before `end`."""
     ok = at < end
-    byte = data[np.where(ok, at, 0)] if not ok.all() else data[at]
+    byte = data.take(at, mode="clip") if len(data) else np.zeros(len(at), np.uint8)
     value = (byte & 0x7F).astype(np.uint64)
     after = at + 1
     more = np.flatnonzero((byte >= 0x80) & ok)
@@ -234,8 +234,7 @@ def _walk(data: Bytes, rows: Int64s, at: Int64s, end: Int64s, malformed: Bools) 
 
 
 def _clip(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s]:
-    lo = np.maximum(lo.astype(np.int64), 0)
-    return lo, np.minimum(hi.astype(np.int64), len(data))
+    return np.clip(lo, 0, len(data)).astype(np.int64), np.minimum(hi, len(data)).astype(np.int64)
 
 
 def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> Picked:
@@ -278,8 +277,6 @@ def _records(data: Bytes, lo: int, hi: int, limit: int) -> tuple[list[int], list
     while at < hi:
         # nearly every event: a tag of one byte, a length of one or two
         if view[at] == event and hi - at > 2:
-            if len(prefixes) == limit:
-                break
             first = at + 2
             length = view[at + 1]
             if length >= 0x80:
@@ -287,6 +284,8 @@ def _records(data: Bytes, lo: int, hi: int, limit: int) -> tuple[list[int], list
                 length = (length & 0x7F) | second << 7 if second < 0x80 else hi
                 first += 1
             if first + length <= hi:
+                if len(prefixes) == limit:
+                    break
                 prefixes.append(at + 1)
                 los.append(first)
                 at = first + length
@@ -308,6 +307,8 @@ def _records(data: Bytes, lo: int, hi: int, limit: int) -> tuple[list[int], list
 def scan_events(data: Bytes, lo: int, hi: int, base: int, columns: Columns, at: int, limit: int = 1 << 62) -> Scan:
     """Events of one line into columns. See the package's docstring."""
     lo, hi = _range(data, lo, hi)
+    if not 0 <= at <= len(columns.id):
+        raise ValueError("the first row lies outside the columns")
     limit = min(limit, len(columns.id) - at)
     rows = dropped = 0
     bad, place = -1, lo

@@ -1,0 +1,51 @@
+"""Messages made at run time agree with the bytes that TensorFlow writes."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from wire_oracle import field
+
+from powertui.data.wire import schemas
+from powertui.data.wire.types import FIXED32, FIXED64, LEN, VARINT
+
+
+@pytest.mark.parametrize("name", sorted(schemas._SCHEMAS))
+def test_every_message_can_be_made_written_and_read(name: str) -> None:
+    made = schemas.message(name)
+    assert made.FromString(made().SerializeToString()) == made()
+    assert schemas.message(name) is made
+
+
+def test_a_scalar_in_both_encodings() -> None:
+    def bits(value: float) -> int:
+        return struct.unpack("<I", struct.pack("<f", value))[0]
+
+    old = field(1, LEN, b"epoch_loss") + field(2, FIXED32, bits(0.5))
+    tensor = field(1, VARINT, 1) + field(5, LEN, struct.pack("<f", 0.25))
+    new = field(1, LEN, b"loss") + field(9, LEN, field(1, LEN, field(1, LEN, b"scalars"))) + field(8, LEN, tensor)
+    wall = struct.unpack("<Q", struct.pack("<d", 1616280767.25))[0]
+    record = field(1, FIXED64, wall) + field(2, VARINT, 3) + field(5, LEN, field(1, LEN, old) + field(1, LEN, new))
+
+    event = schemas.message("Event").FromString(record)
+    first, second = event.summary.value
+    assert (event.wall_time, event.step, event.WhichOneof("what")) == (1616280767.25, 3, "summary")
+    assert (first.tag, first.WhichOneof("value"), first.simple_value) == ("epoch_loss", "simple_value", 0.5)
+    assert (second.WhichOneof("value"), list(second.tensor.float_val)) == ("tensor", [0.25])
+    assert second.metadata.plugin_data.plugin_name == "scalars"
+
+
+def test_fields_that_are_not_named_here_are_kept() -> None:
+    record = field(2, VARINT, 1) + field(99, LEN, b"later")
+    assert schemas.message("Event").FromString(record).SerializeToString() == record
+
+
+def test_maps_and_choices_of_a_profile() -> None:
+    space = schemas.message("XSpace")()
+    plane = space.planes.add(name="/host:CPU")
+    plane.event_metadata[-7].name = "MatMul"
+    plane.stats.add(metadata_id=1, ref_value=2)
+    again = schemas.message("XSpace").FromString(space.SerializeToString())
+    assert again.planes[0].event_metadata[-7].name == "MatMul"
+    assert again.planes[0].stats[0].WhichOneof("value") == "ref_value"
