@@ -1,0 +1,178 @@
+"""Following a run while it trains: epochs and losses as they are logged, profiles as they are written.
+
+A logdir often holds many old runs. What counts is what moves: a tfevents file that is new, that grows, or that was
+written to just before; a profile that was not there when the watch began. Old runs stay silent.
+
+`Watch.poll` reads what came since the last call and may take a while on a large tree: call it from a thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from powertui.data import logdir
+from powertui.data.formats import tfevents
+from powertui.data.logdir import EventFile, Logdir, RunEntry
+from powertui.errors import UnreadableFile
+
+NS = 1_000_000_000
+# A file that was written to so shortly before the watch began belongs to a run that is still going.
+FRESH_S = 120.0
+_EPOCH = "epoch_"
+
+
+@dataclass(frozen=True)
+class FinishedEpoch:
+    """One epoch that has ended, by the wall clock of the machine that trains."""
+
+    number: int
+    begin_ns: int | None  # the end of the epoch before, or the start of training; None when nothing tells
+    end_ns: int
+    scalars: tuple[tuple[str, float], ...]  # ("loss", 0.41), ("accuracy", 0.83): as logged, without "epoch_"
+
+
+@dataclass
+class News:
+    """What one poll found."""
+
+    epochs: list[FinishedEpoch] = field(default_factory=list)
+    profiles: list[RunEntry] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # for a person: what is followed, what cannot be read
+
+    def __bool__(self) -> bool:
+        return bool(self.epochs or self.profiles or self.notes)
+
+
+class Watch:
+    """One logdir, watched from the moment this is made."""
+
+    def __init__(self, path: str, *, scan: Callable[[str], Logdir] = logdir.scan, clock: Callable[[], float] = time.time) -> None:
+        self.path = path
+        self.latest: dict[tuple[str, str], tfevents.Scalar] = {}  # (group, tag) → its last value
+        self._scan = scan
+        self._clock = clock
+        self._tails: dict[str, tfevents.Tail] = {}
+        self._sizes: dict[str, int] | None = None  # of the files that are not followed (yet)
+        self._known: set[str] | None = None  # profiles that were there from the start, and those announced
+        self._growing: dict[str, int] = {}  # new profiles by path: their size at the last look
+        self._epochs: dict[int, FinishedEpoch] = {}
+        self._unreadable: set[str] = set()
+
+    @property
+    def epochs(self) -> tuple[FinishedEpoch, ...]:
+        """All epochs that have ended, by number."""
+        return tuple(self._epochs[number] for number in sorted(self._epochs))
+
+    def poll(self) -> News:
+        """Look once. A folder that does not exist yet is simply empty."""
+        news = News()
+        try:
+            found = self._scan(self.path)
+        except UnreadableFile as error:
+            self._complain(error, news)
+            found = Logdir(self.path)
+        self._choose(found.tfevents, news)
+        self._read(news)
+        self._profiles(found.runs, news)
+        return news
+
+    def _choose(self, files: tuple[EventFile, ...], news: News) -> None:
+        """Begin to follow what moves."""
+        first, self._sizes = self._sizes is None, self._sizes or {}
+        for file in files:
+            if file.kind != "scalars" or file.path in self._tails:
+                continue
+            before = self._sizes.get(file.path)
+            moves = _age(file.path, self._clock()) < FRESH_S if first else before is None or file.size != before
+            if moves:
+                self._tails[file.path] = tfevents.Tail(file.path, file.group)
+                news.notes.append(f"following {Path(file.path).name}" + (f" ({file.group})" if file.group else ""))
+            else:
+                self._sizes[file.path] = file.size
+
+    def _read(self, news: News) -> None:
+        """Take the new scalars of every followed file."""
+        touched: set[int] = set()
+        for path, tail in list(self._tails.items()):
+            try:
+                scalars = tail.poll()
+            except UnreadableFile as error:
+                self._complain(error, news)
+                continue
+            for scalar in scalars:
+                self.latest[tail.group, scalar.tag] = scalar
+                if scalar.tag.startswith(_EPOCH) and not _validates(tail.group):
+                    touched.add(scalar.step)
+            self._unreadable.discard(path)
+        for number in sorted(touched):
+            epoch = self._epoch(number)
+            if epoch is not None and self._epochs.get(number) != epoch:
+                self._epochs[number] = epoch
+                news.epochs.append(epoch)
+
+    def _epoch(self, number: int) -> FinishedEpoch | None:
+        """Everything that was logged for one epoch, validation too. Where a run began anew, its newest file counts."""
+        scalars: dict[str, tuple[int, float]] = {}
+        ends: list[tuple[int, int | None]] = []
+        for tail in self._tails.values():
+            log = tail.log()
+            validates = _validates(tail.group)
+            walls: list[int] = []
+            before: list[int] = []
+            for series in log.scalars:
+                if not series.tag.startswith(_EPOCH):
+                    continue
+                before += series.wall_ns[series.steps == number - 1].tolist()
+                rows = np.flatnonzero(series.steps == number)
+                if len(rows):
+                    wall = int(series.wall_ns[rows[-1]])
+                    name = "val_" * validates + series.tag.removeprefix(_EPOCH)
+                    scalars[name] = max(
+                        scalars.get(name, (0, 0.0)), (wall, float(series.values[rows[-1]])), key=lambda pair: pair[0]
+                    )
+                    walls.append(wall)
+            if walls and not validates:
+                first = (log.keras_graph_ns or log.first_ns) if number == 0 else None
+                ends.append((max(walls), max(before, default=first)))
+        if not ends:
+            return None
+        end, begin = max(ends, key=lambda pair: pair[0])
+        known = begin if begin is not None and begin < end else None
+        return FinishedEpoch(number, known, end, tuple((name, value) for name, (_, value) in scalars.items()))
+
+    def _profiles(self, runs: tuple[RunEntry, ...], news: News) -> None:
+        """Announce a profile once it has stopped growing: it is written in one go, and takes its time."""
+        here = {run.path: run for run in runs if run.profiles}
+        if self._known is None:
+            self._known = set(here)
+            return
+        for path, run in here.items():
+            if path in self._known:
+                continue
+            if run.size and self._growing.get(path) == run.size:
+                self._known.add(path)
+                self._growing.pop(path)
+                news.profiles.append(run)
+            else:
+                self._growing[path] = run.size
+
+    def _complain(self, error: UnreadableFile, news: News) -> None:
+        if error.path not in self._unreadable:
+            self._unreadable.add(error.path)
+            news.notes.append(f"{error.path}: {error.problem}")
+
+
+def _validates(group: str) -> bool:
+    return group.startswith(("val", "eval", "test"))
+
+
+def _age(path: str, now: float) -> float:
+    try:
+        return now - Path(path).stat().st_mtime
+    except OSError:
+        return float("inf")
