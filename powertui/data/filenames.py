@@ -1,0 +1,104 @@
+"""How profilers, trainers and power loggers name their files.
+
+A file of a profile is `<host>.<tool suffix>`, and hosts hold dots (`34.83.195.179_6003`), so a name is cut at the
+longest suffix that a profiler is known to write. Pure tables and string functions; nothing is opened here.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Suffixes that a reader takes, the better source of the same capture first.
+READABLE = ("xplane.pb", "xplane.pb.gz", "trace.json.gz", "trace.json")
+
+RESULTS = {
+    "overview_page.pb": "overview page",
+    "input_pipeline.pb": "input pipeline analysis",
+    "tensorflow_stats.pb": "TensorFlow op statistics",
+    "framework_op_stats.pb": "framework op statistics",
+    "kernel_stats.pb": "GPU kernel statistics",
+    "memory_profile.json.gz": "memory profile",
+    "tf_data_bottleneck_analysis.json": "tf.data bottleneck analysis",
+    "overview_page.json": "overview page (old JSON)",
+    "input_pipeline.json": "input pipeline analysis (old JSON)",
+    "op_profile.json": "op profile (old JSON)",
+    "memory_viewer.json": "memory viewer (old JSON)",
+    "pod_viewer.json": "pod viewer (old JSON)",
+    "hlo_proto.pb": "HLO module",
+}
+
+UNREAD = {
+    "trace": "trace in the protobuf form of TF 2.1 and older",
+    "xplane.riegeli": "XPlane in a riegeli record file",
+    "pt.trace.json.gz": "PyTorch (Kineto) trace",
+    "pt.trace.json": "PyTorch (Kineto) trace",
+    "neuron_trace.json": "AWS Neuron trace",
+    "neuron_op_timeline.json": "AWS Neuron op timeline",
+    "neuron_op_timeline_split.json": "AWS Neuron op timeline",
+    "neuron_framework_op.json": "AWS Neuron framework op table",
+    "neuron_hlo_op.json": "AWS Neuron HLO op table",
+    "system_profile.json": "AWS Neuron system profile",
+    "ntff": "AWS Neuron capture (closed format)",
+    "neff": "AWS Neuron executable (closed format)",
+    "pftrace": "Perfetto trace",
+}
+
+CACHES = {
+    "op_stats_v2.pb": "cache of the browser tool",
+    "op_stats.pb": "cache of the browser tool",
+    "dcn_collective_stats.pb": "cache of the browser tool",
+    "smart_suggestion.pb": "cache of the browser tool",
+    "SSTABLE": "cache of the browser tool",
+    "metadata.SSTABLE": "cache of the browser tool",
+    "trie.SSTABLE": "cache of the browser tool",
+    "cache_version.txt": "cache of the browser tool",
+    "cached_tools.json": "cache of the browser tool",
+}
+
+_SUFFIXES = sorted((*READABLE, *RESULTS, *UNREAD, *CACHES), key=len, reverse=True)
+
+# Folders that hold a part of a run: their name is the group of the scalars in them.
+PARTS = frozenset({"train", "training", "validation", "val", "valid", "eval", "test"})
+
+# Folders that hold the logs of a project: power logs lie beside them.
+LOG_FOLDERS = frozenset({"logs", "log", "logdir", "runs", "tensorboard", "tb", "tb_logs", "demo_logs"})
+
+POWER_ENDINGS = (".csv", ".tsv", ".db", ".sqlite", ".sqlite3", ".txt", ".log", ".prom")
+
+
+def split_tool(name: str) -> tuple[str, str] | None:
+    """(host, tool suffix) of a profiler's file name, cut at the longest known suffix; None for other names."""
+    bare = name[1:] if name.startswith(".cached_tools") else name
+    for suffix in _SUFFIXES:
+        if bare == suffix:
+            return "", suffix
+        if bare.endswith("." + suffix):
+            return bare[: -len(suffix) - 1], suffix
+    return None
+
+
+_EVENTS = re.compile(r"^(?P<sec>\d+)\.(?P<rest>.*)$", re.DOTALL)
+
+
+def split_events(name: str) -> tuple[int, str, int | None] | None:
+    """(Unix second, host, pid) of `events.out.tfevents.<sec>.<host>.<pid>.<n>.v2`; None for other names.
+
+    The pid is None where the name has none (`….<host>.profile-empty`, TF 1's `….<host>`).
+    """
+    _, found, tail = name.partition("tfevents.")
+    match = _EVENTS.match(tail) if found else None
+    if match is None:
+        return None
+    parts = match["rest"].split(".")
+    if parts and parts[-1] == "profile-empty":
+        return int(match["sec"]), ".".join(parts[:-1]), None
+    if parts and parts[-1] == "v2":
+        parts = parts[:-1]
+        if len(parts) >= 3 and parts[-1].isdigit() and parts[-2].isdigit():
+            return int(match["sec"]), ".".join(parts[:-2]), int(parts[-2])
+    return int(match["sec"]), ".".join(parts), None
+
+
+def is_events(name: str) -> bool:
+    """TensorBoard's own rule, and ours: `tfevents` in the name."""
+    return "tfevents" in name

@@ -1,0 +1,339 @@
+"""tfevents: what a training run wrote for TensorBoard beside its profiles.
+
+A file is a list of TFRecords (length u64, masked CRC32C of the length, payload, masked CRC32C of the payload),
+each an `Event` with a float wall time. Wanted here are scalars in both encodings (TF 1's `simple_value`, TF 2's
+one-element tensors, which Keras 3 writes for plugin "scalars"), when training began (the record with Keras' graph), when the
+profiler stopped (tags `batch_<N>`), and PowerBoard's markers. Both checksums of every record are checked: a damaged
+payload is skipped and counted, a damaged length ends the file, because nothing after it can be found. The last
+record of a live file may be unfinished; that is no damage.
+
+`Tail` reads what was appended since it last looked: the live screen follows a run with it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from powertui.data.filenames import split_events
+from powertui.data.formats.crc32c import crc32c, masked
+from powertui.data.model import ScalarSeries, Warn
+from powertui.errors import UnreadableFile
+
+_WINDOW = 16 << 20  # bytes read at a time; a longer record is read whole
+_FRAME = 16  # bytes around a payload
+_BATCH_TAG = re.compile(r"^batch_(\d+)$")
+_MARKER_PLUGINS = frozenset({"powerboard", "energy_profiling"})
+_GRAPHS = frozenset({0x22, 0x4A})  # fields graph_def and meta_graph_def: never parsed
+
+# numpy's form of TensorFlow's DataType numbers, for tensors that hold one number
+_DTYPES = {
+    1: "<f4",
+    2: "<f8",
+    3: "<i4",
+    4: "<u1",
+    5: "<i2",
+    6: "<i1",
+    9: "<i8",
+    10: "<u1",
+    17: "<u2",
+    19: "<f2",
+    22: "<u4",
+    23: "<u8",
+}
+_BFLOAT16 = 14
+
+
+@dataclass(frozen=True, eq=False)
+class EventLog:
+    """What one tfevents file says. Wall times are Unix ns."""
+
+    path: str
+    group: str  # "train", "validation", or ""
+    scalars: tuple[ScalarSeries, ...] = ()
+    first_ns: int | None = None  # first record that is not the file's header (that one is rounded to seconds)
+    last_ns: int | None = None
+    header_ns: int | None = None  # the file_version record
+    keras_graph_ns: int | None = None  # record with the Keras model's graph: just before the first step
+    batches: tuple[tuple[int, int], ...] = ()  # (batch number, wall ns) of the tags batch_<N>: about the profiler's stop
+    markers: tuple[tuple[str, str, int], ...] = ()  # (tag, text, wall ns) of PowerBoard's marker records
+    pid: int | None = None  # from the file's name
+    host: str = ""
+    records: int = 0
+    warnings: tuple[Warn, ...] = ()
+
+    def series(self, tag: str) -> ScalarSeries | None:
+        """The scalars of one tag."""
+        return next((series for series in self.scalars if series.tag == tag), None)
+
+
+def read(path: str, group: str = "") -> EventLog:
+    """Read one file. Raises `UnreadableFile` only when nothing of it can be read."""
+    tail = Tail(path, group)
+    tail.poll()
+    log = tail.log()
+    if log.records == 0:
+        problem = log.warnings[0].cause if log.warnings else "holds no whole record yet"
+        raise UnreadableFile(path, problem, hint="Scalars come from files named events.out.tfevents.…")
+    return log
+
+
+class Scalar(NamedTuple):
+    """One logged value."""
+
+    tag: str
+    step: int
+    wall_ns: int
+    value: float
+
+
+@dataclass
+class Tail:
+    """Follows one growing tfevents file. Each `poll` reads what came since the last; `log` tells everything so far."""
+
+    path: str
+    group: str = ""
+    records: int = 0
+    _offset: int = 0
+    _size: int = 0
+    _identity: tuple[int, int] | None = None
+    _dead: bool = False
+    _scalars: dict[str, list[Scalar]] = field(default_factory=dict)
+    _plugins: dict[str, str] = field(default_factory=dict)
+    _walls: dict[str, int] = field(default_factory=dict)
+    _batches: list[tuple[int, int]] = field(default_factory=list)
+    _markers: list[tuple[str, str, int]] = field(default_factory=list)
+    _damage: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def poll(self) -> list[Scalar]:
+        """Read on; the scalars that are new. A file that was replaced is read from its start."""
+        new: list[Scalar] = []
+        try:
+            with Path(self.path).open("rb") as stream:
+                status = os.fstat(stream.fileno())
+                identity = (status.st_dev, status.st_ino)
+                if identity != self._identity or status.st_size < self._size:
+                    self.__init__(self.path, self.group)  # type: ignore[misc]
+                self._identity, self._size = identity, status.st_size
+                while not self._dead:
+                    before = self._offset
+                    for record in self._records(stream, status.st_size):
+                        self._take(record, new)
+                    if self._offset == before:
+                        break
+        except OSError as error:
+            raise UnreadableFile(self.path, f"cannot be read: {error.strerror or error}") from None
+        return new
+
+    def log(self) -> EventLog:
+        """Everything that was read so far."""
+        split = split_events(Path(self.path).name)
+        warnings = [Warn(self.path, where, cause, count) for (cause, where), count in self._damage.items()]
+        if self._offset < self._size and not self._dead:
+            cause = f"the last record is unfinished ({self._size - self._offset} bytes): still being written, or cut off"
+            warnings.append(Warn(self.path, f"byte {self._offset}", cause))
+        return EventLog(
+            path=self.path, group=self.group, scalars=tuple(self._series()),
+            first_ns=self._walls.get("first"), last_ns=self._walls.get("last"),
+            header_ns=self._walls.get("header"), keras_graph_ns=self._walls.get("keras"),
+            batches=tuple(self._batches), markers=tuple(self._markers),
+            pid=split[2] if split else None, host=split[1] if split else "",
+            records=self.records, warnings=tuple(warnings),
+        )  # fmt: skip
+
+    def _series(self) -> Iterator[ScalarSeries]:
+        for tag, points in self._scalars.items():
+            steps = np.array([p.step for p in points], np.int64)
+            walls = np.array([p.wall_ns for p in points], np.int64)
+            yield ScalarSeries(self.path, self.group, tag, steps, walls, np.array([p.value for p in points], np.float64))
+
+    # ── framing ──
+
+    def _records(self, stream: BinaryIO, size: int) -> Iterator[memoryview]:
+        """The whole, undamaged records of one window, in order. Moves the offset behind them."""
+        stream.seek(self._offset)
+        window = stream.read(_WINDOW)
+        if len(window) >= 8:
+            need = struct.unpack_from("<Q", window)[0] + _FRAME
+            if len(window) < need <= size - self._offset:
+                window += stream.read(need - len(window))
+        starts: list[int] = []
+        lengths: list[int] = []
+        at = 0
+        suspect = False  # the last length points beyond the file: unfinished, or damaged
+        while at + 12 <= len(window):
+            length = struct.unpack_from("<Q", window, at)[0]
+            if at + _FRAME + length > len(window):
+                suspect = self._offset + at + _FRAME + length > size
+                break
+            starts.append(at)
+            lengths.append(length)
+            at += _FRAME + length
+        headers = [*starts, at] if suspect else starts
+        if not headers:
+            return
+        view = memoryview(window)
+        good = _matches(view, headers, [8] * len(headers), [start + 8 for start in headers])
+        if not good.all():
+            first = int(np.argmin(good))
+            starts, lengths = starts[:first], lengths[:first]
+            self._dead = True
+            where = f"byte {self._offset + headers[first]}"
+            self._damage["a record's length is damaged (its checksum is wrong): nothing after it can be read", where] = 1
+            at = headers[first]
+        base = self._offset
+        self._offset += at
+        if not starts:
+            return
+        payloads = [start + 12 for start in starts]
+        whole = _matches(view, payloads, lengths, [p + n for p, n in zip(payloads, lengths, strict=True)])
+        for position, length, ok in zip(payloads, lengths, whole, strict=True):
+            if ok:
+                yield view[position : position + length]
+            else:
+                self._count("a record's checksum is wrong: skipped", f"byte {base + position - 12}")
+
+    def _count(self, cause: str, where: str) -> None:
+        for known, place in self._damage:
+            if known == cause:
+                self._damage[known, place] += 1
+                return
+        self._damage[cause, where] = 1
+
+    # ── records ──
+
+    def _take(self, record: memoryview, new: list[Scalar]) -> None:
+        self.records += 1
+        wall = _wall_ns(record)
+        if wall is None:
+            self._count("a record has no usable wall time", f"record {self.records}")
+            return
+        if _is_graph(record):
+            self._saw(wall)
+            return
+        try:
+            event = _event_class().FromString(bytes(record))
+        except Exception as error:  # DecodeError; pure-Python protobuf raises its own kinds
+            self._count(f"a record is no Event message ({type(error).__name__}): skipped", f"record {self.records}")
+            return
+        kind = event.WhichOneof("what")
+        if kind == "file_version":
+            self._walls.setdefault("header", wall)
+            return
+        self._saw(wall)
+        if kind == "summary":
+            for value in event.summary.value:
+                self._value(value, int(event.step), wall, new)
+
+    def _saw(self, wall: int) -> None:
+        self._walls.setdefault("first", wall)
+        self._walls["last"] = max(wall, self._walls.get("last", wall))
+
+    def _value(self, value: Any, step: int, wall: int, new: list[Scalar]) -> None:
+        tag = str(value.tag)
+        kind = value.WhichOneof("value")
+        plugin = str(value.metadata.plugin_data.plugin_name)
+        if plugin:
+            self._plugins[tag] = plugin  # later records of a tag may leave it out
+        plugin = plugin or self._plugins.get(tag, "")
+        number: float | None = None
+        if kind == "simple_value":
+            number = float(value.simple_value)
+        elif kind == "tensor":
+            if plugin == "graph_keras_model":
+                self._walls.setdefault("keras", wall)
+            elif plugin.startswith("graph_run_metadata") and (match := _BATCH_TAG.match(tag)):
+                self._batches.append((int(match[1]), wall))
+            elif plugin in _MARKER_PLUGINS:
+                text = bytes(value.tensor.string_val[0]) if value.tensor.string_val else b""
+                self._markers.append((tag, text.decode(errors="replace"), wall))
+            elif plugin in ("scalars", ""):
+                number = _one_number(value.tensor)
+        if number is not None:
+            point = Scalar(tag, step, wall, number)
+            self._scalars.setdefault(tag, []).append(point)
+            new.append(point)
+
+
+def run_of(path: str) -> tuple[str, int | None]:
+    """What the files of one process have in common: (host, pid). Several runs can share one folder."""
+    split = split_events(Path(path).name)
+    return (split[1], split[2]) if split else ("", None)
+
+
+def read_all(files: Iterable[tuple[str, str]]) -> tuple[tuple[EventLog, ...], tuple[Warn, ...]]:
+    """Read (path, group) pairs; what cannot be read at all is a warning."""
+    logs: list[EventLog] = []
+    warnings: list[Warn] = []
+    for path, group in files:
+        try:
+            log = read(path, group)
+        except UnreadableFile as error:
+            warnings.append(Warn(error.path, "", error.problem))
+            continue
+        logs.append(log)
+        warnings.extend(log.warnings)
+    return tuple(logs), tuple(warnings)
+
+
+def _event_class() -> Any:
+    from powertui.data.wire import schemas
+
+    return schemas.message("Event")
+
+
+def _matches(data: memoryview, starts: list[int], lengths: list[int], stored: list[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    sums = np.array([struct.unpack_from("<I", data, position)[0] for position in stored], np.uint32)
+    return np.asarray(masked(crc32c(data, starts, lengths)) == sums)
+
+
+def _wall_ns(record: memoryview) -> int | None:
+    """The wall time, which every writer puts first. Anything before 1980 or after 2200 is no time of a run."""
+    if len(record) < 9 or record[0] != 0x09:
+        return None
+    seconds: float = struct.unpack_from("<d", record, 1)[0]
+    if not math.isfinite(seconds) or not 3e8 < seconds < 7.3e9:
+        return None
+    return round(seconds * 1e9)
+
+
+def _is_graph(record: memoryview) -> bool:
+    """Whether the record holds a graph. Only the keys before it are looked at: graphs can be hundreds of megabytes."""
+    at = 9
+    if at < len(record) and record[at] == 0x10:  # step: a varint
+        at += 1
+        while at < len(record) and record[at] >= 0x80:
+            at += 1
+        at += 1
+    return at < len(record) and record[at] in _GRAPHS
+
+
+def _one_number(tensor: Any) -> float | None:
+    """The number of a tensor that holds exactly one; None for anything else."""
+    if any(dim.size != 1 for dim in tensor.tensor_shape.dim):
+        return None
+    content = bytes(tensor.tensor_content)
+    if content:
+        if tensor.dtype == _BFLOAT16 and len(content) == 2:
+            return float(struct.unpack("<f", b"\0\0" + content)[0])
+        form = _DTYPES.get(tensor.dtype)
+        if form is None or len(content) != np.dtype(form).itemsize:
+            return None
+        return float(np.frombuffer(content, form)[0])
+    for name in ("float_val", "double_val", "int_val", "int64_val", "uint32_val", "uint64_val", "bool_val"):
+        values = getattr(tensor, name)
+        if len(values) == 1:
+            return float(values[0])
+    if len(tensor.half_val) == 1 and tensor.dtype in (19, _BFLOAT16):
+        bits = struct.pack("<H", tensor.half_val[0] & 0xFFFF)
+        return float(np.frombuffer(bits, "<f2")[0]) if tensor.dtype == 19 else float(struct.unpack("<f", b"\0\0" + bits)[0])
+    # A zero is often left out altogether: proto3 has no way to say "present".
+    return 0.0 if tensor.dtype in _DTYPES and not tensor.string_val else None

@@ -1,0 +1,227 @@
+"""Which events of a profile mark steps: found by their stats and names, without decoding every event's stats.
+
+A marker carries `step_num`, `epoch_num` or `step_name`, and all events of one name are of one kind. So a sample of
+every line says which names can be markers, and only events of those names are decoded whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, StatColumn, Trace, Track
+
+STATS = ("step_num", "step_name", "epoch_num", "graph_type", "_r", "group_id")
+_CARRIES = ("step_num", "step_name", "epoch_num")
+
+# Lines up to this length are sampled whole; of longer ones the first and last event of each name and a comb.
+_WHOLE = 20_000
+_COMB = 5_000
+
+_EXPLICIT = ("train", "test", "TraceContext")
+_TRAILING = re.compile(r"(-?\d+)\D*$")
+_EVALUATION = re.compile(r"^(test|eval|valid|predict)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Candidates for steps, by start. -1 stands for a number that the event does not carry."""
+
+    start: Int64s
+    duration: Int64s
+    number: Int64s
+    epoch: Int64s  # the program's own epoch number
+    labels: list[str]  # names for a person
+    kinds: list[str]  # the event's name
+    explicit: Bools  # named train/test/TraceContext
+    titled: Bools  # has a step_name: collectors that grouped the events gave it to the root of each group
+    numbered: Bools  # has a step_num
+    evaluation: Bools  # a test or validation step
+    lines: Int32s  # which line of the trace (index over Trace.tracks())
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def take(self, rows: Int64s | Bools) -> Marks:
+        """Some of them, in their order."""
+        index = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        picked = index.tolist()
+        return Marks(
+            self.start[index], self.duration[index], self.number[index], self.epoch[index],
+            [self.labels[i] for i in picked], [self.kinds[i] for i in picked],
+            self.explicit[index], self.titled[index], self.numbered[index], self.evaluation[index], self.lines[index],
+        )  # fmt: skip
+
+    def outermost(self) -> Marks:
+        """Without those that lie inside another: a marker within a marker is a detail of it."""
+        if not len(self):
+            return self
+        end = self.start + self.duration
+        before = np.maximum.accumulate(end)
+        inside = np.zeros(len(self), np.bool_)
+        inside[1:] = (end[1:] <= before[:-1]) & (self.start[1:] < before[:-1])
+        return self.take(~inside)
+
+
+def marked(trace: Trace) -> Marks:
+    """All host events with a step number, an epoch number or a step name; of other planes when no host has any."""
+    for hosts in (True, False):
+        parts = []
+        for process, lines in _planes(trace):
+            if (process.kind is ProcessKind.HOST) == hosts:
+                carriers = _carriers(trace, process, [track for _, track in lines])
+                if carriers.any():
+                    parts += list(_of_names(trace, process, lines, carriers, must_carry=True))
+        if any(len(part) for part in parts):
+            return join(parts)
+    return join([])
+
+
+def named(trace: Trace, matches: Callable[[str], bool], *, kinds: Iterable[ProcessKind]) -> Marks:
+    """All events whose full or display name matches, on planes of these kinds."""
+    wanted = np.fromiter(
+        (matches(trace.names.full(i)) or matches(trace.names.display(i)) for i in range(len(trace.names))),
+        np.bool_, len(trace.names),
+    )  # fmt: skip
+    if not wanted.any():
+        return join([])
+    allowed = set(kinds)
+    parts = [
+        part
+        for process, lines in _planes(trace)
+        if process.kind in allowed
+        for part in _of_names(trace, process, lines, wanted, must_carry=False)
+    ]
+    return join(parts)
+
+
+def join(parts: Sequence[Marks]) -> Marks:
+    """Several sets as one, by start; of equal starts the longer first."""
+    if not parts:
+        empty = np.empty(0, np.int64)
+        none = np.empty(0, np.bool_)
+        return Marks(empty, empty, empty, empty, [], [], none, none, none, none, np.empty(0, np.int32))
+    whole = Marks(
+        np.concatenate([p.start for p in parts]), np.concatenate([p.duration for p in parts]),
+        np.concatenate([p.number for p in parts]), np.concatenate([p.epoch for p in parts]),
+        [label for p in parts for label in p.labels], [kind for p in parts for kind in p.kinds],
+        np.concatenate([p.explicit for p in parts]), np.concatenate([p.titled for p in parts]),
+        np.concatenate([p.numbered for p in parts]), np.concatenate([p.evaluation for p in parts]),
+        np.concatenate([p.lines for p in parts]),
+    )  # fmt: skip
+    return whole.take(np.lexsort((-whole.duration, whole.start)))
+
+
+def of_events(trace: Trace, line: int, events: Events) -> Marks:
+    """Events that are known to be steps, without a look at their stats."""
+    names = [trace.names.full(int(i)) for i in events.name.tolist()]
+    count = len(events)
+    none = np.full(count, -1, np.int64)
+    numbers = np.array([trailing_number(name) for name in names], np.int64).reshape(-1)
+    no = np.zeros(count, np.bool_)
+    return Marks(
+        events.start, events.duration, numbers, none, names, names, no, no, no, no, np.full(count, line, np.int32)
+    )  # fmt: skip
+
+
+def trailing_number(text: str) -> int:
+    """The last whole number in a name ("train 30" → 30); -1 when there is none, or none that fits."""
+    match = _TRAILING.search(text[-40:])
+    number = int(match[1]) if match else -1
+    return number if 0 <= number < 1 << 62 else -1
+
+
+def _planes(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]]:
+    """Each plane with its lines that hold events, numbered as Trace.tracks() does."""
+    line = 0
+    for process in trace.processes:
+        lines = []
+        for track in process.tracks:
+            if len(track.events) and not track.derived:
+                lines.append((line, track))
+            line += 1
+        if lines:
+            yield process, lines
+
+
+def _carriers(trace: Trace, process: Process, tracks: Sequence[Track]) -> Bools:
+    """Which names carry one of the marker stats, judged by a sample of each line."""
+    found = np.zeros(len(trace.names), np.bool_)
+    names, positions = [], []
+    for track in tracks:
+        rows = _sample(track.events, len(trace.names))
+        names.append(track.events.name[rows])
+        positions.append(track.events.position[rows])
+    every = np.concatenate(names)
+    columns = process.source.columns(np.concatenate(positions), _CARRIES)
+    for name in _CARRIES:
+        found[every[columns[name].present]] = True
+    return found
+
+
+def _sample(events: Events, name_count: int) -> Int64s:
+    count = len(events)
+    rows = np.arange(count)
+    if count <= _WHOLE:
+        return rows
+    last = np.full(name_count, -1, np.int64)
+    last[events.name] = rows
+    first = np.full(name_count, -1, np.int64)
+    first[events.name[::-1]] = rows[::-1]
+    comb = np.arange(0, count, max(1, count // _COMB))
+    return np.unique(np.concatenate([first[first >= 0], last[last >= 0], comb]))
+
+
+def _of_names(
+    trace: Trace, process: Process, lines: Sequence[tuple[int, Track]], wanted: Bools, must_carry: bool
+) -> Iterator[Marks]:
+    for line, track in lines:
+        rows = np.flatnonzero(wanted[track.events.name])
+        if len(rows):
+            events = track.events[rows]
+            columns = process.source.columns(events.position, STATS)
+            if must_carry:
+                keep = np.logical_or.reduce([columns[name].present for name in _CARRIES])
+            else:
+                keep = np.ones(len(rows), np.bool_)
+            yield _marks(trace, line, events, columns, keep)
+
+
+def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColumn], keep: Bools) -> Marks:
+    texts = {int(i): trace.names.full(int(i)) for i in np.unique(events.name).tolist()}
+    kinds = [texts[i] for i in events.name.tolist()]
+    numbers = _whole(columns["step_num"])
+    epochs = _whole(columns["epoch_num"])
+    labels = []
+    evaluation = np.zeros(len(events), np.bool_)
+    for row, kind in enumerate(kinds):
+        step_name = columns["step_name"].text(row)
+        if numbers[row] < 0:
+            numbers[row] = trailing_number(step_name if step_name is not None else kind)
+        graph = columns["graph_type"].text(row)
+        prefix = graph or kind
+        number = int(numbers[row])
+        labels.append(step_name or (f"{prefix} {number}" if number >= 0 and not prefix.endswith(str(number)) else prefix))
+        evaluation[row] = bool(_EVALUATION.match(graph or step_name or kind))
+    explicit = np.array([kind.startswith(_EXPLICIT) and "/" not in kind for kind in kinds], np.bool_)
+    explicit &= columns["step_num"].present | columns["epoch_num"].present | columns["_r"].present | columns["group_id"].present
+    explicit &= ~np.array([kind.startswith("$") for kind in kinds], np.bool_)
+    whole = Marks(
+        events.start, events.duration, numbers, epochs, labels, kinds, explicit, columns["step_name"].present,
+        columns["step_num"].present, evaluation, np.full(len(events), line, np.int32),
+    )  # fmt: skip
+    return whole.take(keep)
+
+
+def _whole(column: StatColumn) -> Int64s:
+    """The numbers of a column; -1 where it has none. Texts that are numbers (TF 2.2's JSON) count as such."""
+    numbers = np.isfinite(column.floats) & column.present
+    out = np.where(numbers, column.ints, -1)
+    for row in np.flatnonzero(column.present & ~numbers).tolist():
+        text = column.text(row)
+        if text is not None and text.lstrip("-").isdigit() and len(text) < 19:
+            out[row] = int(text)
+    return np.asarray(out, np.int64)

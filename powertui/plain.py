@@ -1,0 +1,59 @@
+"""Text from files, made safe to print: nothing in it can move a cursor, set a title or forge a line.
+
+Names of events, hosts, files and sensors come from elsewhere. A terminal obeys control characters in them
+(ANSI escapes, carriage returns, the 8-bit C1 forms), and a reader is fooled by characters that reorder or hide
+text (bidirectional overrides, zero-width marks). Here each becomes visible, as Python would write it: `\\x1b`,
+`\\u202e`. Everything that prints or draws foreign text passes it through `plain` first; it is pure and needs
+nothing, so that every layer can.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# C0, DEL and C1 controls; line and paragraph separators; zero-width and bidirectional marks; interlinear
+# annotation; the byte-order mark; lone surrogates (undecodable bytes of file names); tag characters.
+_HOSTILE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+
+
+def plain(text: str, limit: int | None = None) -> str:
+    """`text` on one line, with everything hostile made visible; cut to `limit` characters with an ellipsis."""
+    if limit is not None and len(text) > limit:
+        # Cut before escaping: a name of a megabyte (HLO text) must not be escaped to show sixty characters.
+        text = text[: max(0, limit)]
+        shown = _HOSTILE.sub(_visible, text)
+        return shown[: max(0, limit - 1)] + "…" if limit > 0 else ""
+    shown = _HOSTILE.sub(_visible, text)
+    if limit is not None and len(shown) > limit:
+        return shown[: max(0, limit - 1)] + "…" if limit > 0 else ""
+    return shown
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code in _SHORT:
+        return _SHORT[code]
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"  # a byte of a file name that was no UTF-8
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+_SHORT = {9: "\\t", 10: "\\n", 13: "\\r"}
+
+
+def width(text: str) -> int:
+    """How many terminal cells `text` takes. It should have been through `plain`."""
+    if text.isascii():
+        return len(text)
+    cells = 0
+    for char in text:
+        if unicodedata.combining(char):
+            continue
+        cells += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return cells
