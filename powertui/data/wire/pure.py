@@ -97,7 +97,13 @@ def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
     los: list[int] = []
     his: list[int] = []
     skipped, at, bad = 0, lo, -1
+    skip_tag = skip << 3 | LEN
     while at < hi:
+        if view[at] == skip_tag and skip:
+            count, at = _over(view, at, hi, skip_tag)
+            skipped += count
+            if count:
+                continue
         field = _field(view, at, hi)
         if field is None:
             bad = at
@@ -116,6 +122,24 @@ def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
             break
         at = field.hi
     return Hop(_i64(numbers), np.array(wires, np.uint8), _i64(values), _i64(los), _i64(his), skipped, bad)
+
+
+def _over(view: memoryview, at: int, hi: int, tag: int) -> tuple[int, int]:
+    """How many payloads with a tag of one byte and a length of at most two follow each other, and what comes then."""
+    count = 0
+    while hi - at > 2 and view[at] == tag:
+        length = view[at + 1]
+        after = at + 2 + length
+        if length >= 0x80:
+            second = view[at + 2]
+            if second >= 0x80:
+                break
+            after += (second << 7) - 0x7F
+        if after > hi:
+            break
+        at = after
+        count += 1
+    return count, at
 
 
 def _i64(values: Sequence[int]) -> Int64s:
@@ -263,45 +287,43 @@ def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> Picked:
 # ── events ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _records(data: Bytes, lo: int, hi: int, limit: int) -> tuple[list[int], list[int], list[int], int, int]:
-    """Up to `limit` events of a line: where their length prefix and their bytes lie; the next byte; the bad one.
+def _records(data: Bytes, lo: int, hi: int, limit: int) -> tuple[Int64s, int, int]:
+    """Up to `limit` events of a line: where their length prefixes lie; the next byte; the bad one.
 
     Other fields are hopped over until the next event, so that a line whose last event is read is done.
     """
     view = data.data
     prefixes: list[int] = []
-    los: list[int] = []
-    his: list[int] = []
+    append = prefixes.append
     at = lo
     event = EVENTS_FIELD << 3 | LEN
     while at < hi:
         # nearly every event: a tag of one byte, a length of one or two
-        if view[at] == event and hi - at > 2:
-            first = at + 2
+        for _ in range(limit - len(prefixes)):
+            if hi - at < 3 or view[at] != event:
+                break
             length = view[at + 1]
+            after = at + 2 + length
             if length >= 0x80:
-                second = view[first]
-                length = (length & 0x7F) | second << 7 if second < 0x80 else hi
-                first += 1
-            if first + length <= hi:
-                if len(prefixes) == limit:
+                second = view[at + 2]
+                if second >= 0x80:
                     break
-                prefixes.append(at + 1)
-                los.append(first)
-                at = first + length
-                his.append(at)
-                continue
+                after += (second << 7) - 0x7F
+            if after > hi:
+                break
+            append(at + 1)
+            at = after
+        if at == hi:
+            break
         field = _field(view, at, hi)
         if field is None or field.hi > hi:
-            return prefixes, los, his, hi, at
+            return _i64(prefixes), hi, at
         if field.number == EVENTS_FIELD and field.wire == LEN:
             if len(prefixes) == limit:
                 break
-            prefixes.append(_varint(view, at, hi)[1])
-            los.append(field.lo)
-            his.append(field.hi)
+            append(_varint(view, at, hi)[1])
         at = field.hi
-    return prefixes, los, his, at, -1
+    return _i64(prefixes), at, -1
 
 
 def scan_events(data: Bytes, lo: int, hi: int, base: int, columns: Columns, at: int, limit: int = 1 << 62) -> Scan:
@@ -316,9 +338,10 @@ def scan_events(data: Bytes, lo: int, hi: int, base: int, columns: Columns, at: 
     wide: list[Int64s] = []
     wide_ids: list[Int64s] = []
     while place < hi:
-        prefixes, los, his, place, stopped = _records(data, place, hi, min(BATCH, limit - rows))
-        ids, start, duration, occurs, malformed = _decode_events(data, _i64(los), _i64(his))
-        position = np.array(prefixes, np.uint64)
+        prefix, place, stopped = _records(data, place, hi, min(BATCH, limit - rows))
+        length, first, _ = _varints(data, prefix, np.full(len(prefix), hi, np.int64))
+        ids, start, duration, occurs, malformed = _decode_events(data, first, first + length.astype(np.int64))
+        position = prefix.astype(np.uint64)
         start = np.where(occurs, start, start + np.int64(base))
         if malformed.any():
             dropped += int(malformed.sum())

@@ -289,6 +289,16 @@ typedef struct {
 static inline int read_event(const Data *data, const uint8_t *p, const uint8_t *end, Event *event)
 {
     memset(event, 0, sizeof *event);
+    /* Writers put fields in the order of their numbers, so that way first, where each branch is easy to predict. */
+    if (p < end && *p == (1 << 3 | VARINT) && !(p = varint(data, p + 1, end, &event->id)))
+        return 0;
+    if (p < end && *p == (2 << 3 | VARINT) && !(p = varint(data, p + 1, end, &event->offset)))
+        return 0;
+    if (p < end && *p == (3 << 3 | VARINT) && !(p = varint(data, p + 1, end, &event->duration)))
+        return 0;
+    while (end - p >= 2 && *p == (EVENT_STATS_FIELD << 3 | LEN) && p[1] < 0x80 && p[1] <= end - p - 2)
+        p += 2 + p[1];
+    /* Whatever is left, in whatever order. */
     while (p < end) {
         Field field;
         if (read_field(data, p, end, &field) != WHOLE)
