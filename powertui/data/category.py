@@ -1,0 +1,142 @@
+"""What kind of work an event's name stands for: a handful of categories that colour the timeline and group tables.
+
+Profiles name work in three tongues: framework ops (`dense/MatMul:MatMul`), compiler ops (`fusion.12`, `all-reduce.3`) and
+kernels (`volta_sgemm_128x64_nn`). The rules below read all three, the most telling first. A name that no rule knows is
+"other" (or "host" when it has the form of a framework op): a guess would be worse than none.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import zlib
+
+
+class Category(str, enum.Enum):
+    """The kinds. `code` is the letter that tells them apart where colours do not."""
+
+    MATMUL = "matmul"
+    CONVOLUTION = "convolution"
+    ELEMENTWISE = "elementwise"
+    REDUCTION = "reduction"
+    NORMALIZATION = "normalization"
+    MEMORY = "memory"
+    COMMUNICATION = "communication"
+    INPUT = "input"
+    OPTIMIZER = "optimizer"
+    COMPILE = "compile"
+    PYTHON = "python"
+    HOST = "host"
+    RUNTIME = "runtime"
+    IDLE = "idle"
+    OTHER = "other"
+
+    @property
+    def code(self) -> str:
+        return CODES[self]
+
+    @property
+    def number(self) -> int:
+        return _NUMBERS[self]
+
+
+CATEGORIES: tuple[Category, ...] = tuple(Category)
+_NUMBERS = {category: number for number, category in enumerate(CATEGORIES)}
+
+CODES: dict[Category, str] = {
+    Category.MATMUL: "M",
+    Category.CONVOLUTION: "C",
+    Category.ELEMENTWISE: "E",
+    Category.REDUCTION: "R",
+    Category.NORMALIZATION: "N",
+    Category.MEMORY: "Y",  # copY, memorY
+    Category.COMMUNICATION: "X",  # eXchange
+    Category.INPUT: "I",
+    Category.OPTIMIZER: "U",  # Update
+    Category.COMPILE: "J",  # Jit
+    Category.PYTHON: "P",
+    Category.HOST: "H",
+    Category.RUNTIME: "T",  # runTime
+    Category.IDLE: "Z",
+    Category.OTHER: "O",
+}
+
+MEANINGS: dict[Category, str] = {
+    Category.MATMUL: "matrix products",
+    Category.CONVOLUTION: "convolutions",
+    Category.ELEMENTWISE: "element-wise work and fusions",
+    Category.REDUCTION: "reductions",
+    Category.NORMALIZATION: "normalisation, softmax",
+    Category.MEMORY: "copies, layout changes, allocation",
+    Category.COMMUNICATION: "collectives, send and receive",
+    Category.INPUT: "input pipeline",
+    Category.OPTIMIZER: "optimiser and variables",
+    Category.COMPILE: "tracing and compilation",
+    Category.PYTHON: "Python",
+    Category.HOST: "framework ops on the host",
+    Category.RUNTIME: "runtime, launches, executors",
+    Category.IDLE: "waiting",
+    Category.OTHER: "everything else",
+}
+
+# Order matters: `conv2d_backprop_input` is a convolution although it says input, `ncclAllReduce` exchanges although it reduces.
+_RULES: tuple[tuple[Category, re.Pattern[str]], ...] = tuple(
+    (category, re.compile(pattern, re.IGNORECASE))
+    for category, pattern in (
+        (Category.PYTHON, r"^\$|^<frozen |\.py:\d+"),
+        (Category.COMMUNICATION, r"all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|collective|\bnccl|\brccl|"
+                                 r"^_?(?:host)?(?:send|recv)\b|(?:^|[-_./])(?:send|recv)(?:-done)?(?:\.\d+)?$|ncclkernel|cross[-_ ]?replica"),
+        (Category.INPUT, r"^iterator\b|iterator(?:get)?next|iterator::|\bdataset|dataset(?:v\d)?\b|tf[._]data|infeed|decode_?(?:jpeg|png|image|raw)|"
+                         r"parse_?example|prefetch(?:generator)?|shuffle|\bbatch(?:v2|dataset)?$|record_?reader|tfrecord|readfile"),
+        (Category.CONVOLUTION, r"conv(?:olution)?(?:[\dv_ .\-]|$|nd|lstm)|depthwise|winograd|_dgrad|_wgrad|fprop|implicit_gemm|cudnn.*conv|miopen.*conv"),
+        (Category.MATMUL, r"mat_?mul|gemm|gemv|(?:^|[/_.:\- ])dot(?:[_.\-]|$|general|product)|einsum|cublas|cutlass|tensordot|\bmma|xdot|_rnn|cudnnrnn|"
+                          r"attention|\blstm|\bgru"),
+        (Category.COMPILE, r"compil|graph_?building|auto_?tun|hlo.?pass|xla.?pass|\bllvm|\bptx|optimizegraph|grappler|lower(?:ing|jaxpr)|trace_to_jaxpr|\btracing\b|"
+                           r"deserialize.?executable|codegen|\bpass:"),
+        (Category.NORMALIZATION, r"(?:batch|layer|group|instance|rms).?norm|soft_?max|normaliz|_bn_|\bbn_|\blrn\b|cross_?entropy"),
+        (Category.OPTIMIZER, r"adam|\bsgd\b|momentum|rmsprop|adagrad|optimi[sz]er|apply_?gradient|resource_?apply|assign(?:add|sub)?(?:variable|moving)?|"
+                             r"weight_?decay|update_?variable|readvariable"),
+        (Category.IDLE, r"\bidle\b|\bwait|sleep|block_?(?:host_?)?until|synchroni[sz]e|\bpoll\b|\bpark\b|futex|cond_?wait|acquire_?lock|semaphore|\bbarrier\b"),
+        (Category.MEMORY, r"mem_?cpy|mem_?set|(?:^|[-_/. :])copy|copy(?:start|done)|transpose|reshape|h2d|d2h|d2d|htod|dtoh|transfer|concat|\bslice|"
+                          r"gather|scatter|\bpad(?:v2)?\b|(?:un)?pack\b|alloc|deallocat|\bfree\b|swizzle|nchwtonhwc|nhwctonchw|bitcast|tile\b|"
+                          r"(?:un)?stack\b|split|literal|buffer"),
+        (Category.REDUCTION, r"reduc|(?:^|[/_.:\- ])(?:arg_?)?(?:sum|mean|max|min|prod)(?:[_.\-:]|$)|max_?pool|avg_?pool|l2loss|\bnorm\b|top_?k|\bsort|argmax|argmin|"
+                             r"cumsum|count_?nonzero"),
+        (Category.ELEMENTWISE, r"fusion|fused|relu|sigmoid|tanh|gelu|\bexp\b|\blog\b|sqrt|\bpow|square|bias_?add|(?:^|[/_.:\- ])(?:add(?:v2|n)?|sub|mul|div|neg|cast|select|"
+                               r"equal|greater|less|where|fill|real_?div|maximum|minimum|clip|convert|broadcast\w*|identity|iota|compare)(?:[_.\-:\d]|$)|"
+                               r"elementwise|pointwise|eigenmetakernel|loop_|dropout|random|philox|wrapped_"),
+        (Category.RUNTIME, r"executor|eager|functionrun|sessionrun|rungraph|launch|^(?:cu|hip)[A-Z]|cuda|\bhip|pjrt|pjit|thunk|kernel|threadpool|"
+                           r"tpu_?execute|program|runtime|client|dispatch|schedul|session|while|partitionedcall|traceme|tfrt|execute|"
+                           r"^process|callback|enqueue|region"),
+    )
+)  # fmt: skip
+
+_OP = re.compile(r"(?P<name>[A-Za-z0-9.][\w.\\/>-]*):(?P<type>[A-Za-z_]\w*)$")
+_NUMBERED = re.compile(r"(?:[._-]\d+)+$")
+
+
+def op_type(name: str) -> str:
+    """The type of a framework op written as name:Type; "" for every other name."""
+    if name.startswith("Iterator:"):
+        return "Dataset"
+    match = _OP.match(name)
+    return match["type"] if match else ""
+
+
+def of(name: str) -> Category:
+    """The kind of work that a name stands for."""
+    name = name[:400]  # HLO text can be megabytes: what it is stands at its front
+    kind = op_type(name)
+    if kind and kind != "Dataset":
+        for category, rule in _RULES:
+            if rule.search(kind):
+                return category
+    for category, rule in _RULES:
+        if rule.search(name):
+            return category
+    return Category.HOST if kind else Category.OTHER
+
+
+def shade(name: str) -> int:
+    """A number that is stable for an op, whatever its instance number: picks one of a category's few shades."""
+    return zlib.crc32(_NUMBERED.sub("", name[:400]).encode("utf-8", "replace")) & 0xFF

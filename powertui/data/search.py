@@ -1,0 +1,104 @@
+"""Find events by name: text or regular expression, over all names of a trace, hits in the order of time.
+
+A trace has few names and many events: the pattern is tried once per name, and events are chosen by table.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s, Trace, Track
+from powertui.errors import UsageError
+
+
+class Hit(NamedTuple):
+    """One event: `track` counts the tracks of `Trace.tracks()`, `row` the track's columns."""
+
+    number: int  # 0 is the first in time
+    track: int
+    row: int
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """All events whose name matches. 8 bytes each: positions only."""
+
+    pattern: str
+    regex: bool
+    names: Bools  # per name index: does it match
+    _tracks: tuple[Track, ...]
+    _base: Int64s  # number of the first event of each track in one numbering of all
+    _order: Int64s  # matching events in that numbering, by start, then by track and row
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __getitem__(self, number: int) -> Hit:
+        number = range(len(self))[number]
+        flat = int(self._order[number])
+        track = int(np.searchsorted(self._base, flat, side="right")) - 1
+        return Hit(number, track, flat - int(self._base[track]))
+
+    def _key(self, number: int) -> tuple[int, int, int]:
+        hit = self[number]
+        return int(self._tracks[hit.track].events.start[hit.row]), hit.track, hit.row
+
+    def step(self, ps: int, direction: int, track: int = -1, row: int = -1) -> Hit | None:
+        """The next hit after a place (or the last before it), around the end. A place is a time, or an event when `row` is given."""
+        if not len(self):
+            return None
+        # Without an event, hits that start at `ps` itself count as ahead in both directions.
+        place = (ps, track, row) if row >= 0 else (ps, -1, -1) if direction > 0 else (ps, 1 << 60, 0)
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            key = self._key(middle)
+            if key < place or (direction > 0 and key == place):
+                low = middle + 1
+            else:
+                high = middle
+        number = low if direction > 0 else low - 1
+        return self[number % len(self)]
+
+
+def compile_pattern(pattern: str, regex: bool) -> re.Pattern[str]:
+    """Case matters only when the pattern has a capital letter. A broken regex is a UsageError that says where."""
+    flags = 0 if any(char.isupper() for char in pattern) else re.IGNORECASE
+    try:
+        return re.compile(pattern if regex else re.escape(pattern), flags)
+    except re.error as error:
+        raise UsageError(f"not a regular expression: {error}", hint="Search for plain text, or put \\ before ( [ * + ? .") from None
+
+
+def find(trace: Trace, pattern: str, *, regex: bool = False) -> Hits:
+    """Every event of the trace whose recorded or displayed name matches."""
+    wanted = compile_pattern(pattern, regex)
+    names = trace.names
+    match = np.zeros(len(names), np.bool_)
+    if pattern:
+        for index in range(len(names)):
+            full = names.full(index)
+            if wanted.search(full) is not None:
+                match[index] = True
+            else:
+                shown = names.display(index)
+                match[index] = shown != full and wanted.search(shown) is not None
+    tracks = tuple(track for _, track in trace.tracks())
+    sizes = [len(track.events) for track in tracks]
+    base = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+    starts: list[Int64s] = []
+    flats: list[Int64s] = []
+    if match.any():
+        for number, track in enumerate(tracks):
+            rows = np.flatnonzero(match[track.events.name])
+            starts.append(track.events.start[rows])
+            flats.append(rows + base[number])
+    if not flats:
+        return Hits(pattern, regex, match, tracks, base, np.empty(0, np.int64))
+    flat = np.concatenate(flats)
+    order = np.argsort(np.concatenate(starts), kind="stable")
+    return Hits(pattern, regex, match, tracks, base, flat[order])

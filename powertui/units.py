@@ -1,0 +1,107 @@
+"""Times, energies and counts as a person reads and writes them. Integers of picoseconds in, short text out.
+
+`duration` keeps three or four figures; `instant` keeps as many as the grid behind it needs, so that two
+neighbouring marks never read the same.
+"""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = ((1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps"))
+_SCALE = {"ps": 0, "ns": 3, "us": 6, "µs": 6, "μs": 6, "ms": 9, "s": 12}
+_TIME = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)\s*(ps|ns|us|µs|μs|ms|s|m|min|h)?")
+
+
+def duration(ps: int, figures: int = 4) -> str:
+    """A length of time with at most so many figures: "1.234 ms", "27.31 s", "3 min 05 s"."""
+    if ps < 0:
+        return "-" + duration(-ps, figures)
+    if ps >= 120 * _UNITS[0][0]:
+        seconds = (ps + _UNITS[0][0] // 2) // _UNITS[0][0]
+        if seconds >= 7200:
+            minutes = (seconds + 30) // 60
+            return f"{minutes // 60} h {minutes % 60:02d} min"
+        return f"{seconds // 60} min {seconds % 60:02d} s"
+    for size, unit in _UNITS:
+        if ps >= size:
+            whole = len(str(ps // size))
+            text = fixed(ps, size, max(0, figures - whole))
+            if float(text) >= 1000 and unit != "s":  # 999.96 µs became 1000.0 µs
+                return duration(round(float(text)) * size, figures)
+            return f"{_trim(text)} {unit}"
+    return "0 s"
+
+
+def instant(ps: int, resolution: int, unit: str = "") -> str:
+    """A moment on a grid of `resolution` ps, in seconds (or `unit`), with the decimals that the grid needs."""
+    size = next((s for s, u in _UNITS if u == unit), _UNITS[0][0])
+    return fixed(ps, size, decimals_for(resolution, size)) + (unit or "s")
+
+
+def decimals_for(resolution: int, size: int) -> int:
+    """Decimals of a number in units of `size` that tell multiples of `resolution` apart."""
+    decimals = 0
+    while size % 10 == 0 and resolution % size:
+        size //= 10
+        decimals += 1
+    return decimals
+
+
+def fixed(value: int, size: int, decimals: int) -> str:
+    """value/size with that many decimals, rounded half up, in integers throughout."""
+    sign = "-" if value < 0 else ""
+    scale = 10**decimals
+    scaled = (abs(value) * scale + size // 2) // size
+    if not scaled:
+        sign = ""
+    return f"{sign}{scaled // scale}" + (f".{scaled % scale:0{decimals}d}" if decimals else "")
+
+
+def _trim(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def parse_time(text: str) -> int | None:
+    """"27.31s", "350ms", "12us", "1:02.5", "90" (seconds) as ps; None when it is no time."""
+    text = text.strip()
+    clock = re.fullmatch(r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)", text)
+    if clock:
+        hours, minutes, seconds = clock.groups()
+        rest = _scaled(seconds, 12)
+        return (int(hours or 0) * 3600 + int(minutes) * 60) * _UNITS[0][0] + rest
+    match = _TIME.fullmatch(text)
+    if not match:
+        return None
+    sign, number, unit = match.groups()
+    if unit in ("m", "min", "h"):
+        ps = _scaled(number, 12) * (3600 if unit == "h" else 60)
+    else:
+        ps = _scaled(number, _SCALE[unit or "s"])
+    return -ps if sign == "-" else ps
+
+
+def _scaled(number: str, exponent: int) -> int:
+    whole, _, fraction = number.partition(".")
+    digits = (fraction + "0" * exponent)[:exponent]
+    return int(whole or "0") * 10**exponent + int(digits or "0")
+
+
+def count(value: int) -> str:
+    """A count with thousands set apart, or shortened from ten million on: "12,345", "11.4 M"."""
+    if abs(value) < 10_000_000:
+        return f"{value:,}"
+    for size, suffix in ((10**12, "T"), (10**9, "G"), (10**6, "M")):
+        if abs(value) >= size:
+            return f"{_trim(fixed(value, size, 1))} {suffix}"
+    return str(value)
+
+
+def quantity(value: float, unit: str, figures: int = 4) -> str:
+    """A number with a unit: "245.3 W", "1.2 kJ"."""
+    if value != value:  # NaN: nobody knows
+        return f"– {unit}"
+    for size, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")):
+        if abs(value) >= size or (value == 0 and size == 1.0):
+            return f"{value / size:.{figures}g} {prefix}{unit}"
+    return f"{value:.{figures}g} {unit}"

@@ -1,0 +1,1 @@
+"""Things that draw. They know a viewport and the model, never a file."""

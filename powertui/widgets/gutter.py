@@ -1,0 +1,75 @@
+"""The labels beside the timeline's rows, in a widget of their own: panning does not touch it."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from powertui.terminal import glyphs as glyph_sets
+from powertui.terminal.theme import Theme
+from powertui.widgets.navigation import State
+from powertui.widgets.rows import Row, RowKind
+from powertui.widgets.time_lane import fit_text
+
+
+class Gutter(Widget):
+    """Names of processes and tracks, fold marks, and which row the cursor is in."""
+
+    DEFAULT_CSS = "Gutter { height: 1fr; width: 20; }"
+
+    class Folded(Message):
+        """A click on a label: fold or unfold that row."""
+
+        def __init__(self, row: int) -> None:
+            super().__init__()
+            self.row = row
+
+    def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.theme_colors = theme
+        self.glyphs = glyph_sets.get(glyphs)
+        self.rows: tuple[Row, ...] = ()
+        self._row0 = 0
+        self._cursor = 0
+
+    def restyle(self, theme: Theme, glyphs: str) -> None:
+        self.theme_colors = theme
+        self.glyphs = glyph_sets.get(glyphs)
+        self.refresh()
+
+    def update_rows(self, rows: tuple[Row, ...], state: State) -> None:
+        now = (rows, state.viewport.row0, state.cursor_row)
+        if now[0] is not self.rows or now[1:] != (self._row0, self._cursor):
+            self.rows, self._row0, self._cursor = now
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        number, width = self._row0 + y, self.size.width
+        theme, glyphs = self.theme_colors, self.glyphs
+        if number >= len(self.rows) or width < 2:
+            return Strip([Segment(" " * width, theme.style("gutter"))], width)
+        row = self.rows[number]
+        fold = glyphs.leaf if row.folded is None else glyphs.closed if row.folded else glyphs.open
+        indent = "" if row.kind is RowKind.PROCESS else " "
+        above = self._hidden(y)
+        text = fit_text(indent + fold + " " + row.label, width - 1, glyphs.ellipsis) + above
+        if number == self._cursor:
+            style = theme.style("gutter_focus")
+        else:
+            style = theme.style("gutter_process" if row.kind is RowKind.PROCESS else "gutter")
+        return Strip([Segment(text, style)], width)
+
+    def _hidden(self, y: int) -> str:
+        """A hint in the first and last row that there are more."""
+        if y == 0 and self._row0 > 0:
+            return "^"
+        if y == self.size.height - 1 and self._row0 + self.size.height < len(self.rows):
+            return "v"
+        return " "
+
+    def on_click(self, event: events.Click) -> None:
+        if self._row0 + event.y < len(self.rows):
+            self.post_message(self.Folded(self._row0 + event.y))

@@ -1,0 +1,103 @@
+"""What a name looks like in few cells, and which colour and letter it has. Asked for the names in sight, remembered for each."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+from rich.cells import cell_len
+
+from powertui.data import category
+from powertui.data.model import Int64s, Names, UInt8s
+from powertui.plain import plain
+
+SHADES = 4  # per category; an ink is category number × SHADES + shade
+INKS = len(category.CATEGORIES) * SHADES
+UNKNOWN = 255
+
+_VOID = re.compile(r"^(?:void|static|inline)\s+")
+
+
+def short(name: str) -> str:
+    """The telling end of a name: the type of an op, the function of a kernel, without scopes and template arguments."""
+    name = _VOID.sub("", name)
+    kind = category.op_type(name)
+    if kind and kind != "Dataset":
+        path = name.rpartition(":")[0]
+        return path.rpartition("/")[2] or kind
+    cut = min((i for i in (name.find("<"), name.find("(")) if i > 0), default=-1)
+    if cut > 0:
+        name = name[:cut].rpartition("::")[2] or name[:cut]
+    if "/" in name and " " not in name:
+        name = name.rstrip("/").rpartition("/")[2]
+    return name
+
+
+class Labels:
+    """Ink and text of the names of one trace."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self._inks = np.full(len(names), UNKNOWN, np.uint8)
+        self._texts: dict[int, tuple[str, str]] = {}
+        self._cells: dict[tuple[int, int, str], npt.NDArray[np.uint32]] = {}
+
+    def inks(self, indices: Int64s) -> UInt8s:
+        """The ink of each name: any shape of indices, all of them valid."""
+        out = self._inks[indices]
+        if (out == UNKNOWN).any():
+            for index in np.unique(indices[out == UNKNOWN]).tolist():
+                name = self.names.full(index)
+                kind = category.of(name)
+                if kind is category.Category.OTHER:
+                    kind = category.of(self.names.display(index))
+                self._inks[index] = kind.number * SHADES + category.shade(name) % SHADES
+            out = self._inks[indices]
+        return out
+
+    def text(self, index: int) -> str:
+        """The displayed name, safe to draw."""
+        return self._text(index)[0]
+
+    def _text(self, index: int) -> tuple[str, str]:
+        found = self._texts.get(index)
+        if found is None:
+            display = self.names.display(index)
+            found = (plain(display, 300), plain(short(display[:300]), 100))
+            if len(self._texts) > 50_000:
+                self._texts.clear()
+            self._texts[index] = found
+        return found
+
+    def fitted(self, index: int, width: int, ellipsis: str) -> str:
+        """At most `width` cells: the whole name, else its telling end, else the beginning of that."""
+        whole, tail = self._text(index)
+        if cell_len(whole) <= width:
+            return whole
+        if cell_len(tail) <= width:
+            return tail
+        kept = ""
+        for char in tail:
+            if cell_len(kept + char) > width - 1:
+                break
+            kept += char
+        return kept + ellipsis if width > 3 else kept[:width]
+
+    def cells(self, index: int, width: int, ellipsis: str) -> npt.NDArray[np.uint32]:
+        """The fitted name as code points, one per cell, padded with blanks; 0 is the second half of a wide character."""
+        key = (index, width, ellipsis)
+        found = self._cells.get(key)
+        if found is None:
+            points: list[int] = []
+            for char in self.fitted(index, width, ellipsis):
+                size = cell_len(char)
+                if size and len(points) + size <= width:
+                    points.append(ord(char))
+                    points.extend([0] * (size - 1))
+            points.extend([32] * (width - len(points)))
+            found = np.array(points, np.uint32)
+            if len(self._cells) > 50_000:
+                self._cells.clear()
+            self._cells[key] = found
+        return found

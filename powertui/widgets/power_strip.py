@@ -1,0 +1,137 @@
+"""Power over time, cell for cell above the timeline: axis, value under the cursor, gaps, and how sure the alignment is."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from rich.segment import Segment
+from rich.style import Style
+
+from powertui import units
+from powertui.data.model import Int64s, PowerOnTrace
+from powertui.plain import plain
+from powertui.widgets.curve import Axis, axis, columns_per_cell, draw
+from powertui.widgets.navigation import State
+from powertui.widgets.power_curve import PowerCurve
+from powertui.widgets.time_lane import TimeLane, fit_text, styled
+from powertui.widgets.viewport import Viewport
+
+
+def half_edges(view: Viewport) -> Int64s:
+    """Edges of half cells: two columns of dots per cell. A cell of one ps has no half: its second half is empty."""
+    edges = view.edges()
+    out = np.empty(2 * view.width + 1, np.int64)
+    out[0::2] = edges
+    out[1::2] = edges[:-1] + (view.cell_ps + 1) // 2
+    return out
+
+
+class PowerStrip(TimeLane):
+    """One series. Give it a height by its styles."""
+
+    DEFAULT_CSS = "PowerStrip { height: 3; width: 1fr; }"
+
+    def __init__(self, power: PowerOnTrace | None = None, **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self.curve: PowerCurve | None = None
+        self._lines: tuple[object, list[list[Segment]]] | None = None
+        if power is not None:
+            self.set_power(power)
+
+    def set_power(self, power: PowerOnTrace) -> None:
+        self.curve = PowerCurve(power)
+        self._lines = None
+        self.refresh()
+
+    def differs(self, before: State | None, after: State) -> bool:
+        return before is None or (before.viewport, before.cursor_ps) != (after.viewport, after.cursor_ps)
+
+    @property
+    def axis(self) -> Axis:
+        """Of the whole series: the scale stays while one moves along it."""
+        lo, hi = self.curve.range if self.curve and self.curve.range else (math.nan, math.nan)
+        return axis(lo, hi, max(1, self.size.height))
+
+    # ── the gutter: name, unit and axis; the value under the cursor ──────────────────────────────
+
+    def label(self, y: int) -> list[Segment]:
+        assert self.state is not None
+        if self.curve is None:
+            return self.name_label("")
+        height, theme = self.size.height, self.theme_colors
+        scale = self.axis
+        name = self.curve.power.series.sensor.name or "power"
+        watts = self.curve.at(self.state.cursor_ps)
+        value = "no value" if math.isnan(watts) else units.quantity(watts, "W")
+        if height == 1:
+            return self.name_label(name, value)
+        if y == 0:
+            return self.name_label(name, f"{scale.text(scale.hi)} W")
+        if y == height - 1:
+            return self.name_label(value if height == 2 else self._certainty(), f"{scale.text(scale.lo)} W")
+        if y == 1:
+            text = fit_text(value, self.gutter - 1, self.glyphs.ellipsis) + " "
+            return [Segment(text, theme.style("gutter") + theme.style("power"))]
+        return self.name_label(self._source() if y == 2 else "")
+
+    def _certainty(self) -> str:
+        assert self.curve is not None
+        power = self.curve.power
+        if power.status == "none":
+            return "not aligned"
+        half = (power.offset_hi_ps - power.offset_lo_ps) // 2
+        mark = self.glyphs.plus_minus + units.duration(half, 2) if half else ""
+        return f"{mark} ambiguous".strip() if power.status == "ambiguous" else mark
+
+    def _source(self) -> str:
+        assert self.curve is not None
+        return plain(self.curve.power.source, 40)
+
+    # ── the cells ────────────────────────────────────────────────────────────────────────────────
+
+    def cells(self, y: int) -> list[Segment]:
+        assert self.state is not None
+        view = self.state.viewport
+        asked = (view.cell0, view.rung, view.width, self.size.height, self.glyphs, self.theme_colors)
+        if self._lines is None or self._lines[0] != asked:
+            self._lines = (asked, self._draw(view, max(1, self.size.height)))
+        return self._lines[1][y]
+
+    def _draw(self, view: Viewport, height: int) -> list[list[Segment]]:
+        theme, glyphs = self.theme_colors, self.glyphs
+        ink, gap_style, blank = theme.style("power"), theme.style("power_gap"), theme.style("lane")
+        if self.curve is None or self.curve.range is None:
+            why = "no power was read" if self.curve is None else "this series holds no values"
+            return [[Segment(fit_text(" " + why if row == 0 else "", view.width), theme.style("dim"))] for row in range(height)]
+        envelope = self.curve.envelope(half_edges(view) if columns_per_cell(glyphs) == 2 else view.edges())
+        known = envelope.known.reshape(view.width, -1).any(axis=1)
+        lines = draw(envelope, self.axis, height, glyphs)
+        chars = [list(line) for line in lines]
+        styles: list[list[Style]] = [[ink] * view.width for _ in range(height)]
+        # A gap is a stretch without a value inside the series: before it began and after it ended nothing is missing.
+        starts = view.edges()[:-1]
+        inside = (starts + view.cell_ps > int(self.curve.times[0])) & (starts <= int(self.curve.times[-1]))
+        for column in np.flatnonzero(inside & ~known).tolist():
+            chars[-1][column], styles[-1][column] = glyphs.shade, gap_style
+        self._uncertainty(view, chars, styles)
+        return [styled(c, [blank if char == " " else style for char, style in zip(c, s, strict=True)]) for c, s in zip(chars, styles, strict=True)]
+
+    def _uncertainty(self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]) -> None:
+        """A bar as long as the 95 % interval of the offset, at that end of the top row where less is drawn."""
+        assert self.curve is not None
+        power = self.curve.power
+        length = -(-(power.offset_hi_ps - power.offset_lo_ps) // view.cell_ps)
+        if power.status == "none" or length < 2:
+            return
+        style, glyphs, row = self.theme_colors.style("estimated"), self.glyphs, chars[0]
+        length = min(length, view.width)
+        left = sum(char != " " for char in row[:length]) <= sum(char != " " for char in row[-length:])
+        at = 0 if left else view.width - length
+        bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right
+        text = f" {glyphs.plus_minus}{units.duration((power.offset_hi_ps - power.offset_lo_ps) // 2, 2)} "
+        if len(text) + 4 <= length:
+            middle = (length - len(text)) // 2
+            bar = bar[:middle] + text + bar[middle + len(text) :]
+        for i, char in enumerate(bar):
+            row[at + i], styles[0][at + i] = char, style

@@ -1,0 +1,175 @@
+"""Which rows a timeline has: processes that fold, tracks that fold, and the quiet tracks behind one line.
+
+The default must make sense at 80×24: devices first and open, the busiest threads of a host next, each as one row,
+everything that hardly does anything behind "… 34 more". A person's folds are kept by name, so that they
+survive a trace that grows while it loads.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field, replace
+
+from powertui.data.lod import Forest
+from powertui.data.model import Process, ProcessKind, Trace, Track, TrackKind
+from powertui.plain import plain
+
+SHOWN_THREADS = 8  # threads of a host that are shown before the rest hides
+OPEN_LANES = 8  # a track with more lanes than this starts folded
+QUIET = 200  # a thread that is busy for less than 1/200 of the busiest is quiet
+SUMMARY_LANES = 48  # lanes that a folded process is drawn from: its busiest
+
+
+class RowKind(enum.Enum):
+    PROCESS = "process"
+    LANE = "lane"
+    MORE = "more"
+
+
+@dataclass(frozen=True)
+class TrackInfo:
+    """A track with its place: `number` counts the tracks of `Trace.tracks()`."""
+
+    number: int
+    process_number: int
+    process: Process
+    track: Track
+
+    @property
+    def id(self) -> str:
+        """A name that stays while a trace grows."""
+        return f"{self.process.name}\0{self.track.name}\0{self.track.key}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the timeline. `lanes` are forest lanes: one for a lane, several for a folded process, none for text."""
+
+    kind: RowKind
+    process: int
+    label: str
+    track: int = -1
+    depth: int = 0
+    lanes: tuple[int, ...] = ()
+    folded: bool | None = None  # None: nothing to unfold
+    note: str = ""  # what a row without lanes says in its cells
+
+
+@dataclass(frozen=True)
+class Folds:
+    """What differs from the default, by id."""
+
+    processes: frozenset[str] = frozenset()
+    tracks: frozenset[str] = frozenset()
+    quiet: frozenset[str] = frozenset()  # processes whose quiet tracks are shown
+
+    def toggled_process(self, name: str) -> Folds:
+        return replace(self, processes=self.processes ^ {name})
+
+    def toggled_track(self, track_id: str) -> Folds:
+        return replace(self, tracks=self.tracks ^ {track_id})
+
+    def toggled_quiet(self, name: str) -> Folds:
+        return replace(self, quiet=self.quiet ^ {name})
+
+
+@dataclass(frozen=True, eq=False)
+class RowModel:
+    """The rows of a trace under some folds, and what the default is."""
+
+    trace: Trace
+    forest: Forest
+    tracks: tuple[TrackInfo, ...] = field(default=())
+
+    @classmethod
+    def of(cls, trace: Trace, forest: Forest) -> RowModel:
+        infos = []
+        for p, process in enumerate(trace.processes):
+            for track in process.tracks:
+                infos.append(TrackInfo(len(infos), p, process, track))
+        return cls(trace, forest, tuple(infos))
+
+    def rows(self, folds: Folds) -> tuple[Row, ...]:
+        out: list[Row] = []
+        order = {ProcessKind.DEVICE: 0, ProcessKind.HOST: 1, ProcessKind.OTHER: 2, ProcessKind.META: 3}
+        processes = sorted(range(len(self.trace.processes)), key=lambda p: order[self.trace.processes[p].kind])
+        for p in processes:
+            infos = [info for info in self.tracks if info.process_number == p and len(info.track.events)]
+            if infos:
+                self._process(out, p, infos, folds)
+        return tuple(out)
+
+    def _process(self, out: list[Row], p: int, infos: list[TrackInfo], folds: Folds) -> None:
+        process = self.trace.processes[p]
+        shown, quiet = self.split(process, infos)
+        folded = process.name in folds.processes
+        events = sum(len(info.track.events) for info in infos)
+        lines = "line" if len(infos) == 1 else "lines"
+        out.append(
+            Row(RowKind.PROCESS, p, plain(process.name, 200), lanes=self._summary(infos) if folded else (), folded=folded,
+                note=f"{len(infos)} {lines}, {events:,} events")
+        )  # fmt: skip
+        if folded:
+            return
+        if process.name in folds.quiet:
+            shown, quiet = shown + quiet, []
+            hidden = True
+        else:
+            hidden = bool(quiet)
+        first = True
+        for info in shown:
+            self._track(out, p, info, folds, busiest=first)
+            first = False
+        if hidden:
+            text = f"{len(quiet)} more" if quiet else "fewer"
+            note = "quiet or derived lines: Enter shows them" if quiet else "Enter hides the quiet lines again"
+            out.append(Row(RowKind.MORE, p, text, folded=bool(quiet), note=note))
+
+    def _track(self, out: list[Row], p: int, info: TrackInfo, folds: Folds, *, busiest: bool) -> None:
+        track = info.track
+        depths = [d for d in range(track.lane_count) if track.lanes[d + 1] > track.lanes[d]]
+        is_open = self.open_by_default(info, busiest) != (info.id in folds.tracks)
+        label = plain(track.name, 200) or f"line {track.key}"
+        if not is_open:
+            depth = self.telling_depth(track)
+            out.append(
+                Row(RowKind.LANE, p, label, info.number, depth, (self.forest.lane_number(info.number, depth),),
+                    folded=True if len(depths) > 1 else None)
+            )  # fmt: skip
+            return
+        for depth in depths:
+            head = depth == depths[0]
+            out.append(
+                Row(RowKind.LANE, p, label if head else "", info.number, depth, (self.forest.lane_number(info.number, depth),),
+                    folded=False if head and len(depths) > 1 else None)
+            )  # fmt: skip
+
+    def split(self, process: Process, infos: list[TrackInfo]) -> tuple[list[TrackInfo], list[TrackInfo]]:
+        """What is shown, and what hides behind "more"."""
+        busy = {info.number: self.forest.track_busy(info.number) for info in infos}
+        if process.kind is ProcessKind.DEVICE:
+            quiet = [i for i in infos if i.track.kind is TrackKind.STEPS]
+            shown = [i for i in infos if i.track.kind is not TrackKind.STEPS]
+            return (shown, quiet) if shown else (quiet, [])
+        ranked = sorted(infos, key=lambda info: -busy[info.number])
+        least = busy[ranked[0].number] // QUIET
+        shown = [info for info in ranked[:SHOWN_THREADS] if busy[info.number] >= least]
+        return shown, ranked[len(shown) :]
+
+    def open_by_default(self, info: TrackInfo, busiest: bool) -> bool:
+        """Devices and the busiest thread show their nesting, when it is shallow enough to be read at once."""
+        if info.track.lane_count > OPEN_LANES:
+            return False
+        return info.process.kind is ProcessKind.DEVICE or busiest
+
+    @staticmethod
+    def telling_depth(track: Track) -> int:
+        """The lane that stands for a folded track: the outermost that is more than a bracket around the others."""
+        sizes = [int(track.lanes[d + 1] - track.lanes[d]) for d in range(track.lane_count)]
+        most = max(sizes, default=0)
+        return next((depth for depth, size in enumerate(sizes) if size * 20 >= most), 0)
+
+    def _summary(self, infos: list[TrackInfo]) -> tuple[int, ...]:
+        real = [info for info in infos if not info.track.derived] or infos
+        ranked = sorted(real, key=lambda info: -self.forest.track_busy(info.number))[:SUMMARY_LANES]
+        return tuple(self.forest.lane_number(info.number, self.telling_depth(info.track)) for info in ranked)

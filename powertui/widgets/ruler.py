@@ -1,0 +1,91 @@
+"""The ruler: round moments, as many decimals as the grid needs, the cursor and the marked window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.segment import Segment
+from rich.style import Style
+
+from powertui import units
+from powertui.widgets.navigation import State
+from powertui.widgets.time_lane import TimeLane, styled
+from powertui.widgets.viewport import Viewport
+
+LONGEST = 11  # a longer label is written as a distance from the first
+
+
+@dataclass(frozen=True)
+class Tick:
+    column: int
+    text: str
+
+
+def tick_step(cell_ps: int, cells: int) -> int:
+    """The smallest 1, 2 or 5 times a power of ten that is at least `cells` cells long."""
+    least = cell_ps * cells
+    step = 1
+    while True:
+        for factor in (1, 2, 5):
+            if step * factor >= least:
+                return step * factor
+        step *= 10
+
+
+def ticks(view: Viewport) -> list[Tick]:
+    """Marks at round moments, spaced so that their labels never meet."""
+    width = 9
+    for _ in range(4):
+        step = tick_step(view.cell_ps, width + 2)
+        first = -(-view.t0 // step) * step
+        moments = range(first, view.t1, step)
+        labels = [units.instant(ps, step) for ps in moments]
+        if labels and max(map(len, labels)) > LONGEST:
+            # Deep inside a long run: the first in full, the others as what is added to it.
+            labels[1:] = ["+" + units.duration(ps - first) for ps in list(moments)[1:]]
+        longest = max((len(text) for text in labels[1:]), default=0)
+        if longest <= width:
+            break
+        width = longest
+    out = [Tick(view.column(ps), text) for ps, text in zip(moments, labels, strict=True)]
+    if len(out) > 1 and out[0].column + 1 + len(out[0].text) >= out[1].column:
+        del out[1 : 1 + next((i for i, t in enumerate(out[1:]) if t.column > out[0].column + 2 + len(out[0].text)), len(out))]
+    return out
+
+
+class Ruler(TimeLane):
+    """One row of ticks. The gutter says what one cell is worth."""
+
+    def differs(self, before: State | None, after: State) -> bool:
+        return before is None or (before.viewport, before.cursor_ps, before.window, before.mark) != (
+            after.viewport, after.cursor_ps, after.window, after.mark
+        )  # fmt: skip
+
+    def label(self, y: int) -> list[Segment]:
+        assert self.state is not None
+        view = self.state.viewport
+        return self.name_label(units.instant(self.state.cursor_ps, view.cell_ps), f"{units.duration(view.cell_ps)}/{'cell' if self.gutter > 22 else '#'}")
+
+    def cells(self, y: int) -> list[Segment]:
+        assert self.state is not None
+        view, theme, width = self.state.viewport, self.theme_colors, self.columns
+        base, marked, cursor = theme.style("ruler"), theme.style("marked"), theme.style("cursor")
+        chars = [" "] * width
+        styles: list[Style] = [base] * width
+        for tick in ticks(view):
+            for i, char in enumerate(self.glyphs.vertical + tick.text):
+                if 0 <= tick.column + i < width:
+                    chars[tick.column + i] = char
+        window = self.state.window
+        if window is None and self.state.mark is not None:
+            window = tuple(sorted((self.state.mark, self.state.cursor_ps)))  # type: ignore[assignment]
+        if window is not None:
+            first, last = max(0, view.column(window[0])), min(width - 1, view.column(max(window[0], window[1] - 1)))
+            styles[first : last + 1] = [marked] * max(0, last + 1 - first)
+            for column, char in ((view.column(window[0]), self.glyphs.range_left), (view.column(window[1] - 1), self.glyphs.range_right)):
+                if 0 <= column < width:
+                    chars[column] = char
+        column = view.column(self.state.cursor_ps)
+        if 0 <= column < width:
+            chars[column], styles[column] = self.glyphs.cursor, cursor
+        return styled(chars, styles)

@@ -1,0 +1,138 @@
+"""What the narrow lanes above the timeline share: a label at the left, cells that stand over the timeline's cells, the mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from powertui.plain import plain
+from powertui.terminal import glyphs as glyph_sets
+from powertui.terminal.theme import Theme
+from powertui.widgets.navigation import State
+from powertui.widgets.timeline_model import TimelineModel
+from powertui.widgets.viewport import WHEEL
+
+
+def fit_text(text: str, width: int, ellipsis: str = "…") -> str:
+    """`text` in exactly `width` cells: cut or padded."""
+    size = cell_len(text)
+    if size <= width:
+        return text + " " * (width - size)
+    kept = ""
+    for char in text:
+        if cell_len(kept + char) > width - 1:
+            break
+        kept += char
+    kept += ellipsis if width > 0 else ""
+    return kept + " " * (width - cell_len(kept))
+
+
+def styled(chars: Sequence[str], styles: Sequence[Style]) -> list[Segment]:
+    """Cells to segments: equal neighbours become one run."""
+    out: list[Segment] = []
+    begin = 0
+    for i in range(1, len(chars) + 1):
+        if i == len(chars) or styles[i] is not styles[begin]:
+            out.append(Segment("".join(chars[begin:i]), styles[begin]))
+            begin = i
+    return out
+
+
+class TimeLane(Widget):
+    """A lane whose columns are those of the timeline. Subclasses draw `cells(y)` and `label(y)`."""
+
+    DEFAULT_CSS = "TimeLane { height: 1; width: 1fr; }"
+
+    class Asked(Message):
+        """The pointer asks for something: "goto" (ps), "zoom" (rungs at ps), "pan" (cells)."""
+
+        def __init__(self, what: str, ps: int = 0, amount: int = 0) -> None:
+            super().__init__()
+            self.what, self.ps, self.amount = what, ps, amount
+
+    def __init__(self, *, theme: Theme, glyphs: str = "unicode", gutter: int = 20, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.theme_colors = theme
+        self.glyphs = glyph_sets.get(glyphs)
+        self.gutter = gutter
+        self.model: TimelineModel | None = None
+        self.state: State | None = None
+
+    @property
+    def columns(self) -> int:
+        return max(0, self.size.width - self.gutter)
+
+    def restyle(self, theme: Theme, glyphs: str) -> None:
+        self.theme_colors = theme
+        self.glyphs = glyph_sets.get(glyphs)
+        self.refresh()
+
+    def set_gutter(self, gutter: int) -> None:
+        if gutter != self.gutter:
+            self.gutter = gutter
+            self.refresh()
+
+    def update_state(self, model: TimelineModel, state: State) -> None:
+        """Draw this from now on; nothing is repainted when nothing that is shown has changed."""
+        before = (self.model, self.state)
+        self.model, self.state = model, state
+        if before[0] is not model or self.differs(before[1], state):
+            self.refresh()
+
+    def differs(self, before: State | None, after: State) -> bool:
+        """Does this lane look different? The view, for most."""
+        return before is None or before.viewport != after.viewport
+
+    def label(self, y: int) -> list[Segment]:
+        """The gutter's text: exactly `gutter` cells."""
+        return [Segment(" " * self.gutter, self.theme_colors.style("gutter"))]
+
+    def cells(self, y: int) -> list[Segment]:
+        """The lane's cells: exactly `columns` of them."""
+        return [Segment(" " * self.columns)]
+
+    def name_label(self, text: str, right: str = "") -> list[Segment]:
+        """A label with something at its right end."""
+        style = self.theme_colors.style("gutter")
+        room = max(0, self.gutter - 1)
+        right = right[:room]
+        left = fit_text(plain(text, 100), max(0, room - len(right) - (1 if right else 0)), self.glyphs.ellipsis)
+        return [Segment(fit_text(left + (" " if right else "") + right, room) + " ", style)]
+
+    def render_line(self, y: int) -> Strip:
+        if self.model is None or self.state is None or not self.columns:
+            return Strip.blank(self.size.width)
+        return Strip([*self.label(y), *self.cells(y)]).adjust_cell_length(self.size.width)
+
+    # ── the mouse ────────────────────────────────────────────────────────────────────────────────
+
+    def time_at(self, x: int) -> int:
+        """The moment under a screen column of this widget."""
+        assert self.state is not None
+        return self.state.viewport.time(min(max(0, x - self.gutter), max(0, self.columns - 1)))
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._wheel(event, 1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._wheel(event, -1)
+
+    def _wheel(self, event: events.MouseEvent, direction: int) -> None:
+        event.stop()
+        if self.state is None:
+            return
+        if event.ctrl:
+            self.post_message(self.Asked("zoom", self.time_at(event.x), direction * WHEEL))
+        else:
+            self.post_message(self.Asked("pan", amount=-direction * max(1, self.columns // 12)))
+
+    def on_click(self, event: events.Click) -> None:
+        if self.state is not None and event.x >= self.gutter:
+            self.post_message(self.Asked("goto", self.time_at(event.x)))

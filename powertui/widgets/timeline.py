@@ -1,0 +1,426 @@
+"""The timeline: one widget that draws every visible lane, row by row, and one beside it for the labels.
+
+One query to the forest answers a whole frame, and only when the view moved: moving the cursor or selecting repaints from what
+is known. A row that looks the same as before is the same Strip object, so nothing after this point has to look at it again.
+Keys are not bound here: screens call the methods, from the one table of actions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from powertui.data.model import Int64s, UInt8s
+from powertui.data.search import Hits
+from powertui.terminal import glyphs as glyph_sets
+from powertui.terminal.theme import Theme
+from powertui.widgets.accelerate import Held
+from powertui.widgets.navigation import Navigator, State
+from powertui.widgets.paint import CURSOR, FOUND, NOTE, SELECTED, Cells, Painted, levels, paint, palette
+from powertui.widgets.rows import Row
+from powertui.widgets.timeline_model import Selected, TimelineModel
+from powertui.widgets.viewport import FACTOR_TWO, WHEEL, Viewport
+
+KEPT_STRIPS = 1024
+SCROLL_ROWS = 3
+
+
+class Timeline(Widget, can_focus=True):
+    """Shows a TimelineModel. `run_budget` bounds the colour runs of a row: a slow link sets it lower."""
+
+    DEFAULT_CSS = "Timeline { height: 1fr; width: 1fr; }"
+
+    class CursorMoved(Message):
+        def __init__(self, ps: int, row: Row | None) -> None:
+            super().__init__()
+            self.ps, self.row = ps, row
+
+    class SelectionChanged(Message):
+        def __init__(self, selection: Selected | None) -> None:
+            super().__init__()
+            self.selection = selection
+
+    class WindowMarked(Message):
+        """A window was closed, dragged, or (None) taken back."""
+
+        def __init__(self, window: tuple[int, int] | None) -> None:
+            super().__init__()
+            self.window = window
+
+    class ViewportChanged(Message):
+        def __init__(self, viewport: Viewport) -> None:
+            super().__init__()
+            self.viewport = viewport
+
+    def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.look = palette(theme, glyph_sets.get(glyphs))
+        self.run_budget = 40
+        self.listeners: list[Callable[[State | None, State], None]] = []
+        self._navigator: Navigator | None = None
+        self._held = Held()
+        self._strips: list[Strip] = []
+        self._stale = True
+        self._kept: dict[bytes, Strip] = {}
+        self._scene: tuple[Any, Cells] | None = None
+        self._hit_starts: tuple[Hits, dict[int, Int64s]] | None = None
+        self._drag: int | None = None  # column where the button went down
+        self.frames = 0  # frames composed, and …
+        self.queries = 0  # … questions asked of the forest: for tests and benchmarks
+
+    # ── what it shows ────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def navigator(self) -> Navigator | None:
+        return self._navigator
+
+    @property
+    def model(self) -> TimelineModel | None:
+        return self._navigator.model if self._navigator else None
+
+    @property
+    def state(self) -> State | None:
+        return self._navigator.state if self._navigator else None
+
+    @property
+    def viewport(self) -> Viewport | None:
+        return self._navigator.viewport if self._navigator else None
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return self._navigator.rows if self._navigator else ()
+
+    @property
+    def cursor_ps(self) -> int:
+        return self._navigator.state.cursor_ps if self._navigator else 0
+
+    @property
+    def selection(self) -> Selected | None:
+        return self._navigator.state.selection if self._navigator else None
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        return self._navigator.state.window if self._navigator else None
+
+    def show(self, model: TimelineModel, *, keep: bool = True) -> None:
+        """Draw this model. `keep` holds on to place, folds and selection: the same trace, further loaded."""
+        before = self.state
+        if keep and self._navigator is not None:
+            self._navigator.replace_model(model)
+        else:
+            self._navigator = Navigator(model, *self._size())
+        self._scene = None
+        self._hit_starts = None
+        self._changed(before)
+
+    def restyle(self, theme: Theme, glyphs: str) -> None:
+        """Other colours or characters from now on."""
+        self.look = palette(theme, glyph_sets.get(glyphs))
+        self._kept.clear()
+        self._scene = None
+        self._redraw()
+
+    def set_run_budget(self, budget: int) -> None:
+        if budget != self.run_budget:
+            self.run_budget = budget
+            self._redraw()
+
+    # ── moving: every method changes the state once, redraws what differs and tells the others ────
+
+    def _do(self, move: Callable[[Navigator], object]) -> object:
+        if self._navigator is None:
+            return None
+        before = self._navigator.state
+        result = move(self._navigator)
+        self._changed(before)
+        return result
+
+    def pan(self, cells: int) -> None:
+        self._do(lambda n: n.pan(cells))
+
+    def pan_held(self, direction: int) -> None:
+        """One press of a pan key: further the longer it is held."""
+        width = self.viewport.width if self.viewport else 1
+        self.pan(self._held.cells(direction, width, time.monotonic()))
+
+    def zoom(self, rungs: int = FACTOR_TWO, column: int | None = None) -> None:
+        self._do(lambda n: n.zoom(rungs, column))
+
+    def whole(self) -> None:
+        self._do(lambda n: n.whole())
+
+    def fit(self) -> None:
+        self._do(lambda n: n.fit())
+
+    def start(self) -> None:
+        self._do(lambda n: n.start())
+
+    def end(self) -> None:
+        self._do(lambda n: n.end())
+
+    def goto(self, ps: int) -> None:
+        self._do(lambda n: n.goto(ps))
+
+    def show_window(self, lo: int, hi: int) -> None:
+        self._do(lambda n: n.show_window(lo, hi))
+
+    def scroll_rows(self, rows: int) -> None:
+        self._do(lambda n: n.scroll(rows))
+
+    def move_event(self, direction: int) -> None:
+        self._do(lambda n: n.move_event(direction))
+
+    def move_track(self, by: int) -> None:
+        self._do(lambda n: n.move_track(by))
+
+    def move_time(self, cells: int) -> None:
+        self._do(lambda n: n.move_time(cells))
+
+    def next_event(self, direction: int) -> None:
+        self._do(lambda n: n.next_event(direction))
+
+    def next_step(self, direction: int) -> None:
+        self._do(lambda n: n.next_step(direction))
+
+    def next_epoch(self, direction: int) -> None:
+        self._do(lambda n: n.next_epoch(direction))
+
+    def select(self, track: int, row: int, reveal: bool = True) -> None:
+        self._do(lambda n: n.select(track, row, reveal=reveal))
+
+    def clear(self) -> bool:
+        return bool(self._do(lambda n: n.clear()))
+
+    def mark(self) -> None:
+        self._do(lambda n: n.mark())
+
+    def set_window(self, lo: int, hi: int) -> None:
+        self._do(lambda n: n.set_window(lo, hi))
+
+    def fold(self) -> None:
+        self._do(lambda n: n.fold())
+
+    def fold_all(self, folded: bool) -> None:
+        self._do(lambda n: n.fold_all(folded))
+
+    def set_hits(self, hits: Hits | None) -> None:
+        self._do(lambda n: n.set_hits(hits))
+
+    def next_hit(self, direction: int) -> bool:
+        return bool(self._do(lambda n: n.next_hit(direction)))
+
+    # ── after a move ─────────────────────────────────────────────────────────────────────────────
+
+    def _changed(self, before: State | None) -> None:
+        after = self.state
+        if after is None or after == before:
+            return
+        self._stale = True
+        rows_moved = before is None or before.viewport != after.viewport or before.folds != after.folds or before.hits is not after.hits
+        if rows_moved:
+            self.refresh()
+        else:
+            touched = self._touched(before, after) if before else set()
+            if touched:
+                self.refresh(*(Region(0, y, self.size.width, 1) for y in sorted(touched)))
+        for listener in self.listeners:
+            listener(before, after)
+        if before is None or before.viewport != after.viewport:
+            self.post_message(self.ViewportChanged(after.viewport))
+        if before is None or (before.cursor_ps, before.cursor_row, before.folds) != (after.cursor_ps, after.cursor_row, after.folds):
+            self.post_message(self.CursorMoved(after.cursor_ps, self._navigator.row if self._navigator else None))
+        if before is None or before.selection != after.selection:
+            self.post_message(self.SelectionChanged(after.selection))
+        if before is None or before.window != after.window:
+            self.post_message(self.WindowMarked(after.window))
+
+    def _touched(self, before: State, after: State) -> set[int]:
+        """Screen rows that a change of cursor or selection can show in."""
+        rows = {before.cursor_row, after.cursor_row}
+        for selected in (before.selection, after.selection):
+            if selected is not None and self.model is not None:
+                lane = self.model.lane_of(selected)
+                rows.update(i for i, row in enumerate(self.rows) if lane in row.lanes)
+        row0 = after.viewport.row0
+        return {row - row0 for row in rows if 0 <= row - row0 < self.size.height}
+
+    def _redraw(self) -> None:
+        self._stale = True
+        self.refresh()
+
+    def _size(self) -> tuple[int, int]:
+        return max(1, self.size.width), max(1, self.size.height)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._do(lambda n: n.resize(*self._size()))
+        self._redraw()
+
+    # ── drawing ──────────────────────────────────────────────────────────────────────────────────
+
+    def render_line(self, y: int) -> Strip:
+        if self._stale:
+            self._compose_frame()
+        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+
+    def _compose_frame(self) -> None:
+        self._stale = False
+        navigator = self._navigator
+        width, height = self._size()
+        if navigator is None:
+            self._strips = []
+            return
+        if (navigator.viewport.width, navigator.viewport.height) != (width, height):
+            navigator.resize(width, height)
+        self.frames += 1
+        view = navigator.viewport
+        rows = navigator.rows[view.row0 : view.row0 + height]
+        cells = self._marked(self._cells(rows), rows)
+        painted = paint(cells, navigator.model.labels, self.look, cell0=view.cell0, budget=self.run_budget)
+        self._strips = [self._strip(painted, y, row) for y, row in enumerate(rows)]
+
+    def _strip(self, painted: Painted, y: int, row: Row) -> Strip:
+        if row.note and not row.lanes:
+            painted.write(y, row.note)
+        key = painted.fingerprint(y)
+        strip = self._kept.get(key)
+        if strip is None:
+            strip = Strip(painted.segments(y, self.look), painted.chars.shape[1])
+            if len(self._kept) >= KEPT_STRIPS:
+                self._kept.clear()
+            self._kept[key] = strip
+        return strip
+
+    def _cells(self, rows: tuple[Row, ...]) -> Cells:
+        """What the forest says of these rows: asked once per view, kept while only the cursor moves."""
+        assert self._navigator is not None
+        view, model = self._navigator.viewport, self._navigator.model
+        asked = (view.cell0, view.rung, view.width, tuple(row.lanes for row in rows))
+        if self._scene is not None and self._scene[0] == asked:
+            return self._scene[1]
+        self.queries += 1
+        shape = (len(rows), view.width)
+        level, ink = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
+        name, event = np.zeros(shape, np.int64), np.full(shape, -1, np.int64)
+        edges = view.edges()
+        single = [y for y, row in enumerate(rows) if len(row.lanes) == 1]
+        if single:
+            lanes = [rows[y].lanes[0] for y in single]
+            frame = model.forest.frame(edges, lanes)
+            level[single] = levels(frame.busy, frame.count, view.cell_ps, self.look.full)
+            event[single] = frame.dominant
+            for i, y in enumerate(single):
+                name[y] = model.names_of(lanes[i], frame.dominant[i])
+        for y, row in enumerate(rows):
+            if len(row.lanes) > 1:
+                frame = model.forest.summary(edges, row.lanes)
+                level[y] = levels(frame.busy, frame.count, view.cell_ps, self.look.full)[0]
+                event[y] = np.where(frame.dominant[0] >= 0, frame.dominant[0] * len(row.lanes) + frame.lane[0], -1)
+                for i, lane in enumerate(row.lanes):
+                    mine = (frame.lane[0] == i) & (frame.dominant[0] >= 0)
+                    if mine.any():
+                        name[y][mine] = model.names_of(lane, frame.dominant[0][mine])
+        filled = level > 0
+        if filled.any():
+            ink[filled] = model.labels.inks(name[filled])
+        ink[[y for y, row in enumerate(rows) if not row.lanes]] = NOTE
+        cells = Cells(level, ink, name, event, np.zeros(shape, np.uint8))
+        self._scene = (asked, cells)
+        return cells
+
+    def _marked(self, cells: Cells, rows: tuple[Row, ...]) -> Cells:
+        """The same cells with hits, selection and cursor on them."""
+        assert self._navigator is not None
+        state, model = self._navigator.state, self._navigator.model
+        view = state.viewport
+        mark: UInt8s = np.zeros_like(cells.mark)
+        if state.hits is not None:
+            edges = view.edges()
+            for y, row in enumerate(rows):
+                for lane in row.lanes:
+                    starts = self._hits_in(state.hits, lane)
+                    if len(starts):
+                        mark[y][np.diff(starts.searchsorted(edges)) > 0] = FOUND
+                        # A long event is found along all of its length, not only where it starts.
+                        mark[y][(cells.level[y] > 0) & state.hits.names[cells.name[y]]] = FOUND
+        if state.selection is not None:
+            lane = model.lane_of(state.selection)
+            lo, hi = model.extent(state.selection)
+            first, last = max(0, view.column(lo)), min(view.width - 1, view.column(max(lo, hi - 1)))
+            for y, row in enumerate(rows):
+                if lane in row.lanes and first <= last:
+                    mark[y, first : last + 1] = SELECTED
+        y, x = state.cursor_row - view.row0, view.column(state.cursor_ps)
+        if 0 <= y < len(rows) and 0 <= x < view.width:
+            mark[y, x] = CURSOR
+        return Cells(cells.level, cells.ink, cells.name, cells.event, mark)
+
+    def _hits_in(self, hits: Hits, lane: int) -> Int64s:
+        """Starts of the hits in one lane: looked up once per search."""
+        assert self.model is not None
+        if self._hit_starts is None or self._hit_starts[0] is not hits:
+            self._hit_starts = (hits, {})
+        known = self._hit_starts[1]
+        if lane not in known:
+            track, depth = self.model.forest.lanes[lane]
+            part = self.model.tracks[track].track.lane(depth)
+            known[lane] = part.start[hits.names[part.name]]
+        return known[lane]
+
+    # ── the mouse ────────────────────────────────────────────────────────────────────────────────
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        if event.button == 1 and self._navigator is not None:
+            self._drag = event.x
+            self.capture_mouse()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self._drag is not None and event.x != self._drag:
+            self._drag_window(event.x)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        if self._drag is None or self._navigator is None:
+            return
+        self.release_mouse()
+        if event.x == self._drag:
+            self._do(lambda n: n.click(n.viewport.row0 + event.y, event.x))
+        else:
+            self._drag_window(event.x)
+        self._drag = None
+
+    def _drag_window(self, x: int) -> None:
+        assert self._drag is not None
+        first, last = sorted((self._drag, min(max(0, x), self.size.width - 1)))
+        self._do(lambda n: n.set_window(n.viewport.time(first), n.viewport.time(last + 1)))
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._wheel(event, -1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._wheel(event, 1)
+
+    def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
+        self._wheel_pan(event, -1)
+
+    def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
+        self._wheel_pan(event, 1)
+
+    def _wheel(self, event: events.MouseEvent, direction: int) -> None:
+        event.stop()
+        if event.ctrl:
+            self.zoom(-direction * WHEEL, event.x)
+        elif event.shift:
+            self._wheel_pan(event, direction)
+        else:
+            self.scroll_rows(direction * SCROLL_ROWS)
+
+    def _wheel_pan(self, event: events.MouseEvent, direction: int) -> None:
+        event.stop()
+        self.pan(direction * max(1, self.size.width // 12))

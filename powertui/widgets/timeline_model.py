@@ -1,0 +1,213 @@
+"""Everything that a timeline shows of one trace, ready to be asked: rows, frames, events, steps, places. No terminal here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data import search
+from powertui.data.category import CATEGORIES, Category
+from powertui.data.lod import Forest
+from powertui.data.model import Epochs, Int64s, Run, Stat, Step, Steps, Trace
+from powertui.errors import UsageError
+from powertui.units import parse_time
+from powertui.widgets.labels import SHADES, Labels
+from powertui.widgets.rows import Folds, Row, RowModel, TrackInfo
+
+
+class Selected(NamedTuple):
+    """One event: `track` counts the tracks of `Trace.tracks()`, `row` the track's columns."""
+
+    track: int
+    row: int
+
+
+@dataclass(frozen=True)
+class EventFacts:
+    """What can be said of one event without decoding its stats. Names are as recorded: escape before drawing."""
+
+    name: str
+    display: str
+    start: int
+    duration: int
+    depth: int
+    category: Category
+    process: str
+    track: str
+
+    @property
+    def end(self) -> int:
+        return self.start + self.duration
+
+
+@dataclass(frozen=True, eq=False)
+class TimelineModel:
+    """One trace of a run with its index."""
+
+    run: Run
+    index: int
+    trace: Trace
+    steps: Steps
+    epochs: Epochs
+    forest: Forest
+    row_model: RowModel
+    labels: Labels
+    span: tuple[int, int]
+
+    @classmethod
+    def of(cls, run: Run, index: int = 0, *, progress: Callable[[int], None] | None = None) -> TimelineModel:
+        """Index one trace of a run. Takes about 30 ms per million events: call it from a thread."""
+        trace = run.traces[index]
+        steps = run.steps[index] if index < len(run.steps) else Steps.none()
+        epochs = run.epochs[index] if index < len(run.epochs) else Epochs()
+        forest = Forest.of(trace, progress=progress)
+        lo, hi = trace.span
+        return cls(
+            run, index, trace, steps, epochs, forest, RowModel.of(trace, forest), Labels(trace.names), (lo, max(hi, lo + 1))
+        )
+
+    @property
+    def tracks(self) -> tuple[TrackInfo, ...]:
+        return self.row_model.tracks
+
+    def rows(self, folds: Folds) -> tuple[Row, ...]:
+        return self.row_model.rows(folds)
+
+    # ── events ───────────────────────────────────────────────────────────────────────────────────
+
+    def facts(self, selected: Selected) -> EventFacts:
+        info = self.tracks[selected.track]
+        events = info.track.events
+        index = int(events.name[selected.row])
+        return EventFacts(
+            self.trace.names.full(index), self.trace.names.display(index), int(events.start[selected.row]),
+            int(events.duration[selected.row]), info.track.depth_of(selected.row), self.category(index),
+            info.process.name, info.track.name,
+        )  # fmt: skip
+
+    def category(self, name_index: int) -> Category:
+        return CATEGORIES[int(self.labels.inks(np.array([name_index]))[0]) // SHADES]
+
+    def extent(self, selected: Selected) -> tuple[int, int]:
+        """Start and end of an event."""
+        events = self.tracks[selected.track].track.events
+        start = int(events.start[selected.row])
+        return start, start + int(events.duration[selected.row])
+
+    def stats(self, selected: Selected) -> tuple[Stat, ...]:
+        """All stats of an event, decoded: those of its name first, as the profiler's own viewer orders them."""
+        info = self.tracks[selected.track]
+        events = info.track.events
+        shared = self.trace.names.stats(int(events.name[selected.row]))
+        return (*shared, *info.process.source.of(int(events.position[selected.row])))
+
+    def names_of(self, lane: int, rows: Int64s) -> Int64s:
+        """The name index of each row of a lane's track; 0 where the row is -1."""
+        column = self.tracks[self.forest.lanes[lane].track].track.events.name
+        if not len(column):
+            return np.zeros(rows.shape, np.int64)
+        return column[np.maximum(rows, 0)].astype(np.int64)
+
+    def lane_of(self, selected: Selected) -> int:
+        return self.forest.lane_number(selected.track, self.tracks[selected.track].track.depth_of(selected.row))
+
+    # ── search ───────────────────────────────────────────────────────────────────────────────────
+
+    def search(self, pattern: str, *, regex: bool = False) -> search.Hits:
+        """All events whose name matches; UsageError when the pattern is no regular expression."""
+        return search.find(self.trace, pattern, regex=regex)
+
+    # ── steps, epochs, places ────────────────────────────────────────────────────────────────────
+
+    def step_at(self, ps: int) -> Step | None:
+        """The step that runs at `ps`, or (between a step's end and the next) the one that began last."""
+        if not len(self.steps) or ps < int(self.steps.start[0]):
+            return None
+        index = int(self.steps.start.searchsorted(ps, side="right")) - 1
+        step = self.steps[index]
+        reach = max(step.duration, step.start_to_start or 0)
+        return step if ps < step.start + max(reach, 1) else None
+
+    def step_near(self, ps: int, direction: int) -> Step | None:
+        """The next step that starts after `ps` (direction > 0) or the last that starts before it."""
+        starts = self.steps.start
+        index = int(starts.searchsorted(ps, side="right")) if direction > 0 else int(starts.searchsorted(ps, side="left")) - 1
+        return self.steps[index] if 0 <= index < len(self.steps) else None
+
+    def epoch_bounds(self, number: int) -> tuple[int, int] | None:
+        """Where an epoch (index into `epochs`) lies: what it says itself, else from its first step to its last."""
+        epoch = self.epochs[number]
+        lo, hi = epoch.start, epoch.end
+        rows = np.flatnonzero(self.steps.epoch == number) if len(self.steps) else np.empty(0, np.int64)
+        if lo is None and len(rows):
+            lo = int(self.steps.start[rows[0]])
+        if hi is None and len(rows):
+            hi = int(self.steps.start[rows[-1]] + self.steps.duration[rows[-1]])
+        if lo is None or hi is None or hi <= lo:
+            return None
+        return lo, hi
+
+    def epoch_at(self, ps: int) -> int | None:
+        """The epoch (index into `epochs`) that runs at `ps`."""
+        for number in range(len(self.epochs)):
+            bounds = self.epoch_bounds(number)
+            if bounds is not None and bounds[0] <= ps < bounds[1]:
+                return number
+        return None
+
+    def place(self, text: str) -> tuple[int, int]:
+        """Where ":" goes: "27.31s-28.78s", "27.31s", "step 12", "step 185-258", "epoch 1", "epoch 1 step 185-258".
+
+        One moment is (ps, ps). UsageError says what was not understood.
+        """
+        low = text.strip().lower()
+        match = re.fullmatch(r"(?:epoch\s*(\d+))?[\s,:]*(?:steps?\s*(\d+)(?:\s*(?:-|to|\.\.)\s*(\d+))?)?", low)
+        if match and low:
+            return self._step_place(text, *(int(group) if group else None for group in match.groups()))
+        whole = parse_time(low)
+        if whole is not None:
+            return whole, whole
+        for separator in ("..", " to ", "-", ","):
+            head, found, tail = low.partition(separator)
+            lo, hi = parse_time(head), parse_time(tail)
+            if lo is None and found and re.fullmatch(r"[\d.:]+", head.strip()):
+                lo = parse_time(head)
+            if found and lo is not None and hi is not None:
+                unit = re.search(r"[a-zµμ]+$", tail.strip())
+                if unit and re.fullmatch(r"[\d.]+", head.strip()):  # "27.31-28.78ms": the unit holds for both
+                    lo = parse_time(head.strip() + unit[0]) or 0
+                return min(lo, hi), max(lo, hi)
+        raise UsageError(f"neither a time nor a place: {text.strip()[:80]}", hint="Try 27.31s-28.78s, step 12 or epoch 1 step 185-258.")
+
+    def _step_place(self, text: str, epoch: int | None, first: int | None, last: int | None) -> tuple[int, int]:
+        index = None
+        if epoch is not None:
+            index = next((i for i, e in enumerate(self.epochs) if e.number == epoch), None)
+            if index is None:
+                known = ", ".join(str(e.number) for e in self.epochs) or "none"
+                raise UsageError(f"there is no epoch {epoch}", hint=f"Epochs in this profile: {known}.")
+            if first is None:
+                bounds = self.epoch_bounds(index)
+                if bounds is None:
+                    raise UsageError(f"nothing tells where epoch {epoch} begins and ends", hint="Go to one of its steps instead.")
+                return bounds
+        if first is None:
+            raise UsageError(f"neither a time nor a place: {text.strip()[:80]}", hint="Try 27.31s-28.78s or step 12.")
+        last = first if last is None else last
+        rows = np.flatnonzero((self.steps.number >= min(first, last)) & (self.steps.number <= max(first, last)))
+        if index is not None:
+            rows = rows[self.steps.epoch[rows] == index]
+        if not len(rows):
+            where = f" in epoch {epoch}" if epoch is not None else ""
+            raise UsageError(f"no step {first}{where} in this profile", hint=self._step_hint())
+        start = self.steps.start[rows]
+        return int(start.min()), int((start + np.maximum(self.steps.duration[rows], 1)).max())
+
+    def _step_hint(self) -> str:
+        if not len(self.steps):
+            return "No steps were found: mark them with --step-marker REGEX."
+        return f"Steps here: {int(self.steps.number.min())} to {int(self.steps.number.max())}."
