@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from powertui.data import wire
+from powertui.data import filenames, wire
 from powertui.data.model import (
     PS_PER_S,
     Aggregates,
@@ -42,8 +42,6 @@ MARGIN_PS = 600 * PS_PER_S
 SLICE = 1 << 20  # rows looked at together where a whole line's temporaries would be large
 
 # ── names that mean something ────────────────────────────────────────────────────────────────────
-
-SUFFIXES = (".xplane.pb", ".trace.json", ".pb", ".json")  # longest first; each also with .gz
 
 META_PROCESSES = ("/host:metadata", "Task Environment", "/host:tfstreamz", "/host:__ScopeRangeCallStack__")
 
@@ -96,11 +94,8 @@ def host_of(path: str) -> str:
     if path == "-":
         return "stdin"
     name = PurePath(path).name
-    stem = name[:-3] if name.endswith(".gz") else name
-    for suffix in SUFFIXES:
-        if stem.endswith(suffix) and len(stem) > len(suffix):
-            return stem[: -len(suffix)]
-    return stem
+    split = filenames.split_tool(name)
+    return split[0] if split is not None and split[0] else name
 
 
 def process_kind(name: str) -> ProcessKind:

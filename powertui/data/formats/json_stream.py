@@ -24,11 +24,12 @@ _decode = json.JSONDecoder(strict=False).raw_decode
 class JsonStream:
     """Iterates over (key, value): the members of the top-level object, and the items of its list `items`.
 
-    A bare top-level list counts as that list. `damaged` counts items that were skipped; `problem` says why the
-    text ended early, "" when it ended as it should.
+    A bare top-level list counts as that list. `listed` says whether there is one, `damaged` counts items that were
+    skipped, `problem` says why the text ended early ("" when it ended as it should).
     """
 
     def __init__(self, chunks: Iterable[bytes], items: str) -> None:
+        self.listed = False
         self.damaged = 0
         self.problem = ""
         self._items = items
@@ -110,6 +111,7 @@ class JsonStream:
 
     def _list(self) -> Iterator[tuple[str, Any]]:
         items = self._items
+        self.listed = True
         while True:
             char = self._peek(_GAP)
             if char == "]":
@@ -139,8 +141,8 @@ class JsonStream:
                 return _BROKEN
             except (ValueError, RecursionError):  # a number of thousands of digits, brackets without end
                 return _BROKEN
-            if end == len(self._text) and not isinstance(value, (dict, list, str)) and self._more():
-                continue  # a number may go on in the next piece
+            if len(self._text) - end <= 2 and isinstance(value, (int, float)) and self._more():
+                continue  # a number may go on in the next piece: "12" + ".5", "1e+" + "3"
             self._from, self._at = self._at, end
             return value
 

@@ -250,6 +250,8 @@ def _describe_json(head: bytes) -> tuple[str, str]:
         return "is a memory_profile result of TensorBoard: it holds no timeline", "Give the xplane.pb or trace.json.gz beside it."
     if b"rocprofiler-sdk-tool" in head:
         return "is a rocprofv3 result: no reader takes it yet", "Export it as a Chrome trace, or profile through JAX or TensorFlow."
+    if b'"traceEvents"' in head:
+        return "is a trace of which no event is left", "Copy it again and compare the sizes."
     return "is JSON without a traceEvents list", "Readable are xplane.pb and trace.json.gz, plain or gzipped."
 
 

@@ -94,7 +94,7 @@ class ArgStats:
         floats: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
         marks = {name: name.encode() if name.isidentifier() and name.isascii() else b"" for name in names}
         for row, position in enumerate(positions.tolist()):
-            line = self._line(position) if position else b""
+            line = self._line(position)
             wanted = [name for name, mark in marks.items() if mark in line]
             args = _args(line) if wanted else {}
             for name in wanted:
@@ -336,12 +336,10 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
     builder = TraceBuilder(source.path, NAME, size=source.size)
     collector = _Collector(builder)
     stream = JsonStream(source.chunks(CHUNK), "traceEvents")
-    listed = False
     shown, told = FIRST_PART, 0
     for key, value in stream:
-        if key != "traceEvents":
+        if key != "traceEvents" or not stream.listed:
             continue
-        listed = True
         collector.add(value, stream)
         if collector.count >= told + TELL:
             told = collector.count
@@ -349,7 +347,7 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
             if told >= shown:
                 shown = told * 2
                 yield collector.build(source, complete=False)
-    if not listed and not collector.count:
+    if not collector.count and (stream.problem or not stream.listed):
         problem, hint = describe(source.head, source.path)
         raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
     builder.findings.add("damaged events were left out", count=stream.damaged)

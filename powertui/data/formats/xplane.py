@@ -139,6 +139,12 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
             if builder.events >= shown and reader.done < total:
                 shown = builder.events * 2
                 yield builder.build(names, complete=False, warnings=source.warnings)
+    if space.bad >= 0 and not builder.events:
+        raise UnreadableFile(
+            source.path,
+            f"is truncated or damaged: after byte {space.bad:,} of {len(data):,} nothing makes sense, and no event comes before",
+            hint="Copy it again and compare the sizes; if they agree, profile again.",
+        )
     yield builder.build(names, complete=True, warnings=source.warnings)
 
 
