@@ -1,0 +1,22 @@
+"""A power log's own time put on a trace's: the one place where nanoseconds become picoseconds."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from powertui.data.model import PS_PER_NS, PowerOnTrace, PowerSeries
+
+_ROOM = (1 << 62) // PS_PER_NS  # ns that int64 ps hold, with room for sums of two of them
+
+
+def on_trace(
+    series: PowerSeries, offset_ps: int, lo_ps: int, hi_ps: int, status: Literal["aligned", "ambiguous", "none"], source: str
+) -> PowerOnTrace:  # fmt: skip
+    """The series with its zero at `offset_ps` (95 % interval `lo_ps` … `hi_ps`). Rows that int64 ps cannot hold are left out."""
+    shift = offset_ps // PS_PER_NS
+    fits = np.abs(series.times + shift) < _ROOM if abs(shift) < _ROOM else np.zeros(len(series), np.bool_)
+    rows = slice(None) if fits.all() else fits
+    times = series.times[rows] * PS_PER_NS + offset_ps
+    return PowerOnTrace(series, times, series.watts[rows], offset_ps, lo_ps, hi_ps, status, source)

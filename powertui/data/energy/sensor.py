@@ -1,0 +1,218 @@
+"""What a sensor can resolve, told from its own samples.
+
+A BMC polled four times a second that changes every three seconds gives one sample every three seconds, not twelve: all
+statistics here and everywhere else stand on the rows that `samples` calls new. Refresh, step and poll are measured;
+what no log can tell (the averaging window, the delay, the gain) comes from the defaults below and says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from powertui.data.model import Badge, Bools, Figure, Floats, Int64s, PowerKind, PowerSeries, Sensor
+
+HEARTBEAT = 3.0  # a reading that still holds counts as a sample again after so many refreshes
+HOLE = 3.0  # nothing is known across a pause longer than so many polls or refreshes
+RUNS = 2  # complete runs that a measured refresh needs
+STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
+_S = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What is known of a kind of sensor in general: s and fractions; None where nothing is."""
+
+    refresh_s: float | None = None
+    window_s: float | None = None
+    delay_s: float | None = None
+    quantum_w: float | None = None
+    gain: float | None = None
+
+
+# source or name contains … → defaults (ANALYSIS: NVML documentation, Part-time Power Measurements, RAPL and OCC literature)
+DEFAULTS: tuple[tuple[tuple[str, ...], Defaults], ...] = (
+    (("a100", "h100", "h200", "gh200"), Defaults(refresh_s=0.1, window_s=0.025, gain=0.05)),
+    (("instant",), Defaults(refresh_s=0.1, window_s=0.025, gain=0.05)),
+    (("nvidia", "nvml", "dcgm", "gpu"), Defaults(refresh_s=0.1, window_s=1.0, gain=0.05)),
+    (("rapl", "perf stat", "turbostat", "power gadget", "powercap"), Defaults(refresh_s=0.001, window_s=None, quantum_w=None)),
+    (("zeus",), Defaults(refresh_s=0.1)),
+    (("amester", "occ", "ibmpowernv", "hwmon"), Defaults(refresh_s=0.04)),
+    (("dcmi",), Defaults(refresh_s=1.0, quantum_w=1.0)),
+    (("powerboard", "ipmi", "bmc", "powergraph"), Defaults(refresh_s=3.0, quantum_w=7.0)),
+    (("redfish",), Defaults(refresh_s=5.0)),
+    (("wall plug", "pdu", "plug"), Defaults(refresh_s=10.0)),
+)
+
+
+def defaults(sensor: Sensor) -> Defaults:
+    """The defaults for this kind of source; all None for an unknown one. Where the name tells the GPU's model, that decides."""
+    about = f"{sensor.source} {sensor.name}".lower()
+    return next((found for words, found in DEFAULTS if any(word in about for word in words)), Defaults())
+
+
+def describe(series: PowerSeries) -> PowerSeries:
+    """The same series, its sensor filled: what the samples tell is measured, the rest assumed or left open."""
+    sensor, known = series.sensor, defaults(series.sensor)
+    rows = np.isfinite(series.watts)
+    times, watts = series.times[rows], series.watts[rows]
+    poll = _poll(series.times)
+    refresh = _refresh(times, watts, poll) if series.kind is PowerKind.SAMPLED else poll
+    if refresh is None and known.refresh_s is not None:
+        refresh = Figure(max(known.refresh_s, poll.value if poll else 0.0), Badge.ASSUMED)
+    step = quantum(watts) if series.kind is PowerKind.SAMPLED else None
+    measured_step = Figure(step, Badge.MEASURED) if step is not None else None
+    if measured_step is None and series.kind is PowerKind.SAMPLED:
+        measured_step = sensor.quantum_w or _assumed(known.quantum_w)
+    window = sensor.window_s or (poll if series.kind is PowerKind.INTERVAL else _assumed(known.window_s))
+    if window is None and refresh is not None and poll is not None and refresh.value > 1.5 * poll.value:
+        window = _assumed(refresh.value)  # a meter that publishes now and then tells of the time since it last did
+    return replace(series, sensor=replace(
+        sensor, poll_s=poll, refresh_s=refresh, quantum_w=measured_step, window_s=window,
+        delay_s=sensor.delay_s or _assumed(known.delay_s), gain=sensor.gain or _assumed(known.gain),
+    ))  # fmt: skip
+
+
+def _assumed(value: float | None) -> Figure | None:
+    return None if value is None else Figure(value, Badge.ASSUMED)
+
+
+def _poll(times: Int64s) -> Figure | None:
+    """The usual distance of two rows, gaps and missing readings included as rows."""
+    return Figure(float(np.median(np.diff(times))) / _S, Badge.MEASURED) if len(times) > 1 else None
+
+
+def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None:
+    """Median time between changes of the value, over runs that are whole: the first and the last are cut by the log."""
+    if poll is None or len(watts) < 3:
+        return None
+    changes = times[1:][watts[1:] != watts[:-1]]
+    if len(changes) < RUNS + 1:
+        return None
+    runs = np.diff(changes) / _S
+    # a run that holds a pause of the log says nothing about the sensor
+    longest = np.median(runs) * 20 + HOLE * poll.value
+    whole = runs[runs <= longest]
+    if len(whole) < RUNS:
+        return None
+    return Figure(max(float(np.median(whole)), poll.value), Badge.MEASURED)
+
+
+def quantum(watts: Floats) -> float | None:
+    """The step of the readings: the largest number that nearly all differences are multiples of. None when there is no step."""
+    if len(watts) < 3:
+        return None
+    moved = np.diff(watts)
+    moved = np.abs(moved[moved != 0])
+    if len(moved) < 2:
+        return None
+    levels, counts = np.unique(np.round(moved, 9), return_counts=True)
+    for digits in range(5):
+        scaled = levels * 10**digits
+        whole = np.abs(scaled - np.round(scaled)) < 1e-3
+        if counts[whole].sum() >= STEP_SHARE * counts.sum():
+            return float(_common(np.round(scaled[whole]).astype(np.int64), counts[whole], int(counts.sum())) / 10**digits)
+    return None
+
+
+def _common(steps: Int64s, counts: Int64s, total: int) -> float:
+    """Greatest common divisor that tolerates a few strays."""
+    best = functools.reduce(math.gcd, steps[steps > 0].tolist(), 0)
+    common = steps[np.argsort(-counts, kind="stable")][:12].tolist()
+    candidates = {math.gcd(a, b) for a in common for b in common} | {int(steps[steps > 0].min())}
+    for candidate in candidates:
+        if (
+            candidate > best
+            and counts[steps % candidate == 0].sum() >= STEP_SHARE * total
+            and len(set(steps[steps % candidate == 0].tolist())) > 1
+        ):
+            best = candidate
+    return float(best)
+
+
+# ── which rows say something new ─────────────────────────────────────────────────────────────────
+
+
+def slow(sensor: Sensor) -> bool:
+    """It is polled faster than it refreshes, so that most rows repeat the one before."""
+    return sensor.refresh_s is not None and sensor.poll_s is not None and sensor.refresh_s.value > 1.5 * sensor.poll_s.value
+
+
+def samples(series: PowerSeries) -> Bools:
+    """Rows that are really new: changes, and a heartbeat of a held value every three refreshes. All rows of a fast sensor."""
+    sensor = series.sensor
+    valid = np.isfinite(series.watts)
+    if series.kind is PowerKind.INTERVAL or not slow(sensor) or len(series) < 2:
+        return valid
+    assert sensor.refresh_s is not None
+    watts, times = series.watts, series.times
+    new = np.r_[True, (watts[1:] != watts[:-1]) & ~(np.isnan(watts[1:]) & np.isnan(watts[:-1]))]
+    began = times[np.maximum.accumulate(np.where(new, np.arange(len(times)), 0))]
+    beat = (times - began) // max(1, round(HEARTBEAT * sensor.refresh_s.value * _S))
+    fresh: Bools = valid & (new | np.r_[True, beat[1:] > beat[:-1]])
+    return fresh
+
+
+def holes(times: Int64s, watts: Floats, sensor: Sensor) -> Bools:
+    """[i] is True when nothing is known between row i and row i+1: a gap row at either end, or a pause."""
+    if len(times) < 2:
+        return np.zeros(0, np.bool_)
+    usual = max(sensor.poll_s.value if sensor.poll_s else 0.0, sensor.refresh_s.value if sensor.refresh_s else 0.0)
+    missing = np.isnan(watts)
+    out = missing[1:] | missing[:-1]
+    return out | (np.diff(times) > HOLE * usual * _S) if usual > 0 else out
+
+
+def window_is_guess(sensor: Sensor) -> bool:
+    """Nothing is known of the averaging window but that a meter usually tells of the time since it last published."""
+    window, refresh = sensor.window_s, sensor.refresh_s
+    return window is not None and refresh is not None and window.badge is Badge.ASSUMED and window.value == refresh.value
+
+
+def centre_s(sensor: Sensor) -> float:
+    """How long before a row the power lay that it tells of: delay, half the window, and half a poll of a slow sensor."""
+    late = (sensor.delay_s.value if sensor.delay_s else 0.0) + (sensor.window_s.value / 2 if sensor.window_s else 0.0)
+    return late + (sensor.poll_s.value / 2 if slow(sensor) and sensor.poll_s else 0.0)
+
+
+# ── in words ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def seconds(value: float) -> str:
+    """ "3.1 s", "40 ms", "2 min" """
+    if value >= 120:
+        return f"{value / 60:.3g} min"
+    if value >= 0.0995:
+        return f"{value:.2g} s" if value < 9.95 else f"{value:.0f} s"
+    return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} µs"
+
+
+def sentence(series: PowerSeries) -> str:
+    """ "polled every 0.27 s, changes every 3.1 s, in steps of 7 W" """
+    sensor = series.sensor
+    parts = []
+    interval = series.kind is PowerKind.INTERVAL
+    if sensor.poll_s:
+        parts.append(f"{'energy' if interval else 'polled'} every {seconds(sensor.poll_s.value)}")
+    if sensor.refresh_s and not interval:
+        word = "" if sensor.refresh_s.badge is Badge.MEASURED else " (assumed)"
+        at_every = sensor.poll_s is not None and not slow(sensor) and not word
+        parts.append("changes at every poll" if at_every else f"changes every {seconds(sensor.refresh_s.value)}{word}")
+    elif not interval and len(series) > 1:
+        parts.append(
+            "never changes in this log"
+            if len(set(series.watts[np.isfinite(series.watts)].tolist())) < 2
+            else "changes too rarely to tell how often"
+        )
+    if sensor.quantum_w:
+        word = "" if sensor.quantum_w.badge is Badge.MEASURED else " (assumed)"
+        parts.append(f"in steps of {sensor.quantum_w.value:.4g} W{word}")
+    if sensor.window_s and not interval and not window_is_guess(sensor):
+        parts.append(f"each the mean of {seconds(sensor.window_s.value)} ({sensor.window_s.badge.value})")
+    gaps = int(holes(series.times, series.watts, sensor).sum())
+    if gaps:
+        parts.append(f"{gaps} gap{'s' if gaps > 1 else ''}")
+    return ", ".join(parts) if parts else "a single reading"

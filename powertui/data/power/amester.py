@@ -1,0 +1,83 @@
+"""IBM Amester's traces of the on-chip controller: `#` comments, then `PWR…` columns over a counter of milliseconds."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from powertui.data.model import Clock, PowerSeries, Scope, Sensor
+from powertui.data.power import table
+from powertui.data.power.assemble import make
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import Source
+from powertui.errors import UnreadableFile
+
+NAME = "amester"
+_TICKS = re.compile(r"PWR\w*rcnt", re.IGNORECASE)
+_POWER = re.compile(r"PWR\w*", re.IGNORECASE)
+_NO_POWER = re.compile(r"(rcnt|counter|count|_acc|_min|_max|_status|_sample)$", re.IGNORECASE)
+_WRAP = 1 << 32
+_TICK = 1_000_000  # ns
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By a header with the counter of its samples."""
+    if isinstance(head, bytes):
+        return 0
+    first = next((line for line in head.split("\n") if line.strip() and not line.startswith("#")), "")
+    return 97 if _TICKS.search(first.split(",")[0]) or ("oca_counter" in first and "PWR" in first) else 0
+
+
+def load(source: Source, options: PowerOptions) -> PowerLog:
+    """One series per power sensor of the controller."""
+    notes = Notes(source.path)
+    layout = table.shape(source.head_text)
+    rows = table.read(source, layout, notes) if layout is not None else None
+    if rows is None or not len(rows):
+        raise UnreadableFile(source.path, f"has Amester's header and no row that fits it ({notes.first_reason() or 'no row'})")
+    tick = next((i for i, name in enumerate(rows.names) if _TICKS.fullmatch(name.strip())), None)
+    if tick is None:
+        raise UnreadableFile(
+            source.path,
+            "comes from Amester, but without the counter PWR1MS_rcnt",
+            hint="Say which column holds the time: --time-col NAME.",
+        )
+    ticks, bad = rows.floats(tick)
+    bad |= np.isnan(ticks)
+    notes.drop_all(rows.lines[bad], "the counter is no number")
+    ms = ticks[~bad].astype(np.int64)
+    ms += np.r_[0, np.cumsum(np.diff(ms) < -_WRAP // 2)] * _WRAP
+    ns = (ms - (int(ms[0]) if len(ms) else 0)) * _TICK
+    series: list[PowerSeries] = []
+    for at, name in enumerate(rows.names):
+        short = name.strip()
+        if at == tick or not _POWER.fullmatch(short) or _NO_POWER.search(short):
+            continue
+        watts, wrong = rows.floats(at)
+        wrong |= np.isnan(watts)
+        notes.drop_all(rows.lines[wrong & ~bad], f"{short} is no number")
+        good = ~wrong[~bad]
+        if good.any():
+            sensor = Sensor(short, "occ amester", _scope(short), options.host)
+            clock = Clock(detail="milliseconds of the controller")
+            series.append(make(sensor, ns[good], watts[~bad][good], clock=clock, path=source.path, notes=notes))
+    if not series:
+        raise UnreadableFile(source.path, f"comes from Amester, but holds no power ({notes.first_reason() or 'no PWR column'})")
+    return PowerLog(
+        source.path, NAME, tuple(series), notes.warnings(), f"Amester: `{rows.names[tick]}` in ms, {len(series)} power sensors in W"
+    )
+
+
+def _scope(name: str) -> Scope:
+    upper = name.upper()
+    for pattern, scope in (
+        (r"GPU", Scope.GPU),
+        (r"MEM|DIMM", Scope.DRAM),
+        (r"FAN|IO|STOR|PCIE|VDD|VCS|VIO", Scope.RAIL),
+        (r"PROC|P\d", Scope.PACKAGE),
+    ):
+        if re.search(pattern, upper.removeprefix("PWR")):
+            return scope
+    return Scope.NODE

@@ -1,0 +1,83 @@
+"""From columns to a `PowerSeries`: sorted, without doubles, zeroed, with its clock. Every reader ends here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui.data.model import Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Sensor
+from powertui.data.power import times
+from powertui.data.power.notes import Notes
+
+
+def make(
+    sensor: Sensor,
+    ns: Int64s,
+    watts: Floats,
+    *,
+    clock: Clock,
+    path: str,
+    notes: Notes,
+    kind: PowerKind = PowerKind.SAMPLED,
+    joules: Floats | None = None,
+) -> PowerSeries:
+    """One channel. `ns` counts from the zero that `clock` speaks of; NaN watts stay as gaps.
+
+    Rows that repeat another one exactly are dropped (a buffer saved twice); different readings with one time
+    (a log with whole seconds polled faster) become their mean, because nobody knows their order.
+    """
+    ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
+    if len(ns) > 1 and (np.diff(ns) < 0).any():
+        order = np.argsort(ns, kind="stable")
+        notes.say(f"{sensor.name or 'the log'}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; sorted by time")
+        ns, watts = ns[order], watts[order]
+        joules = None if joules is None else joules[order]
+    if len(ns) > 1 and (np.diff(ns) == 0).any():
+        ns, watts, joules = _one_per_time(ns, watts, joules, sensor, notes)
+    return PowerSeries(sensor, ns, watts, kind, clock, path, joules)
+
+
+def _one_per_time(
+    ns: Int64s, watts: Floats, joules: Floats | None, sensor: Sensor, notes: Notes
+) -> tuple[Int64s, Floats, Floats | None]:
+    starts = np.flatnonzero(np.r_[True, np.diff(ns) > 0])
+    valid = np.isfinite(watts)
+    count = np.add.reduceat(valid.astype(np.int64), starts)
+    total = np.add.reduceat(np.where(valid, watts, 0.0), starts)
+    low = np.minimum.reduceat(np.where(valid, watts, np.inf), starts)
+    high = np.maximum.reduceat(np.where(valid, watts, -np.inf), starts)
+    mean = np.where(low == high, low, total / np.maximum(count, 1))  # a double is the same number, not nearly the same
+    mean[count == 0] = np.nan
+    sizes = np.diff(np.r_[starts, len(ns)])
+    same = (low == high) | (count == 0)
+    doubles = int((sizes[same] - 1).sum())
+    mixed = int((~same).sum())
+    if doubles:
+        notes.say(f"{doubles} rows of {sensor.name or 'the log'} repeat another row: dropped")
+    if mixed:
+        notes.say(f"{mixed} times {sensor.name or 'the log'} has several readings with one time: their mean is taken")
+    summed = None if joules is None else np.add.reduceat(joules, starts)
+    return ns[starts], mean, summed
+
+
+def zeroed(column: times.TimeColumn, rows: Bools, *, keep_zero: bool = False) -> tuple[Int64s, Clock]:
+    """Times of the good rows from their first on, and the clock of that zero. Elapsed times keep the log's own zero."""
+    ns = column.ns[rows]
+    if not len(ns):
+        return ns, Clock()
+    if keep_zero or (column.kind == "elapsed" and abs(int(ns.min())) < 400 * times.DAY and _starts_near_zero(ns)):
+        return ns, times.clock(column, 0)
+    zero = int(ns.min())
+    return ns - zero, times.clock(column, zero)
+
+
+def _starts_near_zero(ns: Int64s) -> bool:
+    """Elapsed since the log's own start, and not an uptime: the first row comes within the log's own length (or ten seconds)."""
+    first, last = int(ns.min()), int(ns.max())
+    return 0 <= first <= max(10 * times.S, last - first)
+
+
+def join_guess(parts: Sequence[str]) -> str:
+    """Clauses of a guess as one line."""
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,69 @@
+"""Energy counters as joules per interval: what wrapped, what was reset, what is only a gap."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from powertui.data.model import Floats, Int64s
+from powertui.data.power.notes import Notes
+
+# ranges at which known counters start again, in joules: RAPL's 32 bits in units of 61.035 µJ and 15.259 µJ (sysfs says
+# max_energy_range_uj: 262143328850, 65532610987, 262143999938 …) and of 1 µJ or 1 mJ
+_RANGES = (262_143.328850, 65_532.610987, 262_143.999938, 65_712.999613, 4_294.967296, 4_294_967.296, 16_777.216)
+
+
+def intervals(
+    ns: Int64s, joules: Floats, notes: Notes, name: str = "the counter", wrap_j: float | None = None
+) -> tuple[Floats, Floats]:
+    """(joules since the previous row, mean watts since then) of a counter; the first row and every reset are NaN.
+
+    A fall is a wrap when the counter stood near the end of its range (or of a known one) and the power that a wrap
+    implies is like the power around it; else it was reset, and nobody knows what ran meanwhile.
+    """
+    count = len(joules)
+    delta = np.full(count, np.nan)
+    valid = np.flatnonzero(np.isfinite(joules))
+    if len(valid) > 1:
+        delta[valid[1:]] = np.diff(joules[valid])
+    seconds = np.full(count, np.nan)
+    if len(valid) > 1:
+        seconds[valid[1:]] = np.diff(ns[valid]) / 1e9
+    falls = np.flatnonzero(delta < 0)
+    usual = float(np.median((delta / seconds)[(delta >= 0) & (seconds > 0)])) if (delta >= 0).any() else 0.0
+    wraps = resets = 0
+    for row in falls:
+        before = float(joules[row] - delta[row])
+        fixed = _wrapped(float(delta[row]), before, float(seconds[row]), usual, wrap_j)
+        if fixed is None:
+            delta[row] = np.nan
+            resets += 1
+        else:
+            delta[row] = fixed
+            wraps += 1
+    if wraps:
+        notes.say(f"{name} wrapped {wraps} time{'s' if wraps > 1 else ''}: put right")
+    if resets:
+        notes.say(f"{name} was reset {resets} time{'s' if resets > 1 else ''}: a gap")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        watts = np.where(seconds > 0, delta / seconds, np.nan)
+    return delta, watts
+
+
+def _wrapped(delta: float, before: float, seconds: float, usual: float, wrap_j: float | None) -> float | None:
+    for span in (wrap_j,) if wrap_j else _RANGES:
+        if not before <= span * (1 + 1e-9):
+            continue
+        energy = delta + span
+        likely = 4 * max(usual, 1.0) * seconds
+        if energy >= 0 and (energy <= likely or (wrap_j and before > 0.9 * span)):
+            return energy
+    return None
+
+
+def looks_like_counter(values: Floats) -> bool:
+    """Joules that only grow (save for wraps) are a counter; joules that go up and down are per interval."""
+    valid = values[np.isfinite(values)]
+    if len(valid) < 3:
+        return len(valid) == 2 and valid[1] >= valid[0] > 0 and valid[1] > 1.5 * valid[0]
+    rises = np.diff(valid)
+    return bool((rises >= 0).mean() >= 0.97 and (rises > 0).any() and abs(valid[-1]) + valid.max() > 3 * np.median(np.abs(rises)))

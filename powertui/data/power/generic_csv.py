@@ -1,0 +1,345 @@
+"""Any table with a time and a power or energy column. What it guesses is said; what it cannot guess is asked for.
+
+Wide tables (one column per channel) and long ones (a column that names the channel) both work, with or without a
+header. A column of joules is a counter when it only grows, else joules per interval.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.power import assemble, counters, table, times, units
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import Source
+from powertui.data.power.units import Unit
+from powertui.errors import UnreadableFile, UsageError
+
+NAME = "csv"
+_TIME_WORDS = {"time", "timestamp", "timestamps", "datetime", "date", "epoch", "unix", "elapsed", "ts", "clock", "t", "uhrzeit",
+               "datum", "zeit", "seconds", "secs", "walltime", "utc", "unixtime", "timesec", "systemtime"}  # fmt: skip
+_GROUP_WORDS = {"gpu", "index", "device", "uuid", "host", "hostname", "node", "sensor", "channel", "name", "instance", "socket",
+                "domain", "outlet", "source", "id", "card", "label", "component", "rank", "server"}  # fmt: skip
+_BARE = re.compile(r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE)
+_MILLI = 5000.0  # a GPU column of bare numbers beyond this is in mW
+MAX_CHANNELS = 4096
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """Low on purpose: anything that knows the dialect comes first. 55 when time and power are both found by name."""
+    if isinstance(head, bytes) or not head.strip():
+        return 0
+    layout = table.shape(head)
+    if layout is None or len(layout.names) > MAX_CHANNELS:
+        return 0
+    powers = _power_columns(layout.names)
+    if not layout.named or not powers:
+        return 0
+    return 55 if any(_time_score(name) > 0 for name in layout.names) else 20
+
+
+def load(source: Source, options: PowerOptions) -> PowerLog:
+    """Guess the columns (or take those that were named), and make one series per channel."""
+    notes = Notes(source.path)
+    layout = table.shape(source.head_text)
+    if layout is None:
+        raise UnreadableFile(
+            source.path, "is no table of columns", hint="powertui reads CSV, and the texts listed in docs/power-logs.md."
+        )
+    rows = table.read(source, layout, notes)
+    if not len(rows):
+        raise UnreadableFile(source.path, f"has no whole row ({notes.first_reason() or 'only a header'})")
+    return from_table(source.path, rows, options, notes, named=layout.named)
+
+
+def from_table(path: str, rows: table.Table, options: PowerOptions, notes: Notes, *, named: bool = True, label: str = NAME,
+               wrap_j: float | None = None, day_first_default: bool = False) -> PowerLog:  # fmt: skip
+    """The same, of a table that a dialect has already cut into columns."""
+    picked = _pick_power(path, rows, options)
+    clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default)
+    column = times.in_zone(column, options.tz)
+    notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
+    groups = _groups(rows, {item.column for item in picked} | set(clock_columns))
+    series: list[PowerSeries] = []
+    kinds: dict[str, str] = {}
+    ns_all, clock = assemble.zeroed(column, column.ok)
+    spread: Int64s = np.full(len(rows), 0, np.int64)
+    spread[column.ok] = ns_all
+    for item in picked:
+        values, bad = rows.floats(item.column)
+        notes.drop_all(rows.lines[bad & column.ok], f"{item.name or 'the reading'} is no number")
+        for group, mask in groups:
+            keep = mask & column.ok & ~bad
+            if not keep.any():
+                continue
+            made, kind = _series(path, item, group, spread[keep], values[keep], clock, options, notes, label, len(picked), wrap_j)
+            if made is not None:
+                series.append(made)
+                kinds[item.name] = kind
+    if not series:
+        raise UnreadableFile(path, f"holds no reading ({notes.first_reason() or 'every cell is empty'})")
+    time_name = " + ".join(f"`{rows.names[i]}`" for i in clock_columns)
+    guess = assemble.join_guess((
+        f"time: column {time_name}, {column.words}",
+        "power: " + ", ".join(f"`{item.name}` in {item.unit.name}{kinds.get(item.name, '')}" for item in picked[:4])
+        + (f" and {len(picked) - 4} more" if len(picked) > 4 else "")
+        + ("" if all(item.sure for item in picked) else " (unit guessed)"),
+        f"{len(groups)} channels told apart by {groups[0][0].by}" if len(groups) > 1 else "",
+        "" if named else "no header: columns by position",
+    ))  # fmt: skip
+    return PowerLog(path, label, tuple(series), notes.warnings(), guess)
+
+
+# ── which column is what ─────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Picked:
+    """A column of readings."""
+
+    column: int
+    name: str
+    unit: Unit
+    sure: bool  # the unit was written or given, not guessed
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of one channel in a long table."""
+
+    name: str = ""
+    host: str = ""
+    by: str = ""
+
+
+def _power_columns(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
+    """Columns that speak of power by name: with their unit, or None where only the word says so."""
+    known = [(i, units.of_name(name)) for i, name in enumerate(names)]
+    power = [(i, unit) for i, unit in known if unit is not None and unit.quantity == "power"]
+    if power:
+        return list(power)
+    words = [(i, None) for i, name in enumerate(names) if units.means_power(name)]
+    energy = [(i, unit) for i, unit in known if unit is not None and unit.quantity == "energy"]
+    if energy:
+        first = energy[0][1]
+        return [(i, unit) for i, unit in energy if unit == first]
+    if words:
+        return list(words)
+    bare = [(i, None) for i, name in enumerate(names) if _BARE.fullmatch(name.strip())]
+    return [item for item in bare if not _time_score(names[item[0]])]
+
+
+def _pick_power(path: str, rows: table.Table, options: PowerOptions) -> list[Picked]:
+    given = units.UNITS.get(options.unit or "")
+    if options.unit and given is None:
+        raise UsageError(f"--unit {options.unit}: no such unit", hint=f"One of: {', '.join(units.UNITS)}.")
+    found: list[tuple[int, Unit | None]]
+    if options.watts_col:
+        found = []
+        for name in options.watts_col.split(",") if rows.find(options.watts_col) is None else [options.watts_col]:
+            column = rows.find(name)
+            if column is None:
+                raise UsageError(f"{path}: there is no column {name!r}", hint=f"Its columns are: {_listed(rows.names)}.")
+            found.append((column, units.of_name(rows.names[column])))
+    else:
+        found = _power_columns(rows.names)
+        if not found and len(rows.names) == 2 and rows.names[0] == "column 1":
+            found = [(1, None)]
+    picked = []
+    for column, unit in found[:MAX_CHANNELS]:
+        values, bad = rows.floats(column)
+        if not options.watts_col and bool((bad | np.isnan(values)).all()) and len(found) > 1:
+            continue
+        picked.append(Picked(column, rows.names[column], given or unit or _size(rows.names[column], values), bool(given or unit)))
+    if not picked:
+        raise UnreadableFile(
+            path,
+            "has no column whose name says power or energy",
+            hint=f"Its columns are: {_listed(rows.names)}. Say --watts-col NAME --unit W.",
+        )
+    return picked
+
+
+def _size(name: str, values: Floats) -> Unit:
+    """A unit by the size of the readings, for columns that name none."""
+    middle = float(np.nanmedian(values)) if np.isfinite(values).any() else 0.0
+    return units.UNITS["uW" if middle > 5e6 else "mW" if middle > _MILLI and units.scope_of(name) is not Scope.PLUG else "W"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
+
+
+def _time_score(name: str) -> int:
+    words = units.tokens(name)
+    joined = "".join(words)
+    if units.of_name(name) is not None or "duration" in words:
+        return 0
+    if joined in _TIME_WORDS or set(words) & _TIME_WORDS:
+        return 3 if "unix" in words or "epoch" in words else 2
+    return 1 if words and words[0] in ("s", "sec", "ms") and len(words) == 1 else 0
+
+
+def _pick_time(
+    path: str, rows: table.Table, options: PowerOptions, taken: set[int], default: bool
+) -> tuple[list[int], times.TimeColumn]:
+    if options.time_col:
+        given = rows.find(options.time_col)
+        if given is None:
+            raise UsageError(f"{path}: there is no column {options.time_col!r}", hint=f"Its columns are: {_listed(rows.names)}.")
+        column = _time_column(rows, given, default)
+        if not column.ok.any():
+            raise UnreadableFile(
+                path, f"column {options.time_col!r} holds no time", hint="Unix time, a date with time, or seconds."
+            )
+        return [given], column
+    named = [i for i, name in enumerate(rows.names) if i not in taken and _time_score(name)]
+    joined = _date_and_time(rows, named, default)
+    if joined is not None:
+        return joined
+    tried: list[tuple[tuple[int, int, int], int, times.TimeColumn]] = []
+    for i in named or [i for i in range(len(rows.names)) if i not in taken]:
+        column = _time_column(rows, i, default)
+        if column.ok.mean() < 0.5 or not _rises(column):
+            continue
+        if not named and column.kind == "elapsed" and (i or rows.names[0] != "column 1"):
+            continue
+        rank = ("elapsed", "time of day", "local", "absolute").index(column.kind)
+        tried.append(((rank, _time_score(rows.names[i]), -i), i, column))
+    if not tried:
+        raise UnreadableFile(
+            path,
+            "has no column that can be read as time",
+            hint=f"Its columns are: {_listed(rows.names)}. Say which one with --time-col NAME.",
+        )
+    _, i, column = max(tried, key=lambda item: item[0])
+    return [i], column
+
+
+def _time_column(rows: table.Table, i: int, default: bool) -> times.TimeColumn:
+    if rows.is_numeric(i):
+        return times.from_numbers(rows.floats(i)[0].copy(), rows.names[i])
+    texts = rows.texts(i)
+    return times.from_texts(texts, rows.names[i], day_first=day_first(texts, default))
+
+
+def day_first(texts: Sequence[str], default: bool = False) -> bool:
+    """DD/MM or MM/DD: by a number above 12 somewhere in the column; else by which of the two keeps still for a day."""
+    pairs = [(int(m[1]), int(m[2])) for m in (re.match(r"(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}", text.strip()) for text in texts) if m]
+    if any(a > 12 for a, _ in pairs):
+        return True
+    if any(b > 12 for _, b in pairs):
+        return False
+    firsts, seconds = len({a for a, _ in pairs}), len({b for _, b in pairs})
+    return firsts > seconds or (firsts == seconds and (default or any("." in text[:3] for text in texts[:1])))
+
+
+def _rises(column: times.TimeColumn) -> bool:
+    """Mostly ascending (a log may repeat a time for each of its channels, or repeat its tail)."""
+    ns = column.ns[column.ok]
+    return len(ns) < 2 or bool((np.diff(ns) >= 0).mean() >= 0.6)
+
+
+def _date_and_time(rows: table.Table, named: Sequence[int], default: bool) -> tuple[list[int], times.TimeColumn] | None:
+    """A date in one column and the time of day in another."""
+    dates = [
+        i
+        for i in named
+        if not rows.is_numeric(i) and re.fullmatch(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{8}", next(iter(rows.texts(i)), ""))
+    ]
+    clocks = [i for i in named if not rows.is_numeric(i) and re.match(r"\d{1,2}:\d\d", next(iter(rows.texts(i)), ""))]
+    if not dates or not clocks:
+        return None
+    texts = [f"{date} {time}" for date, time in zip(rows.texts(dates[0]), rows.texts(clocks[0]), strict=True)]
+    column = times.from_texts(texts, day_first=day_first(texts, default))
+    return ([dates[0], clocks[0]], column) if column.ok.mean() > 0.5 else None
+
+
+def _groups(rows: table.Table, taken: set[int]) -> list[tuple[Group, Bools]]:
+    """Rows by channel, when some column names the channel. One group of everything otherwise."""
+    keys = []
+    for i, name in enumerate(rows.names):
+        if i in taken or not set(units.tokens(name)) & _GROUP_WORDS or units.of_name(name) is not None:
+            continue
+        values = rows.texts(i)
+        if rows.is_numeric(i):
+            values = [text.removesuffix(".0") for text in values]
+        distinct = dict.fromkeys(values)
+        if len(distinct) > max(1, min(512, len(rows) // 2)):
+            continue
+        keys.append((i, values, distinct))
+    everything = np.ones(len(rows), np.bool_)
+    if not keys:
+        return [(Group(), everything)]
+    hosts = next(
+        (k for k in keys if set(units.tokens(rows.names[k[0]])) & {"host", "hostname", "node", "instance", "server"}), None
+    )
+    others = [k for k in keys if k is not hosts]
+    told = [(rows.names[i], values) for i, values, distinct in others if len(distinct) > 1]
+    labels = [" ".join(dict.fromkeys(_channel_word(name, values[row]) for name, values in told)) for row in range(len(rows))]
+    if not any(labels) and others and len(others[0][2]) == 1:
+        labels = [next(iter(others[0][2]))] * len(rows) if not next(iter(others[0][2])).isdigit() else labels
+    owners = hosts[1] if hosts is not None else [""] * len(rows)
+    by = ", ".join(f"`{rows.names[k[0]]}`" for k in keys if len(k[2]) > 1)
+    pairs = np.array([f"{owner}\x00{label}" for owner, label in zip(owners, labels, strict=True)])
+    order = list(dict.fromkeys(pairs.tolist()))
+    if len(order) > MAX_CHANNELS:
+        return [(Group(), everything)]
+    return [(Group(pair.split("\x00")[1], pair.split("\x00")[0], by), pairs == pair) for pair in order]
+
+
+def _channel_word(name: str, value: str) -> str:
+    """ "GPU 0" of a column gpu_index and the cell 0; a text stands for itself."""
+    if not value.isdigit():
+        return value
+    words = units.tokens(name)
+    what = "GPU" if any(word.startswith("gpu") for word in words) or name == "index" else words[0] if words else ""
+    return f"{what} {value}".strip()
+
+
+# ── one channel ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _series(
+    path: str,
+    item: Picked,
+    group: Group,
+    ns: Int64s,
+    values: Floats,
+    clock: Clock,
+    options: PowerOptions,
+    notes: Notes,
+    label: str,
+    beside: int,
+    wrap_j: float | None,
+) -> tuple[PowerSeries | None, str]:
+    name = " ".join(dict.fromkeys(part for part in (group.name, item.name if beside > 1 or not group.name else "") if part))
+    scope = units.scope_of(name) if units.scope_of(name) is not Scope.UNKNOWN else units.scope_of(item.name)
+    sensor = Sensor(tidy(name), label, scope, group.host or options.host)
+    scaled = values * item.unit.factor
+    if item.unit.quantity == "power":
+        return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes), ""
+    order = np.argsort(ns, kind="stable")
+    ns, scaled = ns[order], scaled[order]
+    if counters.looks_like_counter(scaled):
+        joules, watts = counters.intervals(ns, scaled, notes, tidy(name), wrap_j)
+        how = " (a counter)"
+    else:
+        joules = scaled.copy()
+        seconds = np.r_[np.nan, np.diff(ns) / 1e9]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            watts = np.where(seconds > 0, joules / seconds, np.nan)
+        how = " per interval"
+    return assemble.make(sensor, ns, watts, clock=clock, path=path, notes=notes, kind=PowerKind.INTERVAL, joules=joules), how
+
+
+def tidy(name: str) -> str:
+    """A channel's name without its unit, for a person: "power.draw [W]" → "power.draw"."""
+    short = re.sub(r"\s*[\[(](?:[mkuµ]?[WJ]h?|[Ww]atts?|[Jj]oules?)[\])]\s*$", "", name)
+    short = re.sub(r"[_ ](?:watts?|milliwatts?|microwatts?|[mu]?w|[mu]?j|joules?)$", "", short, flags=re.IGNORECASE)
+    return short.strip() or name

@@ -1,0 +1,183 @@
+"""Texts of ipmitool (and FreeIPMI's ipmi-dcmi), one call after the other in one file.
+
+`dcmi power reading` in its three ways of writing the BMC's time (two fields may share a line), `sensor`, `sensor get`,
+`sdr` and `sdr type` rows. A line with nothing but a time (from `date`) or a time before a row stamps what follows, and is
+better than the BMC's own clock. Zero watts of a BMC that calls itself deactivated is no reading.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import PowerSeries, Scope, Sensor
+from powertui.data.power import assemble, table, times
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import Source
+from powertui.data.power.units import scope_of
+from powertui.errors import UnreadableFile
+
+NAME = "ipmitool"
+DCMI = "DCMI power"
+_EARLIEST = 946_684_800 * times.S  # 2000: a BMC that says 1970 has no clock
+
+_INSTANT = re.compile(r"(?:Instantaneous power reading|Current Power)\s*:\s*(\S+)\s*(?:Watts?)?", re.IGNORECASE)
+_TIME = re.compile(r"(?:IPMI timestamp|Time Stamp)\s*:\s*(.*?)\s*(?:Sampling period\s*:.*)?$", re.IGNORECASE)
+_STATE = re.compile(r"(?:Power reading state is|Power Measurement)\s*:\s*(\w+)", re.IGNORECASE)
+_GET_ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*$")
+_GET_VALUE = re.compile(r"Sensor Reading\s*:\s*(\S+)\s*(?:\(\+/-\s*[\d.]+\))?\s*(\w*)")
+_EPOCH_FIRST = re.compile(r"\s*\[?(\d{9,10}(?:\.\d+)?)\]?[\s,;:|]+(?=\S)(.*)$")
+_ISO_FIRST = re.compile(
+    r"\s*\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?)\]?[\s,;:|]+(?=\S)(.*)$"
+)
+_EMPTY = ("na", "n/a", "ns", "no", "disabled", "unknown", "")
+
+
+@dataclass
+class _Reading:
+    name: str
+    line: int
+    text: str
+    host_time: str
+    bmc_time: str = ""
+    state: str = ""
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By its own phrases and rows."""
+    if isinstance(head, bytes):
+        return 0
+    if _INSTANT.search(head):
+        return 97
+    if re.search(r"^.*\|\s*(?:-?[\d.]+\s*\|\s*Watts\b|[\d.]+ Watts\b)", head, re.MULTILINE) and "|" in head:
+        return 95
+    if re.search(r"^\s*Sensor ID\s*:", head, re.MULTILINE) and re.search(r"Sensor Reading\s*:.*Watts", head):
+        return 95
+    return 0
+
+
+def load(source: Source, options: PowerOptions) -> PowerLog:
+    """One series per sensor."""
+    notes = Notes(source.path)
+    readings = _readings(source.text, notes)
+    by_name: dict[str, list[tuple[_Reading, float]]] = {}
+    for reading in readings:
+        value = _watts(reading, notes)
+        if value is not None:
+            by_name.setdefault(reading.name, []).append((reading, value))
+    for name, found in list(by_name.items()):
+        if all(value == 0 for _, value in found) and _scope(name) is Scope.NODE:
+            notes.drop_all((reading.line for reading, _ in found), f"{name} is 0 W in every reading: this BMC does not measure it")
+            del by_name[name]
+    if not by_name:
+        why = notes.first_reason()
+        raise UnreadableFile(source.path, f"comes from ipmitool, but holds no power ({why or 'no sensor in watts'})",
+                             hint="Try: ipmitool dcmi power reading; or ipmitool sensor get 'Total Power'.")  # fmt: skip
+    series: list[PowerSeries] = []
+    words: set[str] = set()
+    for name, found in by_name.items():
+        column, by_bmc = _times(source.path, name, found)
+        column = times.in_zone(column, options.tz)
+        notes.drop_all((found[i][0].line for i in np.flatnonzero(~column.ok)), "has no time that can be read")
+        ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
+        words.add(f"the BMC's clock, {column.words}" if by_bmc else column.words)
+        sensor = Sensor(name, "ipmi DCMI" if name == DCMI else "ipmi sensor", _scope(name), options.host)
+        watts = np.array([value for _, value in found])[column.ok]
+        series.append(assemble.make(sensor, ns, watts, clock=times.bmc(clock) if by_bmc else clock, path=source.path, notes=notes))
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"ipmitool: watts; time: {'; '.join(sorted(words))}")
+
+
+def _scope(name: str) -> Scope:
+    found = scope_of(name)
+    return Scope.NODE if name == DCMI else found
+
+
+def _readings(text: str, notes: Notes) -> list[_Reading]:
+    out: list[_Reading] = []
+    now = ""
+    block: _Reading | None = None
+    sensor_name = ""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if number == len(lines) and line and not re.search(r"(Watts|ok|activated|\|)\s*$", line):
+            if "|" in line or ":" in line:
+                notes.drop(number, "the last line may be cut")
+            break
+        bare = line.strip()
+        if not bare:
+            continue
+        stamp = re.fullmatch(r"\d{9,10}(?:\.\d+)?", bare) or (times.parse(bare) if len(bare) < 60 else None)
+        if stamp:
+            now, block = bare, None
+            continue
+        rest = bare
+        if first := _EPOCH_FIRST.fullmatch(bare) or _ISO_FIRST.fullmatch(bare):
+            now, rest = first[1], first[2]
+        if match := _INSTANT.search(rest):
+            block = _Reading(DCMI, number, match[1], now)
+            out.append(block)
+        if block is not None:
+            if match := _TIME.search(rest):
+                block.bmc_time = re.sub(r"\s+-\s+", " ", match[1])
+            if match := _STATE.search(rest):
+                block.state = match[1].lower()
+        if match := _GET_ID.search(rest):
+            sensor_name = match[1]
+        elif match := _GET_VALUE.search(rest):
+            if match[2].lower().startswith("watt") or (not match[2] and re.search(r"power|pwr", sensor_name, re.IGNORECASE)):
+                out.append(_Reading(sensor_name, number, match[1], now))
+        elif "|" in rest:
+            found = _row([cell.strip() for cell in rest.split("|")])
+            if found is not None:
+                out.append(_Reading(found[0], number, found[1], now))
+    return out
+
+
+def _row(cells: list[str]) -> tuple[str, str] | None:
+    """(name, reading) of a `sensor`, `sdr` or `sdr type` row that is in watts; None for all the others."""
+    if len(cells) >= 4 and cells[2].lower() == "watts":
+        return cells[0], cells[1]
+    for cell in cells[1:]:
+        match = re.fullmatch(r"(-?[\d.]+) Watts", cell)
+        if match:
+            return cells[0], match[1]
+    if (
+        len(cells) >= 4
+        and cells[1].lower() == "na"
+        and re.search(r"power|pwr", cells[0], re.IGNORECASE)
+        and cells[2].lower() in ("na", "watts")
+    ):
+        return cells[0], "na"
+    return None
+
+
+def _watts(reading: _Reading, notes: Notes) -> float | None:
+    value = table.number(reading.text)
+    if not np.isfinite(value):
+        known = reading.text.lower() in _EMPTY
+        notes.drop(reading.line, f"{reading.text!r} instead of a reading" if known else "the reading is no number")
+        return None
+    if value == 0 and reading.state == "deactivated":
+        notes.drop(reading.line, "0 W from a BMC that calls its power reading deactivated")
+        return None
+    return value
+
+
+def _times(path: str, name: str, found: list[tuple[_Reading, float]]) -> tuple[times.TimeColumn, bool]:
+    """Times of one sensor's readings, and whether they are the BMC's own."""
+    if any(reading.host_time for reading, _ in found):
+        return times.from_texts([reading.host_time for reading, _ in found]), False
+    if any(reading.bmc_time for reading, _ in found):
+        column = times.from_texts([reading.bmc_time for reading, _ in found])
+        useful = column.ok & (column.ns > _EARLIEST) if column.kind != "time of day" else np.zeros(len(found), np.bool_)
+        if useful.any():
+            return times.TimeColumn(column.ns, useful, column.kind, column.words, column.offset_s), True
+    if len(found) == 1:
+        return times.TimeColumn(np.zeros(1, np.int64), np.ones(1, np.bool_), "elapsed", "a single reading without a time"), False
+    raise UnreadableFile(
+        path, f"holds {len(found)} readings of {name} and no time that can be used",
+        hint="Put the time before each: while sleep 1; do date +%s.%N; ipmitool dcmi power reading; done >> power.txt",
+    )  # fmt: skip

@@ -1,0 +1,58 @@
+"""Rows that were left out of a log: counted by reason, the first ones named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from powertui.data.model import Warn
+
+NAMED = 5
+
+
+class Notes:
+    """Collects `(row, reason)` while a file is read, and gives one `Warn` per reason."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._rows: dict[str, list[int]] = {}
+        self._counts: dict[str, int] = {}
+        self._said: list[Warn] = []
+
+    def drop(self, row: int, reason: str) -> None:
+        """This line of the file (from 1) is left out."""
+        self.drop_all((row,), reason)
+
+    def drop_all(self, rows: Iterable[int], reason: str) -> None:
+        """These lines of the file are left out."""
+        named = self._rows.setdefault(reason, [])
+        count = 0
+        for row in rows:
+            count += 1
+            if len(named) < NAMED:
+                named.append(int(row))
+        self._counts[reason] = self._counts.get(reason, 0) + count
+
+    def say(self, cause: str, where: str = "") -> None:
+        """Something about the whole file."""
+        self._said.append(Warn(self.path, where, cause))
+
+    @property
+    def dropped(self) -> int:
+        """How many rows were left out."""
+        return sum(self._counts.values())
+
+    def first_reason(self) -> str:
+        """The most frequent reason, for a message when nothing is left."""
+        return max(self._counts, key=lambda reason: self._counts[reason], default="")
+
+    def warnings(self) -> tuple[Warn, ...]:
+        """All of it, most frequent reason first."""
+        out = []
+        for reason, count in sorted(self._counts.items(), key=lambda item: -item[1]):
+            if not count:
+                continue
+            named = self._rows[reason]
+            more = " …" if count > len(named) else ""
+            where = f"row{'s' if count > 1 else ''} {', '.join(map(str, named))}{more}"
+            out.append(Warn(self.path, where, reason, count))
+        return (*out, *self._said)

@@ -1,0 +1,90 @@
+"""`perf stat -I`: joules per interval, by elapsed seconds, as a table (`-x,`) or as text, with points or commas by locale."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from powertui.data.model import Clock, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.power import times
+from powertui.data.power.assemble import make
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import Source
+from powertui.errors import UnreadableFile
+
+NAME = "perf stat"
+_SEP = r"[\s,;:|]+"
+_LINE = re.compile(
+    rf"\s*(\d+[.,]\d+){_SEP}(?:(S\d+(?:-\w+)*){_SEP}\d+{_SEP})?"
+    rf"([\d.,]*\d|<not counted>|<not supported>){_SEP}Joules{_SEP}([\w/-]+)(.*)"
+)
+_STARTED = re.compile(r"#\s*started on (.+)")
+_SCOPES = {"pkg": Scope.PACKAGE, "cores": Scope.CORE, "ram": Scope.DRAM, "gpu": Scope.RAIL, "psys": Scope.NODE}
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By a row of joules with a time before it."""
+    if isinstance(head, bytes) or "Joules" not in head:
+        return 0
+    return 96 if any(_LINE.match(line) for line in head.split("\n")) else 0
+
+
+def load(source: Source, options: PowerOptions) -> PowerLog:
+    """One series per event (and socket)."""
+    notes = Notes(source.path)
+    found: dict[str, list[tuple[int, float]]] = {}
+    clock = Clock(detail="seconds since perf was started")
+    lines = source.text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if match := _STARTED.match(line.strip()):
+            stamp = times.parse(match[1])
+            if stamp is not None and stamp.dated:
+                column = times.TimeColumn(
+                    np.array([stamp.ns]), np.ones(1, np.bool_), "local", "`started on`, local time without a zone"
+                )
+                column = times.in_zone(column, options.tz)
+                clock = times.clock(column, int(column.ns[0]))
+            continue
+        match = _LINE.match(line)
+        if match is None or (number == len(lines) and not re.search(r"\s|[,;]", match[5])):
+            if "Joules" in line:
+                notes.drop(number, "is cut or not understood")
+            continue
+        name = f"{match[4]} {match[2] or ''}".strip()
+        value = _number(match[3])
+        if value is None:
+            notes.drop(number, f"{match[3]} instead of joules")
+        found.setdefault(name, []).append(
+            (round(float(match[1].replace(",", ".")) * 1e9), float("nan") if value is None else value)
+        )
+    series: list[PowerSeries] = []
+    for name, pairs in found.items():
+        ns = np.array([0, *(when for when, _ in pairs)], np.int64)  # perf counts from its own start
+        joules = np.array([np.nan, *(value for _, value in pairs)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            watts = np.r_[np.nan, joules[1:] / (np.diff(ns) / 1e9)]
+        if not np.isfinite(watts).any():
+            continue
+        event = next((word for word in _SCOPES if f"energy-{word}" in name), "")
+        sensor = Sensor(name, NAME, _SCOPES.get(event, Scope.UNKNOWN), options.host)
+        series.append(make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=joules))
+    if not series:
+        raise UnreadableFile(
+            source.path,
+            f"comes from perf stat, but holds no joules ({notes.first_reason() or 'no row'})",
+            hint="Reading RAPL needs rights: perf stat -a -e power/energy-pkg/ -I 1000",
+        )
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "perf stat: joules per interval, elapsed seconds")
+
+
+def _number(text: str) -> float | None:
+    if text.startswith("<"):
+        return None
+    if "," in text and "." in text:  # 1,234.56
+        return float(text.replace(",", "")) if text.rfind(".") > text.rfind(",") else float(text.replace(".", "").replace(",", "."))
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return None

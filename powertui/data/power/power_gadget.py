@@ -1,0 +1,79 @@
+"""Intel Power Gadget: mean watts per interval with their cumulative joules, elapsed seconds, time of day with `:` before the ms."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from powertui.data.model import Clock, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.power import table, times
+from powertui.data.power.assemble import make
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import Source
+from powertui.errors import UnreadableFile
+
+NAME = "power gadget"
+_POWER = re.compile(r"(Processor|IA|GT|DRAM|Package|PSYS) Power[_ ]?(\d*)\s*\(Watts?\)", re.IGNORECASE)
+_SCOPES = {
+    "processor": Scope.PACKAGE,
+    "package": Scope.PACKAGE,
+    "ia": Scope.CORE,
+    "gt": Scope.RAIL,
+    "dram": Scope.DRAM,
+    "psys": Scope.NODE,
+}
+_NAMES = {"processor": "Processor", "package": "Package", "ia": "IA cores", "gt": "graphics", "dram": "DRAM", "psys": "platform"}
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By its header."""
+    if isinstance(head, bytes):
+        return 0
+    first = head.split("\n", 1)[0]
+    return 98 if "Elapsed Time (sec)" in first and _POWER.search(first) else 0
+
+
+def load(source: Source, options: PowerOptions) -> PowerLog:
+    """Processor, cores, graphics and memory, each with its own counter."""
+    notes = Notes(source.path)
+    layout = table.shape(source.head_text)
+    rows = table.read(source, layout, notes) if layout is not None else None
+    when = rows.find("Elapsed Time (sec)") if rows is not None else None
+    if rows is None or not len(rows) or when is None:
+        raise UnreadableFile(source.path, f"has Power Gadget's header and no row that fits it ({notes.first_reason() or 'no row'})")
+    column = times.from_numbers(rows.floats(when)[0].copy(), rows.names[when])
+    notes.drop_all(rows.lines[~column.ok], "the time is no number")
+    clock = Clock(detail="seconds since Power Gadget was started")
+    series: list[PowerSeries] = []
+    for at, title in enumerate(rows.names):
+        match = _POWER.fullmatch(title.strip())
+        if match is None:
+            continue
+        watts, bad = rows.floats(at)
+        notes.drop_all(rows.lines[bad & column.ok], f"{title} is no number")
+        good = column.ok & ~bad & np.isfinite(watts)
+        if not good.any():
+            continue
+        ns, mean = column.ns[good], watts[good]
+        joules = _joules(rows, match[1], match[2], good)
+        if joules is None:
+            joules = np.r_[np.nan, mean[1:] * np.diff(ns) / 1e9]
+        kind = match[1].lower()
+        number = f" {match[2]}" if match[2] else ""
+        sensor = Sensor(f"{_NAMES[kind]}{number}", NAME, _SCOPES[kind], options.host)
+        series.append(make(sensor, ns, mean, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=joules))
+    if not series:
+        raise UnreadableFile(source.path, "has Power Gadget's columns, but no watts in any row")
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "Power Gadget: mean watts per interval, elapsed seconds")
+
+
+def _joules(rows: table.Table, what: str, number: str, good: np.ndarray) -> np.ndarray | None:
+    """Joules since the row before, from the counter beside the watts."""
+    at = rows.find(f"Cumulative {what} Energy_{number}(Joules)")
+    if at is None:
+        return None
+    total = rows.floats(at)[0][good]
+    steps = np.diff(total)
+    return np.concatenate(([np.nan], np.where(steps >= 0, steps, np.nan)))

@@ -1,0 +1,173 @@
+"""PowerBoard's recordings: `ipmi_data.csv`, its pre-release form, and the SQLite database behind both.
+
+All of them hold seconds since `start()` and no wall time at all; ours adds `Time_epoch` as the last column. The
+pre-release writer put the elapsed time after every value, so that its rows have 29 fields under a header of 16. The
+database repeats its last buffer, out of order. Readings come in steps of the BMC's sensor (7 W).
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from powertui.data.model import Clock, PowerSeries, Scope, Sensor
+from powertui.data.power import assemble, table, times
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import SQLITE, Source
+from powertui.data.power.units import scope_of
+from powertui.errors import UnreadableFile
+
+NAME = "powerboard"
+SOURCE = "powerboard"
+ELAPSED = "Time_elapsed"
+READING = "Sensor_Reading"
+VALUES = 15  # fields of a reading, without the time
+_GUESS = "PowerBoard: `Sensor_Reading` in W, `Time_elapsed` in seconds since start()"
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By the header's own names, or by the database's table."""
+    if isinstance(head, bytes):
+        return 100 if head.startswith(SQLITE) and b"SensorData" in head and b"sensorRead" in head else 0
+    first = head.lstrip("\ufeff").split("\n", 1)[0]
+    return 100 if READING in first and ("Time_elapsed" in first or "Time_epoch" in first) else 0
+
+
+def load(source: Source, options: PowerOptions) -> PowerLog:
+    """One channel per sensor named in the log (nearly always one: Total Power)."""
+    return _database(source, options) if source.head.startswith(SQLITE) else _csv(source, options)
+
+
+def _sensor(name: str, host: str) -> Sensor:
+    scope = scope_of(name)
+    return Sensor(name, SOURCE, Scope.NODE if scope is Scope.UNKNOWN else scope, host)
+
+
+# ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _csv(source: Source, options: PowerOptions) -> PowerLog:
+    notes = Notes(source.path)
+    layout = table.shape(source.head_text)
+    if layout is None:
+        raise UnreadableFile(
+            source.path,
+            "has PowerBoard's header and no row below it",
+            hint="stop() was never reached, or the sensor never answered.",
+        )
+    first = source.text.split("\n")[layout.first] if source.text.count("\n") > layout.first else ""
+    if len(table.fields(first, ",")) == 2 * VALUES - 1 and len(layout.names) == VALUES + 1:
+        rows = _interleaved(source, layout, notes)
+    else:
+        rows = table.read(source, layout, notes)
+    reading, elapsed, epoch = rows.find(READING), rows.find(ELAPSED), rows.find("Time_epoch")
+    if reading is None or (elapsed is None and epoch is None) or not len(rows):
+        why = notes.first_reason() or "no row at all"
+        raise UnreadableFile(
+            source.path, f"has PowerBoard's header, but its rows do not fit it ({why})",
+            hint="Its columns are shifted: record it again, or name the columns with --time-col and --watts-col.",
+        )  # fmt: skip
+    watts, bad = rows.floats(reading)
+    if bad.all():
+        seen = rows.texts(reading)[0]
+        raise UnreadableFile(
+            source.path, f"has {seen!r} as every reading: its columns are shifted, or the sensor never answered",
+            hint="Look at the column Sensor_Reading; name other columns with --time-col and --watts-col.",
+        )  # fmt: skip
+    notes.drop_all(rows.lines[bad], "the reading is no number")
+    use_epoch = epoch is not None
+    which = epoch if epoch is not None else elapsed
+    assert which is not None
+    column = times.from_numbers(rows.floats(which)[0], rows.names[which])
+    if use_epoch and column.kind != "absolute" and elapsed is not None:
+        use_epoch = False
+        column = times.from_numbers(rows.floats(elapsed)[0], ELAPSED)
+    notes.drop_all(rows.lines[~column.ok & ~bad], "the time is no number")
+    good = ~bad & column.ok & np.isfinite(watts)
+    if use_epoch and elapsed is not None:
+        ns, clock = _both(column, rows.floats(elapsed)[0], good)
+    else:
+        ns, clock = assemble.zeroed(column, good, keep_zero=not use_epoch)
+    named = rows.find("Sensor_ID")
+    labels = np.array(rows.texts(named) if named is not None else ["Total Power"] * len(rows))[good]
+    series: list[PowerSeries] = []
+    for name in dict.fromkeys(labels.tolist()):
+        mine = labels == name
+        made = assemble.make(_sensor(name, options.host), ns[mine], watts[good][mine], clock=clock, path=source.path, notes=notes)
+        series.append(made)
+    guess = _GUESS if not use_epoch else "PowerBoard: `Sensor_Reading` in W, `Time_epoch` in Unix seconds"
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+
+
+def _both(epoch: times.TimeColumn, elapsed: np.ndarray, good: np.ndarray) -> tuple[np.ndarray, Clock]:
+    """Rows timed by the wall clock, on a zero that stays start(): the median tells where that was."""
+    ns = epoch.ns[good]
+    since = np.round(elapsed[good] * times.S)
+    fine = np.isfinite(since)
+    zero = int(np.median((ns - np.where(fine, since, 0).astype(np.int64))[fine])) if fine.any() else int(ns.min())
+    return ns - zero, times.clock(epoch, zero)
+
+
+def _interleaved(source: Source, layout: table.Shape, notes: Notes) -> table.Table:
+    """Rows of name, then (value, elapsed) fourteen times: every copy of the elapsed time but one is taken out."""
+    width = 2 * VALUES - 1
+    wide = tuple(f"{i}" for i in range(width))
+    raw = table.read(source, layout, notes, names=wide)
+    values = [0, *range(1, width, 2)]
+    keep = np.ones(len(raw), np.bool_)
+    copies = [raw.texts(i) for i in range(2, width, 2)]
+    for row in range(len(raw)):
+        keep[row] = all(copy[row] == copies[0][row] for copy in copies)
+    notes.drop_all(raw.lines[~keep], "the elapsed times within the row differ")
+    notes.say("written by a pre-release PowerBoard: the elapsed time stands after every value; read by position")
+    return table.Table(layout.names, raw.lines, [raw.columns[i] for i in (*values, width - 1)]).take(keep)
+
+
+# ── database ─────────────────────────────────────────────────────────────────────────────────────
+
+_READ = re.compile(r"Sensor Reading\s*:\s*(\S+)(?:\s*\(\+/-\s*[\d.]+\))?\s*(\S*)")
+_ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*(?:\\n|\n|$)")
+
+
+def _database(source: Source, options: PowerOptions) -> PowerLog:
+    notes = Notes(source.path)
+    address = (
+        f"file:{quote(str(Path(source.path).resolve()))}?mode=ro&immutable=1"  # immutable: no lock, no journal beside the data
+    )
+    try:
+        connection = sqlite3.connect(address, uri=True)
+        try:
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            found = connection.execute("SELECT rowid, sensorRead, dataTime FROM SensorData ORDER BY rowid").fetchall()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise UnreadableFile(
+            source.path, f"is a SQLite database that cannot be read ({error})", hint="Copy it again while nothing writes to it."
+        ) from None
+    seen: dict[str, list[tuple[float, float]]] = {}
+    for row, text, when in found:
+        match, named = _READ.search(str(text)), _ID.search(str(text))
+        value = table.number(match[1]) if match else float("nan")
+        if not isinstance(when, (int, float)) or not np.isfinite(when):
+            notes.drop(row, "the time is no number")
+        elif not np.isfinite(value):
+            notes.drop(row, "the sensor gave no number")
+        else:
+            seen.setdefault(named[1] if named else "Total Power", []).append((float(when), value))
+    if not seen:
+        raise UnreadableFile(source.path, f"holds {len(found)} rows and no reading among them ({notes.first_reason() or 'empty'})")
+    series = []
+    for name, pairs in seen.items():
+        column = times.from_numbers(np.array([when for when, _ in pairs]), ELAPSED)
+        ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
+        watts = np.array([watt for _, watt in pairs])[column.ok]
+        series.append(assemble.make(_sensor(name, options.host), ns, watts, clock=clock, path=source.path, notes=notes))
+    return PowerLog(
+        source.path, NAME, tuple(series), notes.warnings(), "PowerBoard's database: readings in W, seconds since start()"
+    )

@@ -1,0 +1,67 @@
+"""powergraph's daily CSV: time of day and watts, both quoted, the date only in the file's name, often no header."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from powertui.data.model import Scope, Sensor
+from powertui.data.power import assemble, table, times
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import Source
+from powertui.errors import UnreadableFile
+
+NAME = "powergraph"
+_ROW = re.compile(r'"?(\d{1,2}:\d{1,2}:\d{1,2})"?\s*,\s*"?([^",]*)"?\s*')
+_HEADER = re.compile(r'"?date"?\s*,\s*"?consumption"?\s*', re.IGNORECASE)
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By the header `date,consumption`, or by rows of exactly two such fields."""
+    if isinstance(head, bytes):
+        return 0
+    lines = [line for line in head.split("\n")[:20] if line.strip()]
+    if not lines:
+        return 0
+    rows = lines[1:] if _HEADER.fullmatch(lines[0]) else lines
+    if rows and all(_ROW.fullmatch(line) for line in rows):
+        return 95 if len(rows) < len(lines) or lines[0].startswith('"') else 60
+    return 0
+
+
+def load(source: Source, options: PowerOptions) -> PowerLog:
+    """One channel: the node's power."""
+    notes = Notes(source.path)
+    clocks: list[str] = []
+    watts: list[float] = []
+    lines = source.text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or _HEADER.fullmatch(line):
+            continue
+        match = _ROW.fullmatch(line)
+        if match is None or (number == len(lines) and not line.endswith('"')):
+            notes.drop(number, "is no time and reading")
+            continue
+        value = table.number(match[2])
+        if not np.isfinite(value):
+            notes.drop(number, "the reading is no number")
+            continue
+        clocks.append(":".join(part.zfill(2) for part in match[1].split(":")))
+        watts.append(value)
+    if not clocks:
+        raise UnreadableFile(source.path, f"holds no reading ({notes.first_reason() or 'only a header'})")
+    column = times.from_texts(clocks)
+    dated = re.search(r"(20\d\d)-(\d\d)-(\d\d)", Path(source.path).name)
+    guess = "powergraph: watts, time of day"
+    if dated and 1 <= int(dated[2]) <= 12 and 1 <= int(dated[3]) <= 31:
+        column = times.in_zone(times.with_date(column, *(int(part) for part in dated.groups())), options.tz)
+        guess += f" on {dated[0]} (from the file's name)"
+    else:
+        notes.say("the file's name holds no date: only the time of day is known")
+    ns, clock = assemble.zeroed(column, column.ok)
+    sensor = Sensor("power", NAME, Scope.NODE, options.host)
+    series = assemble.make(sensor, ns, np.array(watts)[column.ok], clock=clock, path=source.path, notes=notes)
+    return PowerLog(source.path, NAME, (series,), notes.warnings(), guess)

@@ -1,0 +1,201 @@
+"""Prometheus: the text that exporters answer, and the JSON of a query (raw matrix, query_range, instant).
+
+Scraped text seldom holds times: one scrape is a snapshot, several need a time (in ms after the value, as the format has
+it, or a line with a Unix time or date before each scrape).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+
+from powertui.data.model import Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.power import assemble, counters, times, units
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import Source
+from powertui.data.power.units import Unit
+from powertui.errors import UnreadableFile
+
+NAME = "prometheus"
+_LINE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+(-?\d+(?:\.\d+)?))?\s*(?:#.*)?")
+_LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
+_HOSTS = ("instance", "host", "hostname", "Hostname", "node", "nodename", "exported_instance", "target")
+_OWN = {  # metrics whose names do not end in a unit
+    "DCGM_FI_DEV_POWER_USAGE": "W", "DCGM_FI_DEV_POWER_USAGE_INSTANT": "W", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "mJ",
+    "node_hwmon_power_average_watt": "W", "node_hwmon_power_input_watt": "W", "amd_gpu_power": "W", "habanalabs_power_mW": "mW",
+}  # fmt: skip
+_SKIP_LABELS = {"__name__", "job", *_HOSTS}
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """JSON with a result, or lines of a metric that means power."""
+    if isinstance(head, bytes):
+        return 0
+    start = head.lstrip()[:1]
+    if start in "{[" and start:
+        return 95 if re.search(r'"(metric|__name__)"\s*:', head) and re.search(r'"values?"\s*:', head) else 0
+    for line in head.split("\n"):
+        match = _LINE.fullmatch(line.strip())
+        if match and (match[2] is not None or line.count(" ") <= 2) and metric_unit(match[1]) is not None and "_" in match[1]:
+            return 92
+    return 0
+
+
+def metric_unit(name: str) -> Unit | None:
+    """The unit of a metric's name; None when it does not mean power or energy."""
+    if name in _OWN:
+        return units.UNITS[_OWN[name]]
+    if name.endswith(("_power_watts_count", "_bucket", "_created")):
+        return None
+    return units.of_name(name)
+
+
+def load(source: Source, options: PowerOptions) -> PowerLog:
+    """One series per metric and set of labels."""
+    notes = Notes(source.path)
+    if source.head_text.lstrip()[:1] in ("{", "["):
+        found = _json(source, notes)
+    else:
+        found = _text(source, notes)
+    series: list[PowerSeries] = []
+    guessed = False
+    for labels, ns, values, clock in found:
+        metric = str(labels.get("__name__", ""))
+        unit = units.UNITS.get(options.unit or "") or metric_unit(metric)
+        if unit is None and metric and not units.means_power(metric):
+            continue
+        guessed |= unit is None
+        made = _series(source.path, labels, ns, values, clock, unit or units.UNITS["W"], options, notes)
+        if made is not None:
+            series.append(made)
+    if not series:
+        raise UnreadableFile(
+            source.path,
+            "comes from Prometheus, but holds no metric in watts or joules",
+            hint="Query ipmi_dcmi_power_consumption_watts, or say --unit W.",
+        )
+    guess = "Prometheus: unit and channel by the metric's name" + ("; watts assumed where it has none" if guessed else "")
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+
+
+_Found = tuple[dict[str, str], Int64s, Floats, Clock]
+
+
+def _value(text: Any) -> float:
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        return float("nan")
+    return value if np.isfinite(value) else float("nan")
+
+
+def _json(source: Source, notes: Notes) -> list[_Found]:
+    try:
+        body = json.loads(source.text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFile(source.path, f"is no whole JSON ({error})", hint="Was the answer cut? Fetch it again.") from None
+    if isinstance(body, dict) and body.get("status") == "error":
+        raise UnreadableFile(
+            source.path,
+            f"holds Prometheus' error {str(body.get('error', ''))[:200]!r}",
+            hint="24 h at step 1 is too much for one query: ask in pieces.",
+        )
+    answer = body.get("data", body) if isinstance(body, dict) else body
+    result = answer.get("result", answer) if isinstance(answer, dict) else answer
+    out: list[_Found] = []
+    zero: int | None = None
+    pending: list[tuple[dict[str, str], Floats, Floats]] = []
+    for entry in result if isinstance(result, list) else [result]:
+        if not isinstance(entry, dict) or not isinstance(entry.get("metric"), dict):
+            continue
+        series, single = entry.get("values"), entry.get("value")
+        pairs: list[Any] = series if isinstance(series, list) else [single] if isinstance(single, list) else []
+        good = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2 and np.isfinite(_value(pair[0]))]
+        if len(good) < len(pairs):
+            notes.say(f"{len(pairs) - len(good)} points are no pair of time and value")
+        if good:
+            labels = {str(key): str(value) for key, value in entry["metric"].items()}
+            pending.append((labels, np.array([_value(pair[0]) for pair in good]), np.array([_value(pair[1]) for pair in good])))
+    for labels, when, values in pending:
+        column = times.from_numbers(when, "time")
+        first = int(column.ns.min())
+        zero = first if zero is None else min(zero, first)
+        out.append((labels, column.ns, values, times.clock(column, 0)))
+    return [
+        (labels, ns - (zero or 0), values, Clock(zero, zero, times.ABSOLUTE, "Prometheus' time stamps"))
+        for labels, ns, values, _ in out
+    ]
+
+
+def _text(source: Source, notes: Notes) -> list[_Found]:
+    channels: dict[tuple[tuple[str, str], ...], list[tuple[int, int | None, float]]] = {}
+    now: int | None = None
+    naive = False
+    lines = source.text.split("\n")
+    for number, line in enumerate(lines, 1):
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        if re.fullmatch(r"\d{9,10}(\.\d+)?", bare):
+            now = times.from_numbers(np.array([float(bare)])).ns[0].item()
+            continue
+        if (stamp := times.parse(bare)) is not None and stamp.dated:
+            now, naive = stamp.ns - (stamp.offset_s or 0) * times.S, stamp.offset_s is None
+            continue
+        match = _LINE.fullmatch(bare)
+        if match is None or (number == len(lines) and line):
+            notes.drop(number, "is no line of the exposition format" if match is None else "the last line may be cut")
+            continue
+        if metric_unit(match[1]) is None and not units.means_power(match[1]):
+            continue
+        labels = {"__name__": match[1], **{key: re.sub(r"\\(.)", r"\1", value) for key, value in _LABEL.findall(match[2] or "")}}
+        when = round(float(match[4]) * 1e6) if match[4] else now
+        channels.setdefault(tuple(labels.items()), []).append((number, when, _value(match[3])))
+    timed = any(when is not None for points in channels.values() for _, when, _ in points)
+    if not timed and any(len(points) > 1 for points in channels.values()):
+        raise UnreadableFile(
+            source.path, "holds several scrapes and no time", hint="Write the time before each: date +%s >> FILE; curl … >> FILE"
+        )
+    out: list[_Found] = []
+    zero = min((when for points in channels.values() for _, when, _ in points if when is not None), default=0)
+    kind: times.Kind = "local" if naive else "absolute"
+    clock = (
+        times.clock(times.TimeColumn(np.zeros(0, np.int64), np.zeros(0, np.bool_), kind, "times of the scrapes"), zero)
+        if timed
+        else Clock(detail="a snapshot without a time")
+    )
+    for key, points in channels.items():
+        notes.drop_all((number for number, when, _ in points if timed and when is None), "has no time")
+        good = [(when or 0, value) for _, when, value in points if when is not None or not timed]
+        if good:
+            out.append(
+                (dict(key), np.array([when for when, _ in good], np.int64) - zero, np.array([value for _, value in good]), clock)
+            )
+    return out
+
+
+def _series(
+    path: str, labels: dict[str, str], ns: Int64s, values: Floats, clock: Clock, unit: Unit, options: PowerOptions, notes: Notes
+) -> PowerSeries | None:
+    metric = labels.get("__name__", "power")
+    host = next((labels[key] for key in _HOSTS if labels.get(key)), options.host)
+    rest = " ".join(
+        value
+        for key, value in labels.items()
+        if key not in _SKIP_LABELS and key not in ("id", "UUID", "uuid", "modelName", "pci_bus_id")
+    )
+    short = re.sub(r"_(watts?|milliwatts|microwatts|joules_total|joules)$", "", metric)
+    gpu = labels.get("gpu") or labels.get("minor_number") or labels.get("index")
+    name = f"GPU {gpu}" if gpu and units.scope_of(metric) is Scope.GPU else f"{short} {rest}".strip()
+    sensor = Sensor(name, f"{NAME} {short}", units.scope_of(f"{metric} {rest}"), host)
+    scaled = values * unit.factor
+    if unit.quantity == "power":
+        return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes)
+    if len(ns) < 2:
+        return None
+    joules, watts = counters.intervals(ns, scaled, notes, name)
+    return assemble.make(sensor, ns, watts, clock=clock, path=path, notes=notes, kind=PowerKind.INTERVAL, joules=joules)

@@ -1,0 +1,185 @@
+"""Dumps of RAPL's energy counters: sysfs paths with values, CSV of `energy_uj` columns, and pyJoules' per-window microjoules.
+
+Counters wrap at their range (`max_energy_range_uj`, where the dump holds it) and start again after a reset. A core lies
+inside its package, memory beside it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from powertui.data.model import Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.power import counters, generic_csv, table, times, windows
+from powertui.data.power.assemble import make, zeroed
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import Source
+from powertui.data.power.units import scope_of
+from powertui.errors import UnreadableFile
+
+NAME = "rapl"
+_PATH = re.compile(
+    r"(?:\S*/)?((?:intel-rapl|amd-rapl|intel-rapl-mmio)[:\d]*(?:/[\w:-]+)*?)/(energy_uj|name|max_energy_range_uj)[:=\s]+(\S+)"
+)
+_LEADING = re.compile(r"\s*(\d{1,10}(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)[\s,;]+(?=\S)")
+_COLUMN = re.compile(r"(package|pkg|dram|core|uncore|psys|pp0|pp1|nvidia_gpu)[-_ ]?\d*(?:[-_](?:energy[-_])?uj)?", re.IGNORECASE)
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By sysfs paths, or by columns of counters."""
+    if isinstance(head, bytes):
+        return 0
+    if "energy_uj" in head and _PATH.search(head):
+        return 96
+    first = next((line for line in head.split("\n") if line.strip() and not line.startswith("#")), "")
+    if first.startswith("timestamp;tag;duration"):
+        return 97
+    layout = table.shape(head) if re.search(r"energy_uj|intel-rapl|package[-_]?\d", first, re.IGNORECASE) else None
+    return 94 if layout is not None and layout.named and re.search(r"energy_uj|intel-rapl|rapl", first, re.IGNORECASE) else 0
+
+
+def load(source: Source, options: PowerOptions) -> PowerLog:
+    """One series per domain."""
+    first = next((line for line in source.head_text.split("\n") if line.strip() and not line.startswith("#")), "")
+    if first.startswith("timestamp;tag;duration"):
+        return _pyjoules(source, options)
+    return _paths(source, options) if _PATH.search(source.head_text) else _columns(source, options)
+
+
+def _columns(source: Source, options: PowerOptions) -> PowerLog:
+    """A CSV of counters, with the range in a column of its own at best."""
+    notes = Notes(source.path)
+    layout = table.shape(source.head_text)
+    if layout is None:
+        raise UnreadableFile(source.path, "has RAPL's columns and no row below them")
+    rows = table.read(source, layout, notes)
+    ranged = next((i for i, name in enumerate(rows.names) if "max_energy_range" in name.lower()), None)
+    return generic_csv.from_table(source.path, rows, options, notes, label=NAME, wrap_j=_range(rows, ranged))
+
+
+def _range(rows: table.Table, column: int | None) -> float | None:
+    if column is None:
+        return None
+    values = rows.floats(column)[0]
+    good = values[np.isfinite(values) & (values > 0)]
+    return float(good[0]) / 1e6 if len(good) else None
+
+
+def _paths(source: Source, options: PowerOptions) -> PowerLog:
+    """Lines of sysfs paths, each with a time before it or under a line with the time."""
+    notes = Notes(source.path)
+    names: dict[str, str] = {}
+    ranges: dict[str, float] = {}
+    found: dict[str, list[tuple[str, float, int]]] = {}
+    now = ""
+    lines = source.text.split("\n")
+    for number, line in enumerate(lines, 1):
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        if re.fullmatch(r"\d{1,10}(\.\d+)?", bare) or times.parse(bare) is not None:
+            now = bare
+            continue
+        match = _PATH.search(bare)
+        if match is None or (number == len(lines) and line):
+            notes.drop(number, "is no counter" if match is None else "the last line may be cut")
+            continue
+        leading = _LEADING.match(bare)
+        if leading and leading.end() <= match.start():
+            now = leading[1]
+        zone, what, value = match.groups()
+        if what == "name":
+            names[zone] = value
+        elif what == "max_energy_range_uj":
+            ranges[zone] = table.number(value) / 1e6
+        elif np.isfinite(table.number(value)):
+            found.setdefault(zone, []).append((now, table.number(value) / 1e6, number))
+        else:
+            notes.drop(number, "the counter is no number")
+    series: list[PowerSeries] = []
+    words = ""
+    zero: int | None = None
+    columns: dict[str, times.TimeColumn] = {}
+    for zone, points in found.items():
+        columns[zone] = times.in_zone(times.from_texts([when for when, _, _ in points]), options.tz)
+        words = columns[zone].words
+        if columns[zone].ok.any():
+            first = int(columns[zone].ns[columns[zone].ok].min())
+            zero = first if zero is None else min(zero, first)
+    if zero is None:
+        raise UnreadableFile(
+            source.path,
+            "holds counters and no time",
+            hint="Put the time before each round: date +%s.%N; grep . /sys/class/powercap/*/energy_uj",
+        )
+    for zone, points in found.items():
+        column = columns[zone]
+        joules = np.array([value for _, value, _ in points])
+        notes.drop_all((points[i][2] for i in np.flatnonzero(~column.ok)), "has no time that can be read")
+        made = _counter(source.path, names.get(zone, zone), zone, column, joules, zero, ranges.get(zone), options, notes)
+        if made is not None:
+            series.append(made)
+    if not series:
+        raise UnreadableFile(source.path, "holds fewer than two readings of each counter: no power can be told")
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"RAPL counters in µJ; time: {words}")
+
+
+def _counter(
+    path: str,
+    name: str,
+    zone: str,
+    column: times.TimeColumn,
+    joules: np.ndarray,
+    zero: int,
+    wrap_j: float | None,
+    options: PowerOptions,
+    notes: Notes,
+) -> PowerSeries | None:
+    good = column.ok
+    if good.sum() < 2:
+        return None
+    ns: Int64s = column.ns[good] - zero
+    order = np.argsort(ns, kind="stable")
+    energy, watts = counters.intervals(ns[order], joules[good][order], notes, name, wrap_j)
+    label = name if name != zone else zone.rsplit("/", 1)[-1]
+    scope = scope_of(label)
+    if label == zone.rsplit("/", 1)[-1]:  # no `name` in the dump: a zone inside a zone is a part of its package
+        scope = Scope.PACKAGE if label.count(":") == 1 else Scope.CORE
+    sensor = Sensor(label, NAME, scope, options.host)
+    return make(
+        sensor, ns[order], watts, clock=times.clock(column, zero), path=path, notes=notes, kind=PowerKind.INTERVAL, joules=energy
+    )
+
+
+def _pyjoules(source: Source, options: PowerOptions) -> PowerLog:
+    """Windows with a start (Unix seconds), a duration and microjoules per domain."""
+    notes = Notes(source.path)
+    layout = table.shape(source.head_text)
+    rows = table.read(source, layout, notes) if layout is not None else None
+    if rows is None or not len(rows):
+        raise UnreadableFile(source.path, "has pyJoules' header and no row below it")
+    begun, length = times.from_numbers(rows.floats(0)[0].copy(), "timestamp"), rows.floats(2)[0]
+    good = begun.ok & (length > 0)
+    notes.drop_all(rows.lines[~good], "start or duration is no number")
+    _, clock = zeroed(begun, good)
+    zero = int(begun.ns[good].min()) if good.any() else 0
+    series: list[PowerSeries] = []
+    for at in range(3, len(rows.names)):
+        name = rows.names[at].strip()
+        if not _COLUMN.fullmatch(name):
+            continue
+        joules, bad = rows.floats(at)
+        usable = good & ~bad & np.isfinite(joules)
+        starts = begun.ns[usable] - zero
+        ends = starts + np.round(length[usable] * times.S).astype(np.int64)
+        ns, watts, energy = windows.rows(starts, ends, joules[usable] / 1e6, rows.lines[usable], notes)
+        if len(ns):
+            sensor = Sensor(name, NAME, scope_of(name), options.host)
+            series.append(
+                make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=energy)
+            )
+    if not series:
+        raise UnreadableFile(source.path, "has pyJoules' header, but no energy in any row")
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "pyJoules: µJ per window, Unix seconds")

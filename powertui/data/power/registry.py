@@ -1,0 +1,93 @@
+"""Which dialect a power log is written in, by its content, and the log itself.
+
+Each dialect is one module with `NAME`, `sniff(head, path) -> int` (0 = not mine … 100 = certain) and
+`load(source, options) -> PowerLog`. The generic reader comes last: it takes any table with a time and a power.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from powertui.data.power import (
+    amester,
+    codecarbon,
+    generic_csv,
+    ipmitool,
+    nvidia_dmon,
+    nvidia_smi,
+    perf_stat,
+    power_gadget,
+    powerboard,
+    powergraph,
+    prometheus,
+    rapl,
+    recording,
+    turbostat,
+    wall_plug,
+    zeus,
+)
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import SQLITE, Source
+from powertui.errors import PowertuiError, UnreadableFile
+
+DIALECTS: tuple[ModuleType, ...] = (
+    recording, powerboard, nvidia_smi, nvidia_dmon, ipmitool, prometheus, codecarbon, zeus, perf_stat, turbostat,
+    power_gadget, amester, rapl, wall_plug, powergraph, generic_csv,
+)  # fmt: skip
+IS_POWER = 50  # a score from which a file found by itself is taken for a power log
+
+_HINT = "Name its columns: --time-col NAME --watts-col NAME --unit W (and --tz for local times)."
+
+
+def _best(source: Source) -> tuple[ModuleType | None, int]:
+    head = source.head_text if not source.head.startswith(SQLITE) else ""
+    best: tuple[ModuleType | None, int] = (None, 0)
+    for dialect in DIALECTS:
+        score = dialect.sniff(head if head else source.head, source.path)
+        if score > best[1]:
+            best = (dialect, score)
+    return best
+
+
+def sniff(path: str) -> tuple[str, int]:
+    """The dialect's name and how sure it is; ("", 0) when this is no power log (or cannot be opened)."""
+    try:
+        dialect, score = _best(Source(path))
+    except PowertuiError:
+        return "", 0
+    return (str(dialect.NAME), score) if dialect is not None else ("", 0)
+
+
+def load(path: str, options: PowerOptions | None = None) -> PowerLog:
+    """Read a power log. Raises `UnreadableFile` when nothing at all is left of it."""
+    options = options or PowerOptions()
+    source = Source(path)
+    if not source.head.strip():
+        raise UnreadableFile(path, "is empty", hint="Was the recording started?")
+    if source.head.startswith(b"version https://git-lfs"):
+        raise UnreadableFile(path, "is only a Git LFS pointer, not the file itself", hint="Run: git lfs pull")
+    dialect, score = _best(source)
+    if options.time_col or options.watts_col:
+        dialect, score = _for_columns(source, dialect, score)
+    if dialect is None or score <= 0:
+        raise UnreadableFile(path, _looks(source), hint=_HINT)
+    log: PowerLog = dialect.load(source, options)
+    if not log.series:
+        raise UnreadableFile(path, f"looks like {dialect.NAME}, but holds no reading", hint=_HINT)
+    return log
+
+
+def _for_columns(source: Source, dialect: ModuleType | None, score: int) -> tuple[ModuleType | None, int]:
+    """Columns named by a person are the generic reader's, save where a dialect knows what to do with them."""
+    if source.head.startswith(SQLITE) or getattr(dialect, "TAKES_OPTIONS", False):
+        return dialect, score
+    return generic_csv, 1
+
+
+def _looks(source: Source) -> str:
+    head = source.head
+    if b"\x00" in head[:1024] and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "is binary and no power log that powertui knows"
+    first = next((line.strip() for line in source.head_text.split("\n") if line.strip()), "")
+    shown = "".join(ch if ch.isprintable() else "?" for ch in first[:60])
+    return f"has no column that says power and none that says time (its first line is: {shown!r})"

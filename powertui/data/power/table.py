@@ -1,0 +1,301 @@
+"""Delimited text as named columns: by the csv module when it is small, by pandas' C parser when it is large.
+
+Small is the common case, and importing pandas costs more than reading it. Large is a day of a rack. Both give the same
+answers; `tests/unit/power/test_table.py` holds them against each other.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.power.notes import Notes
+from powertui.data.power.source import Source
+
+LARGE = 2 << 20  # bytes from which pandas is worth its import
+_NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*[A-Za-zµ%°]{0,6}")
+_COMMA = re.compile(r"([-+]?\d+),(\d+)\s*[A-Za-zµ%°]{0,6}")
+
+
+def number(text: str) -> float:
+    """A reading as a number, its unit dropped: "100.00 W", " 35". NaN when it is none ("[N/A]", "na", "ERR!")."""
+    try:
+        value = float(text)
+    except ValueError:
+        match = _NUMBER.fullmatch(text.strip())
+        if match is None:
+            match = _COMMA.fullmatch(text.strip())
+            return float(f"{match[1]}.{match[2]}") if match else float("nan")
+        value = float(match[1])
+    return value if np.isfinite(value) else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """How a text is laid out: what separates its fields, where its header is."""
+
+    delimiter: str  # "" means runs of blanks
+    names: tuple[str, ...]  # "column 1" … when there is no header
+    first: int  # index of the first line of data
+    named: bool  # the file itself names its columns
+
+
+@dataclass(eq=False)
+class Table:
+    """Rows of equal length. Irregular ones were counted in the notes that `read` was given."""
+
+    names: tuple[str, ...]
+    lines: Int64s  # the line of the file (from 1) of each row
+    columns: Sequence[Any] = field(repr=False)  # per name: a list of texts, or an array of floats
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def find(self, name: str) -> int | None:
+        """A column by name (case and outer blanks do not matter), or by its number from 1."""
+        wanted = name.strip().lower()
+        for i, own in enumerate(self.names):
+            if own.strip().lower() == wanted:
+                return i
+        if wanted.isdigit() and 1 <= int(wanted) <= len(self.names):
+            return int(wanted) - 1
+        return None
+
+    def is_numeric(self, column: int) -> bool:
+        """The parser already made numbers of it."""
+        return isinstance(self.columns[column], np.ndarray)
+
+    def texts(self, column: int) -> list[str]:
+        """The cells as written."""
+        cells = self.columns[column]
+        if isinstance(cells, np.ndarray):
+            return ["" if value != value else repr(float(value)) for value in cells]
+        return list(cells)
+
+    def floats(self, column: int) -> tuple[Floats, Bools]:
+        """The cells as numbers, and which of them hold something that is no number. Empty cells are NaN and not bad."""
+        cells = self.columns[column]
+        if isinstance(cells, np.ndarray):
+            return cells, np.zeros(len(cells), np.bool_)
+        values = np.fromiter((number(cell) for cell in cells), np.float64, len(cells))
+        bad = np.isnan(values)
+        for row in np.flatnonzero(bad):
+            if cells[row].strip().lower() in ("", "nan", "null", "none"):
+                bad[row] = False
+        return values, bad
+
+    def take(self, rows: Any) -> Table:
+        """Some of the rows."""
+        picked = np.arange(len(self))[rows]
+        columns = [c[picked] if isinstance(c, np.ndarray) else [c[i] for i in picked] for c in self.columns]
+        return Table(self.names, self.lines[picked], columns)
+
+
+def fields(line: str, delimiter: str) -> list[str]:
+    """One line's fields, quotes understood."""
+    if not delimiter:
+        return line.split()
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(delimiter)]
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])]
+
+
+def shape(head: str) -> Shape | None:
+    """Guess the layout from the first lines. None when they are no table of at least two columns."""
+    lines = [(i, line) for i, line in enumerate(head.split("\n")[:200]) if line.strip()]
+    data = [(i, line) for i, line in lines if not line.lstrip().startswith("#")]
+    if not data:
+        return None
+    delimiter = _delimiter([line for _, line in data[:40]])
+    if delimiter is None:
+        return None
+    first, top = data[0]
+    cells = fields(top, delimiter)
+    if len(cells) > 1 and not any(_like_data(cell) for cell in cells if cell):
+        if len(set(cells)) > 1:
+            return Shape(delimiter, tuple(cells), first + 1, True)
+        return None
+    above = [
+        fields(line.lstrip().lstrip("#").strip(), delimiter) for i, line in lines if i < first and line.lstrip().startswith("#")
+    ]
+    for candidate in reversed(above):  # "# time watts" as a comment over the data
+        if len(candidate) == len(cells) and not any(_like_data(cell) for cell in candidate if cell):
+            return Shape(delimiter, tuple(candidate), first, True)
+    if any(_like_data(cell) for cell in fields(data[min(1, len(data) - 1)][1], delimiter)) and len(cells) > 1:
+        mixed = sum(_like_data(cell) for cell in cells) * 2 < len(cells) and len(data) > 1
+        if mixed and not any(re.fullmatch(r"[-+]?\d*\.?\d+", cell) or ":" in cell for cell in cells):
+            return Shape(delimiter, tuple(cells), first + 1, True)
+        return Shape(delimiter, tuple(f"column {n}" for n in range(1, len(cells) + 1)), first, False)
+    return None
+
+
+def _like_data(cell: str) -> bool:
+    return bool(_NUMBER.fullmatch(cell) or re.match(r"\d{1,4}[-/:.]\d", cell) or cell.lower() in ("n/a", "[n/a]", "nan", "na"))
+
+
+def _delimiter(lines: Sequence[str]) -> str | None:
+    best: tuple[float, str] | None = None
+    for delimiter in (";", "\t", ",", "|"):
+        counts = [len(fields(line, delimiter)) for line in lines]
+        usual = max(set(counts), key=counts.count)
+        if usual < 2:
+            continue
+        score = counts.count(usual) / len(counts) + (0.2 if delimiter in ";\t" else 0.0)
+        if best is None or score > best[0]:
+            best = (score, delimiter)
+    if best is not None and best[0] >= 0.5:
+        return best[1]
+    counts = [len(line.split()) for line in lines]
+    return (
+        ""
+        if counts and max(set(counts), key=counts.count) >= 2 and counts.count(max(set(counts), key=counts.count)) * 2 > len(counts)
+        else None
+    )
+
+
+def read(source: Source, layout: Shape, notes: Notes, *, names: tuple[str, ...] | None = None) -> Table:
+    """The whole file. Rows that are short or long are dropped, counted and named; so is a last line that was cut."""
+    names = names or layout.names
+    large = layout.delimiter and len(source.data) >= LARGE
+    table = _large(source, layout, names, notes) if large else None
+    return table if table is not None else _small(source, layout, names, notes)
+
+
+def _small(source: Source, layout: Shape, names: tuple[str, ...], notes: Notes) -> Table:
+    width = len(names)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    text = source.text
+    body = text.split("\n")[layout.first :]
+    if layout.delimiter:
+        reader = csv.reader(io.StringIO("\n".join(body)), delimiter=layout.delimiter, skipinitialspace=True)
+        numbered = ((reader.line_num + layout.first, row) for row in _lenient(reader))
+    else:
+        numbered = ((i + layout.first + 1, line.split()) for i, line in enumerate(body))
+    header = [name.strip() for name in layout.names]
+    for line, raw in numbered:
+        row = [cell.strip() for cell in raw]
+        if not row or not any(row) or row[0].startswith("#"):
+            continue
+        if len(row) == width + 1 and not row[-1]:
+            row.pop()  # a delimiter at the end of the line
+        if len(row) != width:
+            if layout.named and row[: len(header)] == header:
+                continue
+            notes.drop(line, _irregular(len(row), width))
+        elif layout.named and row == header:
+            continue  # the header again: two logs one after the other
+        else:
+            rows.append(row)
+            lines.append(line)
+    if (
+        rows
+        and not text.endswith("\n")
+        and lines[-1] >= text.count("\n") + 1
+        and was_cut(rows[-1][-1], [row[-1] for row in rows[-50:-1]])
+    ):
+        notes.drop(lines.pop(), "the last line was cut while it was written")
+        rows.pop()
+    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in names]
+    return Table(names, np.array(lines, np.int64), columns)
+
+
+def _lenient(reader: Any) -> Any:
+    """csv.reader, past lines that it refuses (a NUL, a quote that never closes)."""
+    while True:
+        try:
+            yield next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield ["", "?"]
+
+
+def _irregular(found: int, width: int) -> str:
+    return f"has {found} field{'s' if found != 1 else ''} where the others have {width}"
+
+
+def was_cut(cell: str, others: Sequence[str]) -> bool:
+    """A last cell without a line end: might digits before its decimal point be missing?
+
+    Fewer decimals change the value by nothing that matters; a cut before the point makes 24 of 245.
+    """
+    if not others or not re.fullmatch(r"[-+]?\d*\.?\d*", cell):
+        return not others or not cell
+    if "." in cell:
+        return False
+    if any("." in other for other in others):
+        return all("." in other for other in others)
+    return len(cell) < min(len(other) for other in others)
+
+
+def _large(source: Source, layout: Shape, names: tuple[str, ...], notes: Notes) -> Table | None:
+    """pandas' C parser over the regular lines. None when quotes make lines and rows different things."""
+    data = source.utf8
+    if b'"' in data or b"\r" in data.replace(b"\r\n", b"", 1)[:4096].replace(b"\r\n", b""):
+        return None
+    delimiter = layout.delimiter.encode()
+    start = _offset(data, layout.first)
+    body = memoryview(data)[start:]
+    whole = data.endswith(b"\n")
+    count = data.count(b"\n", start) + (0 if whole else 1)
+    width = len(names)
+    lines = np.arange(layout.first + 1, layout.first + 1 + count, dtype=np.int64)
+    regular = data.count(delimiter, start) == count * (width - 1) and whole and b"\n#" not in data and b"\n\n" not in data
+    if not regular:
+        body, lines = _regular(bytes(body), delimiter, width, layout, notes)
+    import pandas as pd
+
+    frame = pd.read_csv(
+        io.BytesIO(body), sep=layout.delimiter, header=None, names=range(width), index_col=False, skipinitialspace=True,
+        keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8", encoding_errors="replace", engine="c",
+    )  # fmt: skip
+    if len(frame) != len(lines):
+        return None
+    columns: list[Any] = []
+    for i in range(width):
+        column = frame[i]
+        if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+            columns.append(column.to_numpy(np.float64))
+        else:
+            columns.append(
+                [cell.strip() if isinstance(cell, str) else "" if cell != cell else str(cell) for cell in column.tolist()]
+            )
+    return Table(names, lines, columns)
+
+
+def _offset(data: bytes, line: int) -> int:
+    at = 0
+    for _ in range(line):
+        at = data.find(b"\n", at) + 1
+    return at
+
+
+def _regular(body: bytes, delimiter: bytes, width: int, layout: Shape, notes: Notes) -> tuple[memoryview, Int64s]:
+    """Only the lines with the right number of fields."""
+    whole = body.endswith(b"\n")
+    kept: list[bytes] = []
+    lines: list[int] = []
+    header = layout.delimiter.join(layout.names).encode()
+    for i, line in enumerate(body.split(b"\n"), layout.first + 1):
+        if not line.strip() or line.startswith(b"#") or line.replace(b" ", b"") == header.replace(b" ", b""):
+            continue
+        found = line.count(delimiter) + 1
+        if found != width and not (found == width + 1 and line.rstrip().endswith(delimiter)):
+            notes.drop(i, _irregular(found, width))
+            continue
+        kept.append(line.rstrip().removesuffix(delimiter) if found == width + 1 else line)
+        lines.append(i)
+    if kept and not whole:
+        tail = [line.rsplit(delimiter, 1)[-1].decode("utf-8", "replace").strip() for line in kept[-50:]]
+        if was_cut(tail[-1], tail[:-1]):
+            notes.drop(lines.pop(), "the last line was cut while it was written")
+            kept.pop()
+    return memoryview(b"\n".join(kept) + b"\n"), np.array(lines, np.int64)

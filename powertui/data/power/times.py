@@ -1,0 +1,323 @@
+"""What a log's time column means: Unix time, local time without a zone, time of day, or seconds since something.
+
+Epochs and zoned stamps are absolute. A naive local stamp is kept as an interval: the zone of a place lies between
+UTC-12 and UTC+14, so its zero lies within 26 hours until someone resolves it (`with_offset`). Elapsed seconds, uptimes
+and ticks say nothing about Unix time.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Bools, Clock, Floats, Int64s
+from powertui.errors import UsageError
+
+S = 1_000_000_000
+DAY = 86_400 * S
+LOCAL = "local time without zone"
+ABSOLUTE = "absolute timestamps"
+BMC = "BMC clock"
+BMC_SLACK = 120 * S  # BMCs are often not synchronised: minutes have been seen
+
+Kind = Literal["absolute", "local", "time of day", "elapsed"]
+
+_ISO = re.compile(
+    r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T _]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,:](\d{1,9}))?)?)?"
+    r"\s*(Z|[A-Za-z]{3,5}|[+-]\d\d:?\d\d)?"
+)
+_DMY = re.compile(
+    r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4}),?[T ]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
+    r"\s*([AaPp][Mm])?\s*([A-Z]{3,5}|[+-]\d\d:?\d\d)?"
+)
+_CTIME = re.compile(
+    r"(?:[A-Z][a-z]{2},? )?\s*(?:([A-Z][a-z]{2}) +(\d{1,2})|(\d{1,2}) ([A-Z][a-z]{2})),?\s+(?:(\d{4})\s+)?"
+    r"(\d{1,2}):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
+    r"\s*([AP]M)?\s*(?:([A-Z]{3,5}|[+-]\d\d:?\d\d)\s*)?(\d{4})?"
+)
+_DAY = re.compile(r"(\d{1,2}):(\d\d):(\d\d)(?:[.:,](\d{1,9}))?\s*([AaPp][Mm])?")
+_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
+_MONTHS = {
+    name: i for i, name in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
+}
+_HOURS = {
+    "UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2, "MEZ": 1, "MESZ": 2, "EET": 2, "EEST": 3,
+    "MSK": 3, "EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8,
+    "PDT": -7, "BRT": -3, "BRST": -2, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11,
+}  # fmt: skip
+
+
+class Stamp(NamedTuple):
+    """One written time, as if it were UTC, and the zone if it names one."""
+
+    ns: int
+    offset_s: int | None
+    dated: bool
+
+
+@dataclass(frozen=True, eq=False)
+class TimeColumn:
+    """A column of times in ns: since 1970 for the dated kinds, else since midnight or since the log's own zero."""
+
+    ns: Int64s
+    ok: Bools
+    kind: Kind
+    words: str  # "Unix seconds", for a person
+    offset_s: int | None = None
+
+
+def zone_offset(name: str) -> int | None:
+    """Seconds east of UTC of "UTC", "+02:00", "-0300", "EDT". None when it is none of these."""
+    match = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2}):?(\d\d)?", name.strip())
+    if match:
+        seconds = int(match[2]) * 3600 + int(match[3] or 0) * 60
+        return -seconds if match[1] == "-" else seconds
+    hours = _HOURS.get(name.strip().upper())
+    return None if hours is None else hours * 3600
+
+
+def _ns(year: int, month: int, day: int, clock: tuple[str | None, ...], half: str | None = None) -> int | None:
+    hour, minute, second, fraction = clock
+    h, m, s = int(hour or 0), int(minute or 0), int(second or 0)
+    if half:
+        h = h % 12 + (12 if half.upper() == "PM" else 0)
+    if not (1 <= month <= 12 and 1 <= day <= 31 and h < 25 and m < 60 and s < 62 and 1900 <= year < 2300):
+        return None
+    if day > calendar.monthrange(year, month)[1]:
+        return None
+    seconds = calendar.timegm((year, month, day, h, m, s, 0, 0, 0))
+    return seconds * S + int((fraction or "0").ljust(9, "0"))
+
+
+def parse(text: str, *, day_first: bool = False) -> Stamp | None:
+    """One time as loggers and BMCs write it; None when it is none."""
+    text = text.strip().strip('"')
+    if match := _ISO.fullmatch(text):
+        zone = match[8]
+        offset = zone_offset(zone) if zone else None
+        if zone and offset is None:
+            return None
+        ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7])
+        return None if ns is None else Stamp(ns, offset, True)
+    if match := _DAY.fullmatch(text):
+        ns = _ns(1970, 1, 1, match.groups()[:4], match[5])
+        return None if ns is None else Stamp(ns, None, False)
+    if match := _DMY.fullmatch(text):
+        a, b = int(match[1]), int(match[3])
+        if a > 12 or (b <= 12 and (day_first or match[2] == ".")):
+            a, b = b, a
+        ns = _ns(int(match[4]), a, b, match.groups()[4:8], match[9])
+        return None if ns is None else Stamp(ns, zone_offset(match[10]) if match[10] else None, True)
+    if match := _COMPACT.fullmatch(text):
+        ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7])
+        return None if ns is None else Stamp(ns, zone_offset(match[8]) if match[8] else None, True)
+    if match := _CTIME.fullmatch(text):
+        month, day, year = _MONTHS.get(match[1] or match[4]), int(match[2] or match[3]), match[5] or match[12]
+        if month is None or year is None:
+            return None
+        ns = _ns(int(year), month, day, match.groups()[5:9], match[10])
+        return None if ns is None else Stamp(ns, zone_offset(match[11]) if match[11] else None, True)
+    return None
+
+
+# ── numbers ──────────────────────────────────────────────────────────────────────────────────────
+
+_UNITS = {"s": S, "sec": S, "secs": S, "second": S, "seconds": S, "ms": S // 1000, "msec": S // 1000, "milliseconds": S // 1000,
+          "us": 1000, "usec": 1000, "microseconds": 1000, "µs": 1000, "ns": 1, "nsec": 1, "nanoseconds": 1, "min": 60 * S,
+          "minutes": 60 * S, "h": 3600 * S, "hours": 3600 * S}  # fmt: skip
+_EPOCHS = ((1e8, 1e10, S, "Unix seconds"), (1e11, 1e13, S // 1000, "Unix milliseconds"), (1e14, 1e16, 1000, "Unix microseconds"),
+           (1e17, 1e19, 1, "Unix nanoseconds"))  # fmt: skip
+
+
+def unit_in(name: str) -> int | None:
+    """ns per unit that a column's name tells ("time_ms", "Elapsed Time (sec)"); None when it tells none."""
+    for word in reversed(re.split(r"[^a-zµ]+", name.lower())):
+        if word in _UNITS and (word not in ("h", "min") or "time" in name.lower() or "elapsed" in name.lower()):
+            return _UNITS[word]
+    return None
+
+
+def from_numbers(values: Floats, name: str = "") -> TimeColumn:
+    """Numbers as time: Unix time by its size, anything smaller is elapsed."""
+    ok = np.isfinite(values)
+    middle = float(np.median(values[ok])) if ok.any() else 0.0
+    for low, high, factor, words in _EPOCHS:
+        if low <= middle < high:
+            return TimeColumn(_scaled(values, ok, factor), ok, "absolute", words)
+    factor = unit_in(name) or S
+    plain = {S: "seconds", S // 1000: "milliseconds", 1000: "microseconds", 1: "nanoseconds", 60 * S: "minutes", 3600 * S: "hours"}
+    return TimeColumn(_scaled(values, ok, factor), ok, "elapsed", f"{plain[factor]} since a start that the log does not tell")
+
+
+def _scaled(values: Floats, ok: Bools, factor: int) -> Int64s:
+    """To ns without losing digits: whole units and the rest apart (1.8e9 s * 1e9 has no room in a double)."""
+    safe = np.where(ok, values, 0.0)
+    ok &= np.abs(safe) * factor < 9e18
+    safe = np.where(ok, safe, 0.0)
+    whole = np.floor(safe)
+    return whole.astype(np.int64) * factor + np.round((safe - whole) * factor).astype(np.int64)
+
+
+# ── columns ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _fast(texts: Sequence[str]) -> Int64s | None:
+    """A whole column of plain naive stamps at C speed; None when one of them is anything else."""
+    first = texts[0].strip()
+    if not re.fullmatch(r"\d{4}([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,9})?", first):
+        return None
+    try:
+        array = np.array([text.strip().replace("/", "-").replace(" ", "T") for text in texts], dtype="datetime64[ns]")
+    except ValueError:
+        return None
+    if np.isnat(array).any():
+        return None
+    return array.view(np.int64)
+
+
+def from_texts(texts: Sequence[str], name: str = "", *, day_first: bool = False) -> TimeColumn:
+    """A column of written times or numbers. Rows that are neither are not `ok`."""
+    if texts and (fast := _fast(texts)) is not None:
+        return TimeColumn(fast, np.ones(len(fast), np.bool_), "local", "local time without a zone")
+    numbers = np.full(len(texts), np.nan)
+    stamps: list[Stamp | None] = [None] * len(texts)
+    numeric = 0
+    for i, text in enumerate(texts):
+        try:
+            numbers[i] = float(text)
+            numeric += 1
+        except ValueError:
+            stamps[i] = parse(text, day_first=day_first)
+    if numeric * 2 >= len(texts):
+        return from_numbers(numbers, name)
+    good = [stamp for stamp in stamps if stamp is not None]
+    dated = sum(stamp.dated for stamp in good) * 2 > len(good)
+    zoned = dated and bool(good) and all(stamp.offset_s is not None for stamp in good if stamp.dated)
+    ok = np.array([stamp is not None and stamp.dated == dated for stamp in stamps], np.bool_)
+    ns = np.array(
+        [stamp.ns - (stamp.offset_s or 0) * S * zoned if stamp is not None else 0 for stamp in stamps], np.int64
+    ).reshape(len(texts))  # fmt: skip
+    if not dated:
+        return TimeColumn(_past_midnight(ns, ok), ok, "time of day", "time of day, without a date")
+    if zoned:
+        return TimeColumn(ns, ok, "absolute", "dates with a zone", good[0].offset_s)
+    return TimeColumn(ns, ok, "local", "local time without a zone")
+
+
+def _past_midnight(ns: Int64s, ok: Bools) -> Int64s:
+    """Times of day that fall back by more than half a day went past midnight."""
+    out: Int64s = ns.copy()
+    rows = np.flatnonzero(ok)
+    if len(rows) > 1:
+        falls = np.diff(ns[rows]) < -DAY // 2
+        out[rows[1:]] += np.cumsum(falls) * DAY
+    return out
+
+
+def with_date(column: TimeColumn, year: int, month: int, day: int) -> TimeColumn:
+    """Times of day on a date that something else tells (the file's name)."""
+    start = calendar.timegm((year, month, day, 0, 0, 0, 0, 0, 0)) * S
+    return replace(
+        column, ns=column.ns + start, kind="local", words=f"time of day on {year:04}-{month:02}-{day:02}, without a zone"
+    )
+
+
+# ── zones and clocks ─────────────────────────────────────────────────────────────────────────────
+
+
+def in_zone(column: TimeColumn, tz: str | None) -> TimeColumn:
+    """Local times in the zone that a person named become absolute ones. Others stay what they are."""
+    if tz is None or column.kind != "local":
+        return column
+    offset = zone_offset(tz)
+    if offset is not None:
+        return replace(column, ns=column.ns - offset * S, kind="absolute", offset_s=offset, words=f"local time in {tz}")
+    offsets = _offsets(tz, column)
+    return replace(
+        column,
+        ns=column.ns - offsets * S,
+        kind="absolute",
+        offset_s=int(offsets[0]) if len(offsets) else None,
+        words=f"local time in {tz}",
+    )
+
+
+def _offsets(tz: str, column: TimeColumn) -> Int64s:
+    """Seconds east of UTC for every row; the hour that the autumn repeats is told apart by the fall of the stamps."""
+    import zoneinfo
+
+    try:
+        zone = zoneinfo.ZoneInfo(tz)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise UsageError(
+            f"--tz {tz}: this machine knows no such time zone", hint="Give a name like America/Sao_Paulo or an offset like -03:00."
+        ) from None
+    rows = np.flatnonzero(column.ok)
+    out = np.zeros(len(column.ns), np.int64)
+    if not len(rows):
+        return out
+
+    def east(ns: int, fold: int) -> int:
+        moment = (datetime(1970, 1, 1) + timedelta(microseconds=ns // 1000)).replace(tzinfo=zone, fold=fold)
+        return int((moment.utcoffset() or timedelta()).total_seconds())
+
+    ends = [east(int(column.ns[rows[i]]), fold) for i in (0, -1) for fold in (0, 1)]
+    if len(set(ends)) == 1 and column.ns[rows[-1]] - column.ns[rows[0]] < 60 * DAY:
+        out[:] = ends[0]
+        return out
+    fold, last = 0, int(column.ns[rows[0]])
+    for row in rows:
+        ns = int(column.ns[row])
+        if ns < last - 1800 * S:
+            fold = 1
+        elif ns > last + DAY:
+            fold = 0
+        out[row], last = east(ns, fold), ns
+    return out
+
+
+def clock(column: TimeColumn, zero_ns: int) -> Clock:
+    """Where the log's zero lies, if `zero_ns` of this column is its zero."""
+    if column.kind == "absolute":
+        return Clock(zero_ns, zero_ns, ABSOLUTE, column.words, column.offset_s)
+    if column.kind == "local":
+        return Clock(
+            zero_ns - 14 * 3600 * S, zero_ns + 12 * 3600 * S, LOCAL, "give --tz, or let the profile's own evidence resolve it"
+        )
+    return Clock(detail=column.words)
+
+
+def with_offset(naive: Clock, utc_offset_s: int, detail: str = "") -> Clock:
+    """A clock of naive local times, once the zone is known (seconds east of UTC)."""
+    if naive.source != LOCAL or naive.lo_ns is None:
+        return naive
+    zero = naive.lo_ns + 14 * 3600 * S - utc_offset_s * S
+    return Clock(zero, zero, ABSOLUTE, detail or f"local time at UTC{offset_words(utc_offset_s)}", utc_offset_s)
+
+
+def offset_words(seconds: int) -> str:
+    """ "+02:00" """
+    sign = "-" if seconds < 0 else "+"
+    return f"{sign}{abs(seconds) // 3600:02}:{abs(seconds) // 60 % 60:02}"
+
+
+def bmc(clock: Clock) -> Clock:
+    """The clock of a BMC: seldom synchronised, so it is no better than a couple of minutes."""
+    if clock.lo_ns is None or clock.hi_ns is None:
+        return clock
+    if clock.source == LOCAL:
+        return replace(clock, detail="the BMC's own clock, no zone")
+    return Clock(
+        clock.lo_ns - BMC_SLACK, clock.hi_ns + BMC_SLACK, BMC, "BMCs are seldom synchronised: taken as ±2 min", clock.utc_offset_s
+    )
+
+
+def iso(ns: int) -> str:
+    """Unix ns as ISO text in UTC, for messages."""
+    return datetime.fromtimestamp(ns // S, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,96 @@
+"""What the name of a column or metric says: its unit, and what part of the machine it covers."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from powertui.data.model import Scope
+
+Quantity = Literal["power", "energy"]
+
+
+class Unit(NamedTuple):
+    """How a written value becomes watts or joules."""
+
+    name: str
+    quantity: Quantity
+    factor: float
+
+
+UNITS = {
+    unit.name: unit
+    for unit in (
+        Unit("W", "power", 1.0), Unit("mW", "power", 1e-3), Unit("uW", "power", 1e-6), Unit("kW", "power", 1e3),
+        Unit("J", "energy", 1.0), Unit("mJ", "energy", 1e-3), Unit("uJ", "energy", 1e-6), Unit("kJ", "energy", 1e3),
+        Unit("Wh", "energy", 3600.0), Unit("mWh", "energy", 3.6), Unit("kWh", "energy", 3.6e6),
+    )
+}  # fmt: skip
+
+_WORDS = {
+    "w": "W", "watt": "W", "watts": "W", "mw": "mW", "milliwatt": "mW", "milliwatts": "mW", "uw": "uW", "µw": "uW",
+    "microwatt": "uW", "microwatts": "uW",
+    "kw": "kW", "kilowatt": "kW", "kilowatts": "kW", "j": "J", "joule": "J", "joules": "J", "mj": "mJ",
+    "millijoule": "mJ", "millijoules": "mJ", "uj": "uJ", "µj": "uJ", "microjoule": "uJ", "microjoules": "uJ", "kj": "kJ",
+    "wh": "Wh", "mwh": "mWh", "kwh": "kWh",
+}  # fmt: skip
+_NOT = re.compile(
+    r"limit|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|temp|freq|clock|util|percent|%|emission|cost|price|"
+    r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*socket)|\bvar\b|\bva\b",
+    re.IGNORECASE,
+)  # fmt: skip
+_POWER = re.compile(r"power|watt|pwr|consumption|\bdraw\b", re.IGNORECASE)
+
+
+def tokens(name: str) -> list[str]:
+    """The words of a name, lower case: "GPU0 power.draw [W]" → gpu0 power draw w."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name.replace("μ", "µ"))
+    return [word for word in re.split(r"[^a-z0-9µ%]+", name.lower()) if word]
+
+
+def of_name(name: str) -> Unit | None:
+    """The unit that a name carries at its end or in brackets. None when it says none, or means a limit."""
+    if _NOT.search(name):
+        return None
+    bracket = re.search(r"[\[(/]\s*([A-Za-zµμ]+)\s*[\])]?\s*$", name)
+    if bracket:
+        word = bracket[1].replace("μ", "µ").lower()
+        if word in _WORDS:
+            # "MW" in a log of one machine is milliwatts written carelessly; nobody's server draws megawatts
+            return UNITS[_WORDS[word]]
+    words = tokens(name)
+    for word in reversed(words):
+        if word in ("total", "sum", "avg", "average", "mean"):
+            continue
+        if word in _WORDS and (len(word) > 1 or len(words) > 1 or name in ("W", "J")):
+            return UNITS[_WORDS[word]]
+    for word in words:
+        if len(word) > 1 and word in _WORDS:
+            return UNITS[_WORDS[word]]
+    return None
+
+
+def means_power(name: str) -> bool:
+    """A name that speaks of power without a unit."""
+    return bool(_POWER.search(name)) and not _NOT.search(name)
+
+
+_SCOPES = (
+    (Scope.PLUG, r"plug|outlet|wall|\bpdu\b|socket outlet|smart ?meter|actual consumption|shelly|tasmota"),
+    (Scope.DRAM, r"dram|\bram(\d|_|\b|watt)|\bmem(ory)?\b|membuf|centaur|\bram"),
+    (Scope.RAIL, r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|\bvcs|gpu ?sense.*rail"),
+    (Scope.GPU, r"gpu|nvidia|dcgm|nvml|accelerator|graphics package|\bgfx|socket graphics|amdgpu|cuda|\bgt\b"),
+    (Scope.CORE, r"\bia\b|\bcores?\b|pp0|\bcor_?watt|energy-cores"),
+    (Scope.NODE, r"dcmi|\btotal|node|server|system|chassis|pwr consumption|sys power|\bpsys\b|platform|machine|instantaneous"),
+    (Scope.PACKAGE, r"package|\bpkg|\bcpu|\bproc|processor|socket|pp1|rapl"),
+    (Scope.GPU, r"\bcard\d"),
+)  # fmt: skip
+
+
+def scope_of(name: str) -> Scope:
+    """What part of the machine a channel's name speaks of."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name).replace("_", " ").replace(".", " ").lower()
+    for scope, pattern in _SCOPES:
+        if re.search(pattern, spaced):
+            return scope
+    return Scope.UNKNOWN

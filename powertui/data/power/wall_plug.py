@@ -1,0 +1,41 @@
+"""Wall plugs and PDUs: semicolons, `Voltage/V` beside `Actual Consumption/W`, the day first in dates, often whole minutes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from powertui.data.model import Scope
+from powertui.data.power import generic_csv, table
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import Source
+from powertui.errors import UnreadableFile
+
+NAME = "wall plug"
+_COLUMN = re.compile(
+    r"(consumption|power|leistung|active power|wirkleistung)[^;,\t]*?[/\[( ](m|k)?W[\])]?\s*(?=[;,\t]|$)", re.IGNORECASE
+)
+_BESIDE = re.compile(r"(voltage|spannung)[^;,\t]*[/\[( ]V", re.IGNORECASE)
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By watts beside volts in the header."""
+    if isinstance(head, bytes):
+        return 0
+    first = next((line for line in head.split("\n") if line.strip() and not line.startswith("#")), "")
+    return 93 if _COLUMN.search(first) and _BESIDE.search(first) else 0
+
+
+def load(source: Source, options: PowerOptions) -> PowerLog:
+    """One channel per outlet; each at least the whole node."""
+    notes = Notes(source.path)
+    layout = table.shape(source.head_text)
+    if layout is None:
+        raise UnreadableFile(source.path, "has a plug's header and no row below it")
+    rows = table.read(source, layout, notes)
+    if not len(rows):
+        raise UnreadableFile(source.path, f"has no whole row ({notes.first_reason() or 'only a header'})")
+    log = generic_csv.from_table(source.path, rows, options, notes, label=NAME, day_first_default=True)
+    plugs = tuple(replace(one, sensor=replace(one.sensor, scope=Scope.PLUG)) for one in log.series)
+    return replace(log, series=plugs)

@@ -1,0 +1,34 @@
+"""Energy of stretches with a start and an end, as interval rows: the time between two stretches is a gap."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from powertui.data.model import Floats, Int64s
+from powertui.data.power.notes import Notes
+
+TOUCH = 1_000_000  # ns: stretches this close follow one another
+
+
+def rows(starts: Int64s, ends: Int64s, joules: Floats, lines: Int64s, notes: Notes) -> tuple[Int64s, Floats, Floats]:
+    """(times, mean watts since the row before, joules since the row before). Stretches that overlap an earlier one are dropped."""
+    order = np.argsort(ends, kind="stable")
+    ns: list[int] = []
+    watts: list[float] = []
+    energy: list[float] = []
+    for i in order.tolist():
+        start, end = int(starts[i]), int(ends[i])
+        if end <= start:
+            notes.drop(int(lines[i]), "its window has no length")
+            continue
+        if ns and start < ns[-1] - TOUCH:
+            notes.drop(int(lines[i]), "its window overlaps the one before")
+            continue
+        if not ns or start > ns[-1] + TOUCH:
+            ns.append(start)
+            watts.append(float("nan"))
+            energy.append(float("nan"))
+        ns.append(end)
+        watts.append(float(joules[i]) / (end - start) * 1e9)
+        energy.append(float(joules[i]))
+    return np.array(ns, np.int64), np.array(watts), np.array(energy)

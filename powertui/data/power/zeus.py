@@ -1,0 +1,64 @@
+"""Zeus' energy monitor: one row per window, joules per GPU, start on the machine's uptime clock (not Unix time)."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from powertui.data.model import Clock, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.power import table, times, windows
+from powertui.data.power.assemble import make
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.source import Source
+from powertui.errors import UnreadableFile
+
+NAME = "zeus"
+_ENERGY = re.compile(r"(gpu|cpu|dram|soc)(\d*)_energy")
+_SCOPES = {"gpu": Scope.GPU, "cpu": Scope.PACKAGE, "dram": Scope.DRAM, "soc": Scope.NODE}
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By its header."""
+    if isinstance(head, bytes):
+        return 0
+    return 99 if head.startswith("start_time,window_name,elapsed_time") else 0
+
+
+def load(source: Source, options: PowerOptions) -> PowerLog:
+    """One series per GPU, an interval per window."""
+    notes = Notes(source.path)
+    layout = table.shape(source.head_text)
+    rows = table.read(source, layout, notes) if layout is not None else None
+    if rows is None or not len(rows):
+        raise UnreadableFile(source.path, f"has Zeus' header and no row that fits it ({notes.first_reason() or 'no row'})")
+    begun, length = rows.floats(0)[0], rows.floats(2)[0]
+    bad = ~(np.isfinite(begun) & (length > 0))
+    notes.drop_all(rows.lines[bad], "start or length is no number")
+    column = times.from_numbers(np.where(bad, np.nan, begun), "start_time (s)")
+    absolute = column.kind == "absolute"
+    zero = int(column.ns[~bad].min()) if (~bad).any() else 0
+    clock = times.clock(column, zero) if absolute else Clock(detail="start_time counts from the machine's boot")
+    series: list[PowerSeries] = []
+    for at, name in enumerate(rows.names):
+        match = _ENERGY.fullmatch(name.strip())
+        if match is None:
+            continue
+        joules, wrong = rows.floats(at)
+        wrong |= np.isnan(joules)
+        notes.drop_all(rows.lines[wrong & ~bad], f"{name} is no number")
+        usable = ~bad & ~wrong
+        starts = column.ns[usable] - zero
+        ends = starts + np.round(length[usable] * times.S).astype(np.int64)
+        ns, watts, energy = windows.rows(starts, ends, joules[usable], rows.lines[usable], notes)
+        if len(ns):
+            label = f"{match[1].upper()} {match[2]}".strip()
+            sensor = Sensor(label, NAME, _SCOPES[match[1]], options.host)
+            series.append(
+                make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=energy)
+            )
+    if not series:
+        raise UnreadableFile(source.path, f"holds no window with energy ({notes.first_reason() or 'no energy column'})")
+    when = "Unix seconds" if absolute else "seconds since boot, not Unix time"
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"Zeus: windows in J; start_time in {when}")
