@@ -1,0 +1,213 @@
+"""Makes profiles of any number of events out of a recorded one, the same bytes every time.
+
+    python -m benchmarks.make_big [EVENTS]       → benchmarks/generated/xplane_EVENTS/…/vm.xplane.pb   (default 10,000,000)
+
+The recorded profile is keras_cifar (767,110 events) where it lies beside the checkout, else the demo. It is played
+over and over: copy k holds every event of the recording again, in the same line, with k times the recording's
+length added to its `offset_ps`; the last copy is broken off where the number of events is reached. So lines stay
+sorted, nesting stays proper, and step numbers start again with each copy, as they do with each epoch. Event
+records are re-encoded (a larger offset takes more bytes, and so may the record's own length); metadata, stats and
+line headers are kept as recorded. About 27 bytes an event, so 270 MB for ten million.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.harness import EXTRA_DATA, GENERATED, ROOT
+from powertui.data import wire
+from powertui.data.wire.types import Bytes, Int64s, UInt64s
+
+CHUNK = 200_000  # records re-encoded at once
+LINES_FIELD, PLANES_FIELD = 3, 1
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the recording: where it lies, and its events."""
+
+    lo: int
+    hi: int
+    position: UInt64s
+    start: Int64s  # in ps on the profile's own clock
+
+
+def recording() -> Path:
+    """The profile that is multiplied."""
+    for folder, pattern in ((EXTRA_DATA / "own/keras_cifar", "**/*.xplane.pb"), (ROOT / "powertui/demo", "**/*.xplane.pb*")):
+        found = sorted(folder.glob(pattern))
+        if found:
+            return found[0]
+    raise SystemExit("no recorded profile to multiply: neither ../shared/data/own/keras_cifar nor the demo is here")
+
+
+def make(events: int = 10_000_000) -> Path:
+    """The profile with exactly so many events; made only once."""
+    path = GENERATED / f"xplane_{events}" / "plugins" / "profile" / "2026_01_01_00_00_00" / "vm.xplane.pb"
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    source = recording().read_bytes()
+    data = np.frombuffer(gzip.decompress(source) if source[:2] == b"\x1f\x8b" else source, np.uint8)
+    unfinished = path.with_suffix(".part")
+    with unfinished.open("wb") as out:
+        for piece in multiplied(data, events):
+            out.write(piece)
+    unfinished.rename(path)
+    return path
+
+
+def multiplied(data: Bytes, events: int) -> Iterator[bytes]:
+    """The new file, piece by piece."""
+    planes = _ranges(data, 0, len(data), PLANES_FIELD)
+    lines = {plane: [read_line(data, *line) for line in _ranges(data, *plane, LINES_FIELD)] for plane in planes}
+    starts = np.sort(np.concatenate([line.start for found in lines.values() for line in found]))
+    # a whole second of rest between two copies
+    length = int(-(-(starts[-1] - starts[0]) // 10**12) + 1) * 10**12
+    copies, rest = divmod(events, len(starts))
+    end = int(starts[rest]) if rest else None
+    if end is not None and starts[rest - 1] == end:
+        raise SystemExit(f"{events} events would cut between two that start at once; ask for a few more or less")
+    for lo, hi, number in _fields(data, 0, len(data)):
+        if number != PLANES_FIELD:
+            yield data[lo:hi].tobytes()
+            continue
+        body = list(plane_pieces(data, *_payload(data, lo, hi), lines, length, copies, end))
+        yield from (bytes([PLANES_FIELD << 3 | wire.LEN]), _varint(sum(map(len, body))), *body)
+
+
+def plane_pieces(
+    data: Bytes, lo: int, hi: int, lines: dict[tuple[int, int], list[Line]], length: int, copies: int, end: int | None
+) -> Iterator[bytes]:
+    """A plane with its lines made longer, all else as it was."""
+    known = {(line.lo, line.hi): line for line in lines[lo, hi]}
+    for first, last, number in _fields(data, lo, hi):
+        if number != LINES_FIELD:
+            yield data[first:last].tobytes()
+            continue
+        line = known[_payload(data, first, last)]
+        body = [data[a:b].tobytes() for a, b, field in _fields(data, line.lo, line.hi) if field != wire.EVENTS_FIELD]
+        for copy in range(copies):
+            body.extend(moved(data, line.position, copy * length))
+        if end is not None:
+            body.extend(moved(data, line.position[line.start < end], copies * length))
+        yield from (bytes([LINES_FIELD << 3 | wire.LEN]), _varint(sum(map(len, body))), *body)
+
+
+def read_line(data: Bytes, lo: int, hi: int) -> Line:
+    """Where the events of a line lie and when they start."""
+    header = wire.hop(data, lo, hi, skip=wire.EVENTS_FIELD)
+    columns = wire.Columns.empty(header.skipped)
+    scan = wire.scan_events(data, lo, hi, header.integer(3) * 1000, columns, 0)
+    assert scan.rows == header.skipped
+    assert not len(scan.counted), "the recording has events without a time"
+    return Line(lo, hi, columns.position, columns.start)
+
+
+def moved(data: Bytes, position: UInt64s, by: int) -> Iterator[bytes]:
+    """The event records at these positions with `by` ps added to their offsets."""
+    for at in range(0, len(position), CHUNK):
+        yield _moved(data, position[at : at + CHUNK].astype(np.int64), by)
+
+
+def _moved(data: Bytes, position: Int64s, by: int) -> bytes:
+    # only the bytes around these records, so that a chunk costs what it holds
+    first_byte = int(position[0])
+    data = data[first_byte : int(position[-1]) + 10 + int(_decode(data, position[-1:])[0][0])]
+    size, lo = _decode(data, position - first_byte)
+    hi = lo + size
+    # what comes before the offset: the metadata id, when it is there
+    _, behind_id = _decode(data, lo + 1)
+    head_end = np.where((data[lo] == 1 << 3) & (hi > lo), behind_id, lo)
+    has_offset = (head_end < hi) & (data.take(head_end, mode="clip") == 2 << 3)
+    offset, behind_offset = _decode(data, head_end + 1)
+    tail = np.where(has_offset, behind_offset, head_end)
+    new_offset, offset_size = _encode(np.where(has_offset, offset, 0) + by)
+    new_size, size_size = _encode((head_end - lo) + 1 + offset_size + (hi - tail))
+    # Each record is six runs of bytes, from the recording or from one of the made ones behind it.
+    n = len(position)
+    made = np.concatenate(
+        (data, np.array([wire.EVENTS_FIELD << 3 | wire.LEN, 2 << 3], np.uint8), new_size.ravel(), new_offset.ravel())
+    )
+    sizes_at, offsets_at = len(data) + 2, len(data) + 2 + new_size.size
+    row = np.arange(n)
+    one = np.ones(n, np.int64)
+    runs = (
+        (one * len(data), one),
+        (sizes_at + 10 * row, size_size),
+        (lo, head_end - lo),
+        (one * (len(data) + 1), one),
+        (offsets_at + 10 * row, offset_size),
+        (tail, hi - tail),
+    )
+    first = np.stack([start for start, _ in runs], axis=1).ravel()
+    count = np.stack([length for _, length in runs], axis=1).ravel()
+    before = np.cumsum(count) - count
+    return made[np.repeat(first - before, count) + np.arange(int(count.sum()))].tobytes()
+
+
+def _decode(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
+    """A varint at each place (below 2**63), and the place behind it."""
+    value, shift, place = np.zeros(len(at), np.int64), 0, at.copy()
+    going = np.arange(len(at))
+    while len(going) and shift < 63:
+        byte = data.take(place[going], mode="clip")
+        value[going] |= (byte & 0x7F).astype(np.int64) << shift
+        place[going] += 1
+        shift += 7
+        going = going[byte >= 0x80]
+    return value, place
+
+
+def _encode(value: Int64s) -> tuple[npt.NDArray[np.uint8], Int64s]:
+    """Varints of these numbers, each in a row of ten bytes, and how many of the ten count."""
+    out, size = np.zeros((len(value), 10), np.uint8), np.ones(len(value), np.int64)
+    for step in range(10):
+        left = value >> 7 * min(step, 9)
+        out[:, step] = (left & 0x7F) | np.where(left >> 7 > 0, 0x80, 0)
+        size += (left >> 7 > 0) & (step < 9)
+    return out, size
+
+
+def _varint(value: int) -> bytes:
+    out, size = _encode(np.array([value], np.int64))
+    return out[0, : size[0]].tobytes()
+
+
+def _ranges(data: Bytes, lo: int, hi: int, number: int) -> list[tuple[int, int]]:
+    return [(int(a), int(b)) for a, b in zip(*wire.hop(data, lo, hi).ranges(number), strict=True)]
+
+
+def _fields(data: Bytes, lo: int, hi: int) -> Iterator[tuple[int, int, int]]:
+    """Every field of a message with its tag: first byte, last byte, number."""
+    hop = wire.hop(data, lo, hi)
+    assert hop.bad == -1
+    first = lo
+    for last, number in zip(hop.hi.tolist(), hop.number.tolist(), strict=True):
+        yield first, last, number
+        first = last
+
+
+def _payload(data: Bytes, lo: int, hi: int) -> tuple[int, int]:
+    hop = wire.hop(data, lo, hi)
+    return int(hop.lo[0]), int(hop.hi[0])
+
+
+def main() -> None:
+    """Make one and say where it lies."""
+    events = int(sys.argv[1].replace(",", "")) if len(sys.argv) > 1 else 10_000_000
+    begin = time.perf_counter()
+    path = make(events)
+    print(f"{path}: {events:,} events, {path.stat().st_size:,} bytes, {time.perf_counter() - begin:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
