@@ -114,7 +114,7 @@ class IpmiSource:
 
     def open(self) -> Info:
         try:
-            self._link.open()
+            self._link.open(self._options.open_within)
             return self._look_around()
         except Transient as fault:
             self._link.drop()

@@ -187,7 +187,7 @@ class Connection:
             self._address = int(found[0][0]), str(found[0][4][0])
         return self._address
 
-    def open(self) -> None:
+    def open(self, within: float = 0.0) -> None:
         """Log in, with the first cipher suite that the BMC takes."""
         library = _library()
         errors = library.errors
@@ -199,7 +199,7 @@ class Connection:
         )
         interface.cipher_suites = self._suites
         interface.family, interface.step = family, self.timeout / 2
-        interface.deadline = time.monotonic() + 2 * self.timeout  # five exchanges, each of them may be lost once
+        interface.deadline = time.monotonic() + (within or 2 * self.timeout)  # five exchanges, each of them may be lost once
         ipmi = library.create_connection(interface)
         ipmi.session.set_session_type_rmcp(address, self.port)
         ipmi.session.set_auth_type_user(self.user, self._password.reveal() if self._password else "")

@@ -197,6 +197,8 @@ class Recorder:
             state.missed += following - tick - 1
             tick = following
             self._halt.wait(max(0.0, base + tick * period - time.monotonic()))
+        if state.info is not None and state.down_since is None:
+            self._put(("readings", (state, self._read(source))))  # out of rhythm: so that energy is known up to the end
         source.close()
 
     def _read(self, source: Source) -> list[Reading]:

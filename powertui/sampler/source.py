@@ -128,6 +128,8 @@ class Options:
     sensors: tuple[str, ...] = ()  # only these channels
     timeout: float = 2.0  # one answer
     root: str = "/"  # in-band sources look below this folder
+    name: str = ""  # what the source is called, when not by its host
+    open_within: float = 0.0  # s that open() may take; 0: what the source needs
 
 
 # scheme → (module, function): the function takes (Address, Options) and returns a Source that is not yet open
@@ -164,4 +166,6 @@ def open_source(url: str, options: Options | None = None) -> Source:
         raise UsageError(f"There is no power source {address.scheme!r}.", hint=f"Known are: {known}.") from None
     make: Callable[[Address, Options], Any] = getattr(importlib.import_module(module), function)
     source: Source = make(address, options)
+    if options.name:
+        source.name = options.name
     return source

@@ -1,0 +1,191 @@
+"""The recorder in a process of its own: it keeps its rate while the program that started it is suspended or killed.
+
+It has its own session, so that ctrl+z, ctrl+c and a lost terminal do not reach it. It is told everything through standard
+input, one JSON object a line (passwords too: they are on no command line and in no environment), and ends with a complete
+file when that is closed, which is also what happens when its parent is killed. It answers on standard output.
+
+    → {"sources": [{"url": …, "options": {…}}], "path": …, "interval": 1.0, "stream": true}
+    ← {"opened": …} or {"error": {…}};  {"event": [t, mono, level, source, text]}
+    ← {"readings": [[…], …], "reconnects": n, "missed": n}
+    → {"mark": [kind, t, mono, text]};  {"stop": reason, "window": [lo, hi]}
+    ← {"summary": {…}}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from dataclasses import asdict
+from typing import Any
+
+from powertui import errors
+from powertui.errors import PowertuiError
+from powertui.sampler.credentials import Secret
+from powertui.sampler.recorder import Event, Recorder
+from powertui.sampler.recording_file import RecordingFile
+from powertui.sampler.source import Info, Options, Reading, Stamp, open_source
+
+__all__ = ["decode_options", "encode_options", "main", "summary_of"]
+
+
+def encode_options(options: Options) -> dict[str, Any]:
+    """For the pipe to the child, and for nothing else: the secrets are in it."""
+    plain = {name: getattr(options, name) for name in ("user", "level", "insecure", "sensors", "timeout", "root", "name")}
+    secrets = {name: secret.reveal() for name in ("password", "kg") if (secret := getattr(options, name)) is not None}
+    return {**plain, **secrets}
+
+
+def decode_options(given: dict[str, Any]) -> Options:
+    fields: dict[str, Any] = {name: Secret(value) if name in ("password", "kg") else value for name, value in given.items()}
+    return Options(**{**fields, "sensors": tuple(given.get("sensors", ()))})
+
+
+class _Outbox:
+    """Lines to the parent, sent from a thread of their own: a parent that is stopped reads nothing, and must not stop us."""
+
+    def __init__(self) -> None:
+        self._lines: queue.Queue[str | None] = queue.Queue(20_000)
+        self._thread = threading.Thread(target=self._send, daemon=True)
+        self._thread.start()
+
+    def put(self, message: dict[str, Any]) -> None:
+        with contextlib.suppress(queue.Full):  # then the parent misses it; the file has it
+            self._lines.put_nowait(json.dumps(message) + "\n")
+
+    def _send(self) -> None:
+        while (line := self._lines.get()) is not None:
+            data = line.encode()
+            try:
+                while data:
+                    data = data[os.write(1, data) :]
+            except OSError:
+                return
+
+    def finish(self) -> None:
+        self._lines.put(None)
+        self._thread.join()
+
+
+def summary_of(recorder: Recorder, window: list[float] | None = None) -> dict[str, Any]:
+    """What a recording came to, per channel."""
+    started, ended = recorder.started, recorder.ended
+    channels = []
+    for state, health in recorder.health():
+        total = health.total() if window is None else health.between(window[0], window[1])
+        channels.append(
+            {
+                "source": state.source.name,
+                "channel": health.channel.name,
+                "host": health.channel.host,
+                "scope": health.channel.scope,
+                "how": state.info.source if state.info else "",
+                "joules": total.joules if total.covered_s > 0 else None,
+                "watts": total.watts,
+                "covered_s": total.covered_s,
+                "span_s": total.span_s,
+                "samples": total.samples,
+                "min_w": health.minimum,
+                "max_w": health.maximum,
+                "gaps": health.gaps,
+                "readings": health.readings,
+                "missed": state.missed,
+                "reconnects": state.reconnects,
+                "refresh_s": health.refresh,
+                "rtt_s": health.rtt,
+            }
+        )
+    file = recorder.file
+    return {
+        "duration_s": (ended.mono - started.mono) if started and ended else 0.0,
+        "interval_s": recorder.interval,
+        "channels": channels,
+        "failed": {name: state.failed for name, state in recorder.states.items() if state.failed},
+        "path": str(file.path) if file else None,
+        "rows": file.rows if file else 0,
+        "lost": (file.lost if file else 0) + recorder.dropped,
+        "faults": file.faults if file else 0,
+        "rescued": str(file.rescued) if file and file.rescued else None,
+    }
+
+
+def _info(info: Info | None) -> dict[str, Any] | None:
+    return None if info is None else {**asdict(info), "facts": dict(info.facts)}
+
+
+def main() -> None:
+    """The child's whole life. The parent has put its own sys.path in place."""
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    outbox = _Outbox()
+    try:
+        order = json.loads(sys.stdin.readline())
+        recorder = _open(order, outbox)
+    except PowertuiError as error:
+        outbox.put({"error": {"type": type(error).__name__, "message": error.message, "hint": error.hint}})
+        outbox.finish()
+        return
+    except ValueError:  # the parent is gone before it said anything
+        return
+    recorder.start()
+    state: dict[str, Any] = {"reason": "terminated", "window": None}
+    listener = threading.Thread(target=_listen, args=(recorder, state, stopped), daemon=True)
+    listener.start()
+    stopped.wait()
+    recorder.stop(state["reason"])
+    outbox.put({"summary": summary_of(recorder, state["window"])})
+    outbox.finish()
+
+
+def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
+    sources = [open_source(entry["url"], decode_options(entry["options"])) for entry in order["sources"]]
+    names: dict[str, int] = {}
+    for source in sources:  # the same host through two sources: told apart by a number
+        names[source.name] = names.get(source.name, 0) + 1
+        if names[source.name] > 1:
+            source.name = f"{source.name}#{names[source.name]}"
+    recorder = Recorder(sources, interval=order["interval"])
+    if order.get("path"):
+        recorder.file = RecordingFile(order["path"], order["interval"], recorder.say)
+
+    def told(event: Event) -> None:
+        outbox.put({"event": [event.stamp.t, event.stamp.mono, event.level, event.source, event.text]})
+
+    def read(readings: list[Reading]) -> None:
+        state = recorder.states[readings[0].source]
+        outbox.put({"readings": [list(r) for r in readings], "reconnects": state.reconnects, "missed": state.missed})
+
+    recorder.on_event(told)
+    if order.get("stream"):
+        recorder.subscribe(read)
+    recorder.open()
+    outbox.put({"opened": {name: _info(state.info) for name, state in recorder.states.items()}})
+    return recorder
+
+
+def _listen(recorder: Recorder, state: dict[str, Any], stopped: threading.Event) -> None:
+    for line in sys.stdin:
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            order = json.loads(line)
+            if "mark" in order:
+                kind, t, mono, text = order["mark"]
+                recorder.mark(text, kind, Stamp(t, mono))
+            elif "stop" in order:
+                state["reason"], state["window"] = order["stop"], order.get("window")
+                break
+    else:
+        state["reason"] = "the program that was recording ended"
+    stopped.set()
+
+
+def error_from(given: dict[str, str]) -> PowertuiError:
+    """The child's error, raised again in the parent as what it was."""
+    kind = getattr(errors, given["type"], PowertuiError)
+    made: PowertuiError = kind(given["message"], hint=given["hint"])
+    return made

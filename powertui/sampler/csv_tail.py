@@ -1,0 +1,194 @@
+"""Follows a CSV file that somebody else writes: another recorder, nvidia-smi's output, any logger with a header.
+
+Only rows that are appended from now on are yielded. A last line without its newline is waited for; a file that is
+renamed or cut is begun again. Time comes from a column with absolute times, else from the moment of arrival.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from powertui.errors import NotSupported, SensorError, UsageError
+from powertui.sampler.csv_format import COLUMNS, MAGIC
+from powertui.sampler.source import OK, STALE, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.urls import Address
+
+__all__ = ["CsvTail", "absolute_time", "make"]
+
+_TIMES = re.compile(r"^(time_unix_s|time_epoch|epoch|timestamp|unix_?time|time|date(time)?)\b", re.IGNORECASE)
+_WATTS = re.compile(r"watt|power\.draw|sensor_reading|(^|[^a-z])power|\[w\]|^w$", re.IGNORECASE)
+_NAMES = re.compile(r"^(index|gpu|name|host|channel|sensor)$", re.IGNORECASE)
+_HEAD = 1 << 16
+_SILENT = 10.0  # spacings, and at least so many seconds, without a row: no value
+_EARLIEST = 946684800.0  # 2000: anything smaller is no absolute time
+
+
+def absolute_time(text: str) -> float | None:
+    """Unix seconds from seconds, ms, µs or ns since 1970, or from ISO 8601 (without a zone: this machine's)."""
+    text = text.strip()
+    try:
+        value = float(text)
+    except ValueError:
+        try:
+            return datetime.fromisoformat(text.replace("/", "-").replace("Z", "+00:00")).timestamp()
+        except (ValueError, OverflowError, OSError):
+            return None
+    for scale in (1.0, 1e3, 1e6, 1e9):
+        if _EARLIEST <= value / scale < 10 * _EARLIEST:
+            return value / scale
+    return None
+
+
+def _watts(text: str) -> float | None:
+    match = re.match(r"\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*(m?W|Watts)?\s*$", text)
+    if not match:
+        return None
+    value = float(match[1]) / (1000 if match[2] == "mW" else 1)
+    return value if math.isfinite(value) else None
+
+
+class CsvTail:
+    min_period = 0.05
+    reconnects = 0
+
+    def __init__(self, path: str, options: Options) -> None:
+        if not path:
+            raise UsageError("csv: needs a file.", hint="Write csv:power.csv.")
+        self._path, self._options = Path(path), options
+        self.name = self._path.name
+        self.channels: tuple[Channel, ...] = ()
+        self._file: BinaryIO | None = None
+        self._rest = b""
+        self._header: list[str] = []
+        self._ours = False
+        self._heard = time.monotonic()
+        self._spacing = 1.0
+
+    def open(self) -> Info:
+        try:
+            self._start(at_end=True)
+        except OSError as error:
+            raise SensorError(f"{self._path} cannot be read: {error.strerror}.") from None
+        if not self._ours and not self._power_columns():
+            columns = ", ".join(self._header[:12]) or "none"
+            self.close()
+            raise NotSupported(f"{self._path} has no column of watts.", hint=f"Its columns are: {columns}.")
+        self.channels = () if self._ours else tuple(Channel(self._header[i].strip()) for i in self._power_columns())
+        how = "a powertui recording" if self._ours else "a CSV file"
+        return Info(f"csv ({how})", f"csv:{self._path}", "", self.channels, {"file": str(self._path)})
+
+    def _start(self, *, at_end: bool) -> None:
+        self.close()
+        self._file = file = self._path.open("rb")
+        head = file.read(_HEAD)
+        self._ours = head.startswith(MAGIC.encode())
+        lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")]
+        self._header = COLUMNS.split(",") if self._ours else next(csv.reader([_decode(lines[0])]), []) if lines else []
+        if not at_end:
+            file.seek(0)
+        else:
+            file.seek(0, os.SEEK_END)
+            size = file.tell()
+            file.seek(max(0, size - _HEAD))
+            tail = file.read(min(size, _HEAD))
+            self._rest = tail.rpartition(b"\n")[2] if tail else b""
+        self._heard = time.monotonic()
+
+    def _power_columns(self) -> list[int]:
+        wanted = [s.casefold() for s in self._options.sensors]
+        return [
+            i
+            for i, h in enumerate(self._header)
+            if (h.strip().casefold() in wanted if wanted else _WATTS.search(h)) and not _TIMES.match(h.strip())
+        ]
+
+    def _more(self) -> list[bytes]:
+        """Whole lines that were appended since the last look."""
+        assert self._file is not None
+        try:
+            now, ours = self._path.stat(), os.fstat(self._file.fileno())
+            if (now.st_dev, now.st_ino) != (ours.st_dev, ours.st_ino) or now.st_size < self._file.tell():
+                self._rest = b""
+                self._start(at_end=False)
+        except FileNotFoundError:
+            pass  # being rotated: what is open may still get its last rows
+        data = self._rest + self._file.read()
+        *lines, self._rest = data.split(b"\n")
+        return lines
+
+    def read(self) -> list[Reading]:
+        stamp = Stamp.now()
+        try:
+            lines = self._more() if self._file else []
+        except OSError as error:
+            return self._silent(stamp, f"the file cannot be read: {error.strerror}")
+        out: list[Reading] = []
+        for line in lines:
+            if line.strip() and not line.startswith(b"#"):
+                out += self._parse(next(csv.reader([_decode(line)]), []), stamp)
+        if out:
+            self._spacing = max(0.1, min(60.0, time.monotonic() - self._heard))
+            self._heard = time.monotonic()
+        elif time.monotonic() - self._heard > max(_SILENT, _SILENT * self._spacing):
+            return self._silent(stamp, f"the file has not grown for {time.monotonic() - self._heard:.0f} s")
+        return out
+
+    def _silent(self, stamp: Stamp, why: str) -> list[Reading]:
+        t, mono, rtt = stamp.middle()
+        return [Reading(t, mono, None, rtt, self.name, c.name, none(why)) for c in self.channels]
+
+    def _parse(self, fields: list[str], stamp: Stamp) -> list[Reading]:
+        if len(fields) != len(self._header) or [f.strip() for f in fields] == [h.strip() for h in self._header]:
+            return []
+        row = {h.strip(): f for h, f in zip(self._header, fields, strict=True)}
+        if self._ours:
+            return self._parse_ours(row, stamp)
+        moments = [m for h, f in row.items() if _TIMES.match(h) and (m := absolute_time(f)) is not None]
+        t = moments[0] if moments else stamp.t
+        label = " ".join(f.strip() for h, f in row.items() if _NAMES.match(h))
+        out = []
+        for index in self._power_columns():
+            name = f"{self._header[index].strip()} {label}".strip()
+            self._know(name)
+            value = _watts(fields[index])
+            quality = OK if value is not None else none(f"{fields[index].strip()[:40]!r} is no number of watts")
+            out.append(Reading(t, stamp.mono - (stamp.t - t), value, 0.0, self.name, name, quality))
+        return out
+
+    def _parse_ours(self, row: dict[str, str], stamp: Stamp) -> list[Reading]:
+        if not row["channel"]:
+            return []  # a mark or a note
+        try:
+            t, rtt = float(row["time_unix_s"]), float(row["rtt_s"])
+            watts = float(row["watts"]) if row["watts"] else None
+            joules = float(row["joules"]) if row["joules"] else None
+        except ValueError:
+            return []
+        name = f"{row['source']} {row['channel']}"
+        self._know(name)
+        quality = none(row["reason"]) if watts is None else STALE if row["quality"] == STALE else OK
+        return [Reading(t, stamp.mono - (stamp.t - t), watts, rtt, self.name, name, quality, joules)]
+
+    def _know(self, name: str) -> None:
+        if all(c.name != name for c in self.channels):
+            self.channels = (*self.channels, Channel(name))
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _decode(line: bytes) -> str:
+    return line.decode("utf-8", "replace").rstrip("\r").removeprefix("\ufeff").replace("\0", "")
+
+
+def make(address: Address, options: Options) -> CsvTail:
+    return CsvTail(address.path, options)

@@ -1,0 +1,152 @@
+"""What power can be read, here and on hosts, and for the rest why not and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from powertui.errors import AuthenticationFailed, SensorError
+from powertui.plain import plain
+from powertui.sampler.auto import BUDGET, CHAIN
+from powertui.sampler.source import Channel, Info, Options, Reading, open_source
+from powertui.sampler.targets import Target
+from powertui.sampler.urls import parse_url
+
+__all__ = ["LOCAL", "Found", "local_targets", "look", "look_here", "look_there", "tell"]
+
+# In-band sources, best first.
+LOCAL = ("hwmon:", "ipmitool:open", "rapl:", "nvml:", "amd:")
+
+
+@dataclass(frozen=True)
+class Found:
+    """One source that was tried."""
+
+    url: str
+    ok: bool
+    source: str = ""
+    host: str = ""
+    channels: tuple[Channel, ...] = ()
+    watts: dict[str, float | None] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    why_not: str = ""
+    hint: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _values(source: Any, info: Info) -> dict[str, float | None]:
+    """One reading, and a second one a moment later for counters."""
+    import time
+
+    values: dict[str, float | None] = {c.name: None for c in info.channels}
+    for attempt in range(2):
+        readings: list[Reading] = source.read()
+        values.update({r.channel: r.watts for r in readings if r.watts is not None})
+        if attempt == 0 and any(c.kind == "interval" for c in info.channels):
+            time.sleep(0.2)
+            continue
+        break
+    return values
+
+
+def look(url: str, options: Options) -> Found:
+    """Open one source, read it once, let it go."""
+    source = open_source(url, options)
+    try:
+        info = source.open()
+    except SensorError as error:
+        return Found(url, False, why_not=error.message, hint=error.hint)
+    try:
+        values = _values(source, info)
+    finally:
+        source.close()
+    return Found(info.url, True, info.source, info.host, info.channels, values, dict(info.facts), info.notes)
+
+
+def look_here(root: str = "/") -> list[Found]:
+    """Everything in-band. `amd:` is a part of `hwmon:` and is only named where it finds something."""
+    found = [look(url, Options(root=root)) for url in LOCAL]
+    return [f for f in found if f.ok or f.url != "amd:"]
+
+
+def look_there(targets: Iterable[Target]) -> list[Found]:
+    """Every protocol of each host. After a refused login the next protocol is not tried: accounts lock."""
+    return [found for target in targets for found in _look_at(target)]
+
+
+def _look_at(target: Target) -> Iterator[Found]:
+    address = parse_url(target.url)
+    if address.scheme != "auto":
+        yield look(target.url, target.options)
+        return
+    for scheme in CHAIN:
+        url = str(replace(address, scheme=scheme))
+        options = replace(target.options, open_within=BUDGET)
+        source = open_source(url, options)
+        try:
+            info = source.open()
+        except AuthenticationFailed as error:
+            yield Found(url, False, why_not=error.message, hint=error.hint)
+            rest = CHAIN[CHAIN.index(scheme) + 1 :]
+            for other in rest:
+                why = "not tried after the refused login, so that the account is not locked"
+                yield Found(str(replace(address, scheme=other)), False, why_not=why)
+            return
+        except SensorError as error:
+            yield Found(url, False, why_not=error.message, hint=error.hint)
+            continue
+        try:
+            values = _values(source, info)
+        finally:
+            source.close()
+        yield Found(info.url, True, info.source, info.host, info.channels, values, dict(info.facts), info.notes)
+
+
+def local_targets(root: str = "/") -> list[Target]:
+    """What to record when nothing was named: the in-band sources that work, without counting a joule twice.
+
+    A figure for the whole node comes first; processors are added only where there is none. GPUs are their own.
+    """
+    chosen: list[Target] = []
+    node = False
+    tried: list[Found] = []
+    for url in LOCAL:
+        if url == "amd:" or (node and url in ("ipmitool:open", "rapl:")):
+            continue
+        found = look(url, Options(root=root))
+        tried.append(found)
+        if found.ok:
+            chosen.append(Target(url, Options(root=root)))
+            node = node or any(c.scope in ("node", "plug") for c in found.channels)
+    if not chosen:
+        raise SensorError(
+            "No power can be read on this machine:\n" + "\n".join(f"  {f.url} {f.why_not}" for f in tried),
+            hint="Name its BMC with --host, or see `powertui sensors`.",
+        )
+    return chosen
+
+
+def tell(found: Iterable[Found]) -> Iterator[str]:
+    """Lines for a person. What comes from sensors is made plain."""
+    for item in found:
+        if not item.ok:
+            yield f"no   {plain(item.url)}"
+            yield f"     {plain(item.why_not)}"
+            if item.hint:
+                yield f"     try: {plain(item.hint)}"
+            continue
+        facts = ", ".join(f"{k} {v}" for k, v in item.facts.items())
+        yield f"yes  {plain(item.url)}  {plain(item.source)}" + (f"  ({plain(facts)})" if facts else "")
+        for channel in item.channels:
+            watts = item.watts.get(channel.name)
+            value = "no value now" if watts is None else f"{watts:.1f} W"
+            where = f"{channel.host} " if channel.host and channel.host != item.host else ""
+            step = f"  steps of {channel.quantum_w:g} W" if channel.quantum_w and channel.quantum_w >= 0.01 else ""
+            note = f"  {channel.note}" if channel.note else ""
+            yield f"     {plain(where + channel.name):<24} {value:>12}  {channel.scope}{step}{plain(note)}"
+        for note in item.notes:
+            yield f"     note: {plain(note)}"

@@ -1,0 +1,186 @@
+"""Start the recorder in a process of its own (see child.py), and listen to it as one listens to a Recorder.
+
+recorder = RecorderProcess([("ipmi://bmc", options)], path="power.csv", interval=1.0)
+recorder.subscribe(…); recorder.on_event(…)
+recorder.start()                 # raises what opening the sources or the file raised
+recorder.mark("epoch 3")
+summary = recorder.stop()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from powertui.errors import SensorError
+from powertui.sampler.child import encode_options, error_from
+from powertui.sampler.credentials import scrub
+from powertui.sampler.csv_format import MARK
+from powertui.sampler.health import Health
+from powertui.sampler.recorder import Event
+from powertui.sampler.source import Channel, Info, Options, Reading, Stamp
+
+__all__ = ["RecorderProcess"]
+
+_START = "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); from powertui.sampler.child import main; main()"
+
+
+class RecorderProcess:
+    """A recorder that neither ctrl+z nor a crash of this program can hold up."""
+
+    def __init__(
+        self,
+        sources: Sequence[tuple[str, Options]],
+        *,
+        path: str | None = None,
+        interval: float = 1.0,
+        stream: bool = True,
+    ) -> None:
+        self.interval = interval
+        self.path = path
+        self.infos: dict[str, Info] = {}  # what was found, by source name
+        self.channels: dict[tuple[str, str], Health] = {}  # kept from the readings that arrive here
+        self.reconnects: dict[str, int] = {}  # by source name, so far
+        self.missed: dict[str, int] = {}
+        self.events: deque[Event] = deque(maxlen=1000)
+        self.summary: dict[str, Any] | None = None
+        self._sources, self._stream = list(sources), stream
+        self._subscribers: list[Callable[[list[Reading]], None]] = []
+        self._listeners: list[Callable[[Event], None]] = []
+        self._opened = threading.Event()
+        self._error: dict[str, str] | None = None
+        self._process: subprocess.Popen[str] | None = None
+        self._thread: threading.Thread | None = None
+
+    def subscribe(self, listener: Callable[[list[Reading]], None]) -> Callable[[], None]:
+        """Called with each batch of readings, in a thread of its own: return soon."""
+        self._subscribers.append(listener)
+        return lambda: self._subscribers.remove(listener)
+
+    def on_event(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def start(self) -> None:
+        """Open the sources and begin. Returns when readings are on their way."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _START, "powertui-recorder"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=scrub(os.environ),
+            start_new_session=True,
+            text=True,
+        )
+        sources = [{"url": url, "options": encode_options(options)} for url, options in self._sources]
+        self._send(json.dumps([p or os.getcwd() for p in sys.path]))  # noqa: PTH109
+        self._send(json.dumps({"sources": sources, "path": self.path, "interval": self.interval, "stream": self._stream}))
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:  # signals are for the main thread
+            self._thread = threading.Thread(target=self._receive, name="powertui-readings", daemon=True)
+            self._thread.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        try:
+            self._opened.wait()
+        except BaseException:
+            self._end()
+            raise
+        if self._error is not None:
+            self._end()
+            raise error_from(self._error)
+        if not self.infos and not self.alive:
+            self._end()
+            raise SensorError("The recorder could not be started.", hint="Its message stands above.")
+
+    def mark(self, text: str, kind: str = MARK, stamp: Stamp | None = None) -> Stamp:
+        stamp = stamp or Stamp.now()
+        self._send(json.dumps({"mark": [kind, stamp.t, stamp.mono, text]}))
+        return stamp
+
+    def stop(self, reason: str = "stopped", window: tuple[float, float] | None = None) -> dict[str, Any] | None:
+        """End the recording and wait until its file is complete. None when the recorder had died."""
+        self._send(json.dumps({"stop": reason, "window": window}))
+        self._end()
+        return self.summary
+
+    def health(self) -> list[tuple[str, Health]]:
+        return [(source, health) for (source, _), health in list(self.channels.items())]
+
+    def _end(self) -> None:
+        if self._process is None:
+            return
+        with contextlib.suppress(OSError):
+            if self._process.stdin:
+                self._process.stdin.close()
+        if self._thread:
+            self._thread.join()
+        self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    def _send(self, line: str) -> None:
+        if self._process is None or self._process.stdin is None:
+            return
+        with contextlib.suppress(OSError, ValueError):  # it is gone: that is noticed where it matters
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+
+    def _receive(self) -> None:
+        stdout = self._process.stdout if self._process else None
+        for line in stdout or ():
+            with contextlib.suppress(ValueError):
+                self._take(json.loads(line))
+        self._opened.set()
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if "readings" in message:
+            readings = [Reading(*values) for values in message["readings"]]
+            for reading in readings:
+                self._health_of(reading).add(reading)
+            if readings:
+                self.reconnects[readings[0].source] = message.get("reconnects", 0)
+                self.missed[readings[0].source] = message.get("missed", 0)
+            for listener in list(self._subscribers):
+                listener(readings)
+        elif "event" in message:
+            t, mono, level, source, text = message["event"]
+            event = Event(Stamp(t, mono), level, source, text)
+            self.events.append(event)
+            for told in list(self._listeners):
+                told(event)
+        elif "opened" in message:
+            for name, given in message["opened"].items():
+                if given is not None:
+                    given["channels"] = tuple(Channel(**c) for c in given["channels"])
+                    given["notes"] = tuple(given["notes"])
+                    self.infos[name] = Info(**given)
+            self._opened.set()
+        elif "error" in message:
+            self._error = message["error"]
+            self._opened.set()
+        elif "summary" in message:
+            self.summary = message["summary"]
+
+    def _health_of(self, reading: Reading) -> Health:
+        key = (reading.source, reading.channel)
+        if key not in self.channels:
+            info = self.infos.get(reading.source)
+            known = next((c for c in info.channels if c.name == reading.channel), None) if info else None
+            self.channels[key] = Health(reading.source, known or Channel(reading.channel), self.interval)
+        return self.channels[key]

@@ -1,0 +1,257 @@
+"""Power of many hosts from a Prometheus server: live, and what it has kept.
+
+    prometheus://server:9090                                  the first power metric that it knows, all hosts
+    prometheus://server:9090?instance=a|b                     only these hosts
+    prometheus://server:9090?query=node_hwmon_power_average_watt{chip="x"}
+    …&tls=1                                                   over HTTPS
+
+Samples are taken raw (a range vector), with the moments at which Prometheus scraped them. Its `query_range` would lay them
+on a grid of its own and fill holes for up to five minutes. Each sample is yielded once; a host whose samples stop has no value.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
+from powertui.sampler.http import Http, basic, number
+from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.urls import Address, join_host_port
+
+__all__ = ["METRICS", "PrometheusSource", "Series", "chunks", "make"]
+
+# Exporters' names for watts, the most telling first.
+METRICS = (
+    "ipmi_dcmi_power_consumption_watts",
+    "redfish_chassis_power_powercontrol_power_consumed_watts",
+    "ipmi_power_watts",
+    "node_hwmon_power_average_watt",
+    "node_hwmon_power_watt",
+    "DCGM_FI_DEV_POWER_USAGE",
+    "nvidia_smi_power_draw_watts",
+)
+MOST_POINTS = 10_000  # of one series in one answer; the server refuses 11,000
+_LOOKBACK = 300.0  # s: the first question, to learn how often is scraped
+_SPACING = 60.0  # assumed between samples until it is known
+_STALE = 3.5  # spacings without a sample
+_CLOCKS = 2.0  # s between our clock and the server's that is worth a note
+
+
+class Series(NamedTuple):
+    """The samples of one series in a stretch of time."""
+
+    labels: dict[str, str]
+    samples: list[tuple[float, float]]  # (Unix s, watts)
+
+
+def chunks(start: float, end: float, spacing: float) -> Iterator[tuple[float, float]]:
+    """(end, length) of range vectors that hold at most MOST_POINTS samples each, oldest first, without overlap."""
+    longest = max(spacing * MOST_POINTS, spacing)
+    while start < end:
+        length = min(longest, end - start)
+        start += length
+        yield start, length
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+class PrometheusSource:
+    min_period = 0.2
+
+    def __init__(self, address: Address, options: Options) -> None:
+        self._options, self._address = options, address
+        self.name = join_host_port(address.host, address.port)
+        self.channels: tuple[Channel, ...] = ()
+        self.reconnects = 0
+        tls = address.query.get("tls") == "1"
+        self._prefix = address.path.rstrip("/")
+        self._http = Http(address.host, address.port or 9090, tls=tls, insecure=options.insecure, timeout=max(options.timeout, 0.5))
+        if options.user:
+            self._http.headers["Authorization"] = basic(options.user, options.password)
+        self.selector = ""
+        self.spacing = _SPACING
+        self._known: dict[tuple[tuple[str, str], ...], str] = {}  # labels → channel
+        self._last: dict[str, float] = {}  # channel → time of the last sample that was yielded
+        self._down = False
+
+    # asking
+
+    def _ask(self, path: str, **parameters: Any) -> Any:
+        answer = self._http.request("POST", f"{self._prefix}/api/v1/{path}", form=urlencode(parameters))
+        self._date = answer.headers.get("date", "")
+        if answer.status in (401, 403):
+            raise AuthenticationFailed(f"{self.name} refuses us (status {answer.status}).", hint="Name a user with --user.")
+        if answer.status != 200 or not isinstance(answer.body, dict) or answer.body.get("status") != "success":
+            said = answer.body.get("error", "") if isinstance(answer.body, dict) else ""
+            raise SensorError(
+                f"{self.name} answers with status {answer.status}. {str(said)[:300]}".strip(), hint="Is this a Prometheus server?"
+            )
+        return answer.body.get("data")
+
+    def _vectors(self, selector: str, seconds: float, end: float) -> list[Series]:
+        """A range vector's raw samples."""
+        data = self._ask("query", query=f"{selector}[{max(1, round(seconds * 1000))}ms]", time=f"{end:.3f}")
+        return [_series(entry) for entry in (data or {}).get("result", []) if isinstance(entry, dict)]
+
+    def open(self) -> Info:
+        try:
+            self.selector = self._choose()
+            found = self._vectors(self.selector, _LOOKBACK, time.time())
+        except OSError as error:
+            raise SensorError(f"{self.name} does not answer: {error}.", hint="Check the address; 9090 is the usual port.") from None
+        if not found:
+            raise NotSupported(
+                f"{self.name} has no sample of {self.selector} in the last five minutes.", hint="Is the exporter up?"
+            )
+        self._learn(found)
+        for series in found:  # only what comes from now on
+            self._last[self._channel(series.labels)] = series.samples[-1][0] if series.samples else 0.0
+        facts = {"query": self.selector, "scraped every": f"{self.spacing:g} s"}
+        notes = self._clock_note()
+        return Info("prometheus", str(self._address), "", self.channels, facts, notes)
+
+    def _choose(self) -> str:
+        matchers = ""
+        if self._address.query.get("instance"):
+            pattern = "|".join(f"{part}(:[0-9]+)?" for part in self._address.query["instance"].split("|"))
+            matchers = f'{{instance=~"{_escaped(pattern)}"}}'
+        query = self._address.query.get("query") or self._address.query.get("match")
+        if query:
+            if matchers and "{" in query:
+                raise UsageError("prometheus: give either instance= or a query with its own {labels}.")
+            return query + matchers
+        for metric in METRICS:
+            if (self._ask("query", query=f"count({metric}{matchers})") or {}).get("result"):
+                return metric + matchers
+        raise NotSupported(f"{self.name} knows no power metric that is known here.", hint="Name one: prometheus://…?query=METRIC.")
+
+    def _clock_note(self) -> tuple[str, ...]:
+        try:
+            off = parsedate_to_datetime(self._date).timestamp() - time.time()
+        except (TypeError, ValueError):
+            return ()
+        if abs(off + 0.5) <= _CLOCKS:
+            return ()
+        return (
+            f"The clock of {self.name} is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} ours; its samples carry its time.",
+        )
+
+    # series and channels
+
+    def _learn(self, found: list[Series]) -> None:
+        gaps = [b[0] - a[0] for s in found for a, b in zip(s.samples, s.samples[1:], strict=False)]
+        if gaps:
+            self.spacing = round(statistics.median(gaps), 3)
+        shown = {"instance", *(k for s in found for k in s.labels if len({o.labels.get(k) for o in found}) > 1)} - {
+            "__name__",
+            "job",
+        }
+        channels = list(self.channels)
+        for series in found:
+            key = tuple(sorted(series.labels.items()))
+            if key in self._known:
+                continue
+            parts = [series.labels.get("instance", "")] + [
+                v for k, v in sorted(series.labels.items()) if k in shown and k != "instance"
+            ]
+            name = _clean(" ".join(p for p in parts if p)) or f"series {len(self._known) + 1}"
+            taken = set(self._known.values())
+            unique, number_ = name, 2
+            while unique in taken:
+                unique, number_ = f"{name} #{number_}", number_ + 1
+            self._known[key] = unique
+            host = series.labels.get("instance", "").rpartition(":")[0] or series.labels.get("instance", "")
+            metric = series.labels.get("__name__", "")
+            scope = (
+                "node"
+                if "dcmi" in metric or "consumed" in metric
+                else "gpu"
+                if "DCGM" in metric or "nvidia" in metric
+                else "unknown"
+            )
+            channels.append(Channel(unique, _clean(host), scope, None, note=_clean(metric)))
+        self.channels = tuple(channels)
+
+    def _channel(self, labels: dict[str, str]) -> str:
+        return self._known[tuple(sorted(labels.items()))]
+
+    # live
+
+    def read(self) -> list[Reading]:
+        stamp = Stamp.now()
+        oldest = min(self._last.values(), default=stamp.t - _LOOKBACK)
+        seconds = min(max(stamp.t - oldest, 2 * self.spacing), _LOOKBACK)
+        try:
+            found = self._vectors(self.selector, seconds, stamp.t)
+        except (OSError, SensorError) as error:
+            self._down = True
+            why = error.message if isinstance(error, SensorError) else str(error)
+            t, mono, rtt = stamp.middle()
+            return [Reading(t, mono, None, rtt, self.name, c.name, none(why)) for c in self.channels]
+        if self._down:
+            self._down = False
+            self.reconnects += 1
+        self._learn(found)
+        _, _, rtt = stamp.middle()
+        out: list[Reading] = []
+        for series in found:
+            channel = self._channel(series.labels)
+            for moment, watts in series.samples:
+                if moment > self._last.get(channel, 0.0):
+                    self._last[channel] = moment
+                    value = number(watts)
+                    quality = OK if value is not None else none("no number")
+                    out.append(Reading(moment, stamp.mono - (stamp.t - moment), value, rtt, self.name, channel, quality))
+        for channel, last in self._last.items():
+            if stamp.t - last > _STALE * self.spacing:
+                why = none(f"no new sample for {stamp.t - last:.0f} s")
+                out.append(Reading(stamp.t, stamp.mono, None, rtt, self.name, channel, why))
+        return out
+
+    # history
+
+    def history(self, start: float, end: float, selector: str = "") -> Iterator[Series]:
+        """The raw samples between two Unix times, in pieces that the server allows; a series comes once per piece."""
+        for until, length in chunks(start, end, self.spacing):
+            for series in self._vectors(selector or self.selector, length, until):
+                inside = [s for s in series.samples if start <= s[0] < end or s[0] == end == until]
+                if inside:
+                    yield Series(series.labels, inside)
+
+    def overview(self, start: float, end: float, points: int, selector: str = "") -> list[Series]:
+        """Means on a grid of at most so many points: for a first look at a long time."""
+        step = max((end - start) / max(1, min(points, MOST_POINTS)), 1.0)
+        query = f"avg_over_time({selector or self.selector}[{round(step * 1000)}ms])"
+        data = self._ask("query_range", query=query, start=f"{start:.3f}", end=f"{end:.3f}", step=f"{step:.3f}")
+        return [_series(entry) for entry in (data or {}).get("result", []) if isinstance(entry, dict)]
+
+    def close(self) -> None:
+        self._http.close()
+
+
+def _series(entry: dict[str, Any]) -> Series:
+    labels = {str(k): str(v) for k, v in (entry.get("metric") or {}).items()}
+    samples = []
+    for moment, text in entry.get("values") or []:
+        try:
+            samples.append((float(moment), float(text)))
+        except (TypeError, ValueError):
+            continue
+    return Series(labels, samples)
+
+
+def _clean(text: str) -> str:
+    return "".join(c for c in text if c.isprintable())[:120]
+
+
+def make(address: Address, options: Options) -> PrometheusSource:
+    if not address.host:
+        raise UsageError("prometheus: needs a server.", hint="Write prometheus://server:9090.")
+    return PrometheusSource(address, options)

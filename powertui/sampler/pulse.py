@@ -1,0 +1,59 @@
+"""Three pulses of load that can be found again in any power log: 2 s, 3 s and 5 s with all cores busy, 3 s of rest around.
+
+The lengths differ so that no shift of the log by one pulse fits. The load is a hash that runs without the interpreter's
+lock, in one thread per core: nothing is started and nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Callable
+
+from powertui.sampler.csv_format import BEGIN, END
+from powertui.sampler.source import Stamp
+
+__all__ = ["PULSES", "REST", "burn", "pulses"]
+
+PULSES = (2.0, 3.0, 5.0)
+REST = 3.0
+_CHUNK = 4000  # rounds of the hash between looks at the clock: a few milliseconds
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def burn(seconds: float, cores: int | None = None) -> tuple[Stamp, Stamp]:
+    """Keep all cores busy. Returns when that really began and ended."""
+    begin = Stamp.now()
+    end = begin.mono + seconds
+
+    def work() -> None:
+        while time.monotonic() < end:
+            hashlib.pbkdf2_hmac("sha512", b"power", b"tui", _CHUNK)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(cores or _cores())]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return begin, Stamp.now()
+
+
+def pulses(
+    mark: Callable[[str, str, Stamp], object],
+    *,
+    lengths: tuple[float, ...] = PULSES,
+    rest: float = REST,
+    cores: int | None = None,
+) -> None:
+    """Rest, pulse, rest, pulse, rest, pulse, rest; each pulse noted with `mark(text, kind, stamp)`."""
+    time.sleep(rest)
+    for number, seconds in enumerate(lengths, 1):
+        begin, end = burn(seconds, cores)
+        mark(f"pulse {number}", BEGIN, begin)
+        mark(f"pulse {number}", END, end)
+        time.sleep(rest)

@@ -1,0 +1,142 @@
+"""Energy counters of Intel and AMD processors: /sys/class/powercap/intel-rapl:*.
+
+The counters run up in µJ and begin again at `max_energy_range_uj` (after some 15 minutes at 300 W). Watts are the mean since
+the previous reading; the energy itself is recorded too. Domains nest: a package holds its cores, so `core` and
+`uncore` below a package are not offered beside it, and `psys` (the whole platform) holds all packages.
+Since Linux 5.10 the counters belong to root alone.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from powertui.errors import AuthenticationFailed, NotSupported
+from powertui.sampler.hwmon import read_number
+from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.urls import Address
+
+__all__ = ["RaplSource", "Zone", "make", "zones"]
+
+_ZONE = re.compile(r"intel-rapl:(\d+)(?::(\d+))?")
+_SCOPES = {"package": "package", "dram": "dram", "psys": "plug", "core": "core", "uncore": "rail"}
+SHORTEST = 0.02  # s: a difference over less than this is mostly the counter's own step
+_LONGEST = 3600.0  # s: over longer holes a counter may have wrapped more than once
+
+
+class Zone(NamedTuple):
+    name: str  # "package-0", "package-0 dram"
+    path: Path
+    scope: str
+    parent: str  # "" for a top zone
+    limit: int  # the counter's largest value, µJ
+
+
+class _Counter:
+    """The unwrapped energy of one zone."""
+
+    def __init__(self) -> None:
+        self.raw: int | None = None
+        self.mono = 0.0
+        self.total = 0  # µJ since the source was opened
+
+
+def zones(root: str) -> list[Zone]:
+    """All zones of the first interface: powercap shows the same counters again under intel-rapl-mmio."""
+    found: list[Zone] = []
+    base = Path(root) / "sys/class/powercap"
+    names: dict[str, str] = {}
+    for folder in sorted(base.glob("intel-rapl:*"), key=lambda p: [int(n) for n in re.findall(r"\d+", p.name)]):
+        matched = _ZONE.fullmatch(folder.name)
+        if not matched or not (folder / "energy_uj").exists():
+            continue
+        try:
+            name = (folder / "name").read_text("utf-8", "replace").strip()
+        except OSError:
+            name = folder.name
+        limit, _ = read_number(folder / "max_energy_range_uj")
+        parent = names.get(matched[1], "") if matched[2] is not None else ""
+        if matched[2] is None:
+            names[matched[1]] = name
+        full = f"{parent} {name}" if parent else name
+        scope = next((s for key, s in _SCOPES.items() if name.startswith(key)), "unknown")
+        found.append(Zone(full, folder / "energy_uj", scope, parent, limit or (1 << 32) - 1))
+    return found
+
+
+class RaplSource:
+    min_period = 0.05
+    name = "rapl"
+    reconnects = 0
+
+    def __init__(self, options: Options) -> None:
+        self.name = "rapl"
+        self._options = options
+        self.channels: tuple[Channel, ...] = ()
+        self._zones: list[Zone] = []
+        self._counters: dict[str, _Counter] = {}
+
+    def open(self) -> Info:
+        every = zones(self._options.root)
+        if not every:
+            raise NotSupported(
+                "There are no RAPL counters here.",
+                hint="They exist on Intel and AMD processors: modprobe intel_rapl_msr. Not in most virtual machines.",
+            )
+        wanted = [z for z in every if z.name in self._options.sensors] if self._options.sensors else _disjoint(every)
+        if not wanted:
+            raise NotSupported(
+                f"No RAPL zone is called {' or '.join(self._options.sensors)}.",
+                hint="There are: " + ", ".join(z.name for z in every) + ".",
+            )
+        unreadable = [z for z in wanted if "may not" in read_number(z.path)[1]]
+        if len(unreadable) == len(wanted):
+            raise AuthenticationFailed(
+                f"{wanted[0].path} belongs to root (since Linux 5.10, CVE-2020-8694).",
+                hint="Run as root, or: sudo chmod a+r " + str(wanted[0].path.parent.parent / "intel-rapl:*/energy_uj"),
+            )
+        self._zones = [z for z in wanted if z not in unreadable]
+        self._counters = {z.name: _Counter() for z in self._zones}
+        left_out = [z.name for z in every if z not in self._zones]
+        notes = (f"Left out, because others hold them or they may not be read: {', '.join(left_out)}.",) if left_out else ()
+        self.channels = tuple(
+            Channel(z.name, "", z.scope, None, "interval", "energy counter; watts are the mean since the last reading")
+            for z in self._zones
+        )
+        self.read()  # the first difference needs a start
+        return Info("rapl", "rapl:", "", self.channels, {}, notes)
+
+    def read(self) -> list[Reading]:
+        return [reading for zone in self._zones if (reading := self._read_one(zone)) is not None]
+
+    def _read_one(self, zone: Zone) -> Reading | None:
+        counter = self._counters[zone.name]
+        stamp = Stamp.now()
+        raw, why = read_number(zone.path)
+        t, mono, rtt = stamp.middle()
+        if raw is None:
+            counter.raw = None
+            return Reading(t, mono, None, rtt, self.name, zone.name, none(why))
+        before, then = counter.raw, counter.mono
+        if before is not None and 0 <= mono - then < SHORTEST:
+            return None
+        counter.raw, counter.mono = raw, mono
+        if before is None or mono - then > _LONGEST or mono <= then:
+            return Reading(t, mono, None, rtt, self.name, zone.name, none("the counter's first reading"), counter.total / 1e6)
+        step = (raw - before) % (zone.limit + 1)
+        counter.total += step
+        return Reading(t, mono, step / 1e6 / (mono - then), rtt, self.name, zone.name, OK, counter.total / 1e6)
+
+    def close(self) -> None:
+        """Nothing is held between readings."""
+
+
+def _disjoint(every: list[Zone]) -> list[Zone]:
+    """Packages and their DRAM: zones that share no joule. psys alone where there is nothing else."""
+    chosen = [z for z in every if (not z.parent and z.scope != "plug") or (z.parent and z.scope == "dram")]
+    return chosen or every[:1]
+
+
+def make(_address: Address, options: Options) -> RaplSource:
+    return RaplSource(options)

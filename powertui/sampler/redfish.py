@@ -1,0 +1,257 @@
+"""Power from a BMC's Redfish service (HTTPS, JSON).
+
+Tried in this order on each chassis: EnvironmentMetrics (newer), Power (deprecated; what POWER9 and POWER10 machines have), and a
+sensor of the Sensors collection that is called total power. Links are followed, ids never guessed. A value that is null or an
+answer of 404 means that there is no value (OpenBMC shows total power only while the host runs), not zero.
+Session slots are few: the session is ended when the source is closed.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
+from powertui.sampler.http import Answer, Http, basic, link, number
+from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.urls import Address, join_host_port
+
+__all__ = ["RedfishSource", "make"]
+
+_ROOT = "/redfish/v1/"
+_SESSIONS = "/redfish/v1/SessionService/Sessions"
+_MEMBERS = 64
+_LOGIN_TRIES = 3
+_LOGIN_PAUSE = 30.0
+
+
+class _Place(NamedTuple):
+    """Where in a resource a value stands."""
+
+    path: str
+    keys: tuple[str | int, ...]
+    how: str  # "EnvironmentMetrics", "Power", "Sensor"
+    name: str
+    scope: str
+
+
+def _at(body: Any, keys: tuple[str | int, ...]) -> Any:
+    for key in keys:
+        try:
+            body = body[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return body
+
+
+def _name(value: Any, default: str) -> str:
+    text = "".join(c for c in str(value) if c.isprintable()).strip()[:60] if isinstance(value, str) else ""
+    return text or default
+
+
+class RedfishSource:
+    min_period = 0.2
+
+    def __init__(self, address: Address, options: Options) -> None:
+        self._options, self._host = options, address.host
+        self.name = join_host_port(address.host, address.port)
+        self.channels: tuple[Channel, ...] = ()
+        self.reconnects = 0
+        self._url = str(Address("redfish", address.host, address.port, options.user))
+        self._http = Http(
+            address.host, address.port or 443, tls=True, insecure=options.insecure, timeout=options.open_within or options.timeout
+        )
+        self._places: dict[str, _Place] = {}
+        self._session = ""
+        self._lost = ""
+        self._retry_at = 0.0
+        self._backoff = 0.0
+        self._logins_refused = 0
+
+    # opening
+
+    def open(self) -> Info:
+        try:
+            root = self._http.request("GET", _ROOT)
+            if root.status != 200 or not isinstance(root.body, dict):
+                raise NotSupported(f"{self._host} has no Redfish service (status {root.status}).")
+            self._login(root.body)
+            places = list(self._find(root.body))
+        except OSError as error:
+            self._http.close()
+            raise SensorError(
+                f"{self._host} does not answer as a Redfish service: {error}.",
+                hint="Check the address and that HTTPS is enabled on the BMC.",
+            ) from None
+        except SensorError:
+            self.close()
+            raise
+        if not places:
+            self.close()
+            wanted = " called " + " or ".join(self._options.sensors) if self._options.sensors else ""
+            raise NotSupported(
+                f"The Redfish service of {self._host} has no power reading{wanted}.", hint="Some show it only while the host is on."
+            )
+        self._http.timeout = self._options.timeout
+        self._places = {p.name: p for p in places}
+        self.channels = tuple(Channel(p.name, self._host, p.scope, None, note=f"Redfish {p.how}") for p in places)
+        facts = {
+            "Redfish": _name(root.body.get("RedfishVersion"), "?"),
+            "TLS": "not checked" if self._options.insecure else "checked",
+        }
+        return Info("redfish " + places[0].how, self._url, self._host, self.channels, facts)
+
+    def _login(self, root: dict[str, Any]) -> None:
+        password = self._options.password
+        path = link(_at(root, ("Links", "Sessions"))) or _SESSIONS
+        self._http.headers.pop("X-Auth-Token", None)
+        answer = self._http.request(
+            "POST", path, {"UserName": self._options.user, "Password": password.reveal() if password else ""}
+        )
+        token = answer.headers.get("x-auth-token", "")
+        if answer.status in (200, 201) and token:
+            self._http.headers["X-Auth-Token"] = token
+            location = answer.headers.get("location", "")
+            self._session = link({"@odata.id": location[location.find("/redfish") :]}) or link(answer.body)
+        elif answer.status in (400, 401, 403):
+            raise AuthenticationFailed(f"{self._host} refuses the user {self._options.user!r} or the password.")
+        elif answer.status in (404, 405, 501):  # a service without sessions
+            self._http.headers["Authorization"] = basic(self._options.user, password)
+        else:
+            raise SensorError(
+                f"{self._host} gives no session (status {answer.status}).",
+                hint="Its session slots may be used up: wait some minutes.",
+            )
+
+    def _get(self, path: str) -> Any:
+        answer = self._http.request("GET", path) if path else Answer(404, {}, None)
+        if answer.status in (401, 403):
+            raise AuthenticationFailed(f"{self._host} does not let {self._options.user!r} read {path}.")
+        return answer.body if answer.status == 200 and isinstance(answer.body, dict) else {}
+
+    def _find(self, root: dict[str, Any]) -> Iterator[_Place]:
+        chassis = [link(m) for m in _members(self._get(link(root.get("Chassis"))))]
+        found = 0
+        for path in chassis:
+            body = self._get(path)
+            label = _name(body.get("Id"), path.rstrip("/").rpartition("/")[2]) if len(chassis) > 1 else ""
+            scope = "node" if not found else "unknown"  # a second chassis may lie inside the first
+            for place in self._sensors_of(body) if self._options.sensors else self._whole(body, label, scope):
+                found += 1
+                yield place
+
+    def _whole(self, chassis: dict[str, Any], label: str, scope: str) -> Iterator[_Place]:
+        name = f"{label} power".strip()
+        path = link(chassis.get("EnvironmentMetrics"))
+        keys: tuple[str | int, ...] = ("PowerWatts", "Reading")
+        if path and number(_at(self._get(path), keys)) is not None:
+            yield _Place(path, keys, "EnvironmentMetrics", name, scope)
+            return
+        path = link(chassis.get("Power"))
+        controls = self._get(path).get("PowerControl")
+        for index, control in enumerate(controls if isinstance(controls, list) else []):
+            if number(_at(control, ("PowerConsumedWatts",))) is not None:
+                yield _Place(path, ("PowerControl", index, "PowerConsumedWatts"), "Power", name, scope)
+                return
+        for path, body in self._power_sensors(chassis):
+            if "total" in _name(body.get("Name"), path).casefold():
+                yield _Place(path, ("Reading",), "Sensor", name, scope)
+                return
+
+    def _sensors_of(self, chassis: dict[str, Any]) -> Iterator[_Place]:
+        for path, body in self._power_sensors(chassis):
+            name = _name(body.get("Name"), path.rstrip("/").rpartition("/")[2])
+            if any(fnmatch.fnmatch(name.casefold(), s.casefold()) for s in self._options.sensors):
+                yield _Place(path, ("Reading",), "Sensor", name, "node" if "total" in name.casefold() else "unknown")
+
+    def _power_sensors(self, chassis: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+        for member in _members(self._get(link(chassis.get("Sensors")))):
+            path = link(member)
+            if "power" in path.casefold() or "watt" in path.casefold():
+                body = self._get(path)
+                if body.get("ReadingType") in ("Power", None) and body.get("ReadingUnits") in ("W", None) and "Reading" in body:
+                    yield path, body
+
+    # reading
+
+    def read(self) -> list[Reading]:
+        if self._lost and not self._reconnect():
+            stamp = Stamp.now()
+            return [self._reading(stamp, name, None, self._lost) for name in self._places]
+        out: list[Reading] = []
+        bodies: dict[str, tuple[Stamp, Answer]] = {}
+        for name, place in self._places.items():
+            stamp = Stamp.now()
+            if self._lost:
+                out.append(self._reading(stamp, name, None, self._lost))
+                continue
+            try:
+                if place.path not in bodies:
+                    bodies[place.path] = stamp, self._http.request("GET", place.path)
+            except (OSError, SensorError) as error:
+                self._lose(error.message if isinstance(error, SensorError) else str(error))
+                out.append(self._reading(stamp, name, None, self._lost))
+                continue
+            stamp, answer = bodies[place.path]
+            if answer.status == 401:
+                self._lose("the session has ended")
+                self._retry_at = 0.0
+                out.append(self._reading(stamp, name, None, self._lost))
+                continue
+            value = number(_at(answer.body, place.keys)) if answer.status == 200 else None
+            why = "no value (is the host on?)" if answer.status in (200, 404) else f"status {answer.status}"
+            out.append(self._reading(stamp, name, value, why))
+        return out
+
+    def _reading(self, stamp: Stamp, channel: str, value: float | None, why: str) -> Reading:
+        t, mono, rtt = stamp.middle()
+        return Reading(t, mono, value, rtt, self.name, channel, none(why) if value is None else OK)
+
+    def _lose(self, why: str) -> None:
+        self._lost = why
+        self._http.close()
+        self._retry_at = time.monotonic() + self._backoff
+        self._backoff = min(max(self._backoff * 2, 0.25), 5.0)
+
+    def _reconnect(self) -> bool:
+        if self._logins_refused >= _LOGIN_TRIES or time.monotonic() < self._retry_at:
+            return False
+        try:
+            root = self._http.request("GET", _ROOT)
+            if root.status != 200 or not isinstance(root.body, dict):
+                self._lose(f"the service is not up (status {root.status})")
+                return False
+            self._login(root.body)
+        except OSError as error:
+            self._lose(str(error))
+        except SensorError as error:
+            self._lose(error.message.rstrip("."))
+            self._retry_at = time.monotonic() + _LOGIN_PAUSE
+            self._logins_refused += isinstance(error, AuthenticationFailed)
+        else:
+            self._lost, self._backoff, self._logins_refused = "", 0.0, 0
+            self.reconnects += 1
+            return True
+        return False
+
+    def close(self) -> None:
+        if self._session and not self._lost:
+            try:
+                self._http.request("DELETE", self._session)
+            except (OSError, SensorError):
+                self._session = ""
+        self._session = ""
+        self._http.close()
+
+
+def _members(body: dict[str, Any]) -> list[Any]:
+    members = body.get("Members")
+    return members[:_MEMBERS] if isinstance(members, list) else []
+
+
+def make(address: Address, options: Options) -> RedfishSource:
+    if not address.host:
+        raise UsageError("redfish: needs a host.", hint="Write redfish://bmc.")
+    return RedfishSource(address, options)

@@ -1,0 +1,85 @@
+"""Run a command as if nobody watched: its output, its signals and its exit code are its own.
+
+What the terminal sends (ctrl+c, ctrl+\\, ctrl+z, hang-up) reaches the command by itself, because it stays in the terminal's
+foreground group; what somebody sends to us with kill is passed on. When the command is stopped we stop too, so that the
+shell gets its prompt back, and when the shell continues us the command goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from powertui.errors import UsageError
+
+__all__ = ["CommandNotFound", "look_up", "run"]
+
+_PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP}
+_FROM_A_PROCESS = 0  # si_code of kill() and below; the kernel (a terminal) is above
+
+
+class CommandNotFound(UsageError):
+    """Like a shell: 127 when there is no such command, 126 when it cannot be run."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def look_up(program: str) -> None:
+    """Raise CommandNotFound when a shell would say so too."""
+    if shutil.which(program) is None:
+        there = os.sep in program and Path(program).exists()
+        raise CommandNotFound(
+            f"{program!r} cannot be run." if there else f"There is no command {program!r}.", 126 if there else 127
+        )
+
+
+def run(command: Sequence[str], environment: Mapping[str, str], *, paused: Callable[[bool], None] = lambda _: None) -> int:
+    """The exit code as a shell tells it: 128 + N when signal N ended the command.
+
+    `paused(True)` is called just before we stop with the command, `paused(False)` when both go on.
+    """
+    watched = _PASSED_ON | {signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    try:
+        try:
+            pid = os.posix_spawnp(
+                command[0], list(command), dict(environment), setsigmask=before, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
+            )
+        except FileNotFoundError:
+            raise CommandNotFound(f"There is no command {command[0]!r}.", 127) from None
+        except OSError as error:
+            raise CommandNotFound(f"{command[0]!r} cannot be run: {error.strerror}.", 126) from None
+        return _wait(pid, watched, paused)
+    finally:
+        _drain(watched)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]) -> int:
+    while True:
+        info = signal.sigwaitinfo(watched)
+        if info.si_signo != signal.SIGCHLD:
+            if info.si_code <= _FROM_A_PROCESS and info.si_pid != pid:
+                os.kill(pid, info.si_signo)
+            continue
+        done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+        if done == 0:
+            continue  # another child, or this one goes on
+        if os.WIFSTOPPED(status):
+            paused(True)
+            os.kill(os.getpid(), signal.SIGSTOP)
+            paused(False)
+            os.kill(pid, signal.SIGCONT)
+            continue
+        return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def _drain(watched: set[signal.Signals]) -> None:
+    """Signals that came for the command and were too late must not strike us now."""
+    while signal.sigtimedwait(watched, 0) is not None:
+        pass
