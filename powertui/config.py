@@ -1,0 +1,188 @@
+"""The config file: `$XDG_CONFIG_HOME/powertui/config.toml`, or the one that POWERTUI_CONFIG names.
+
+    color = "256"            # auto, none, 16, 256, true
+    glyphs = "console"       # auto, unicode, console, ascii
+    theme = "light"          # dark, light
+    mouse = false
+    fps = 20
+    step_marker = "my_step.*"
+
+    [hosts.bmc1]             # `powertui record --host bmc1`
+    host = "10.0.0.7:623"    # or: source = "redfish://10.0.0.7"
+    user = "viewer"
+    level = "user"           # user, operator, administrator
+    password_file = "~/.config/powertui/bmc1.password"
+    kg_file = "~/.config/powertui/bmc1.kg"
+    sensors = ["Total Power"]
+    insecure = false
+    timeout = 2.0
+
+A flag wins over the environment, the environment over this file, this file over what powertui finds out by itself. Passwords do not
+belong here: name a file that only you can read. A key that is not known is an error, with its line and the key that was meant.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from powertui.errors import UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True)
+class Host:
+    """One power source that has a name of its own."""
+
+    name: str
+    host: str = ""
+    source: str = ""
+    user: str = ""
+    level: str = ""
+    password_file: str = ""
+    kg_file: str = ""
+    sensors: tuple[str, ...] = ()
+    insecure: bool | None = None
+    timeout: float | None = None
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the file says; None where it says nothing."""
+
+    path: str = ""
+    color: str | None = None
+    glyphs: str | None = None
+    theme: str | None = None
+    mouse: bool | None = None
+    fps: int | None = None
+    step_marker: str | None = None
+    hosts: Mapping[str, Host] = field(default_factory=dict)
+
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "color": ("auto", "none", "16", "256", "true"),
+    "glyphs": ("auto", "unicode", "console", "ascii"),
+    "theme": ("dark", "light"),
+    "level": ("user", "operator", "administrator"),
+}
+TOP: dict[str, type | tuple[type, ...]] = {
+    "color": str, "glyphs": str, "theme": str, "mouse": bool, "fps": int, "step_marker": str, "hosts": dict,
+}  # fmt: skip
+HOST: dict[str, type | tuple[type, ...]] = {
+    "host": str, "source": str, "user": str, "level": str, "password_file": str, "kg_file": str,
+    "sensors": list, "insecure": bool, "timeout": (int, float),
+}  # fmt: skip
+SECRETS = ("password", "passwd", "pass", "secret", "kg", "key", "token")
+
+
+def folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where configuration lies (XDG base directories; a relative value there is to be ignored)."""
+    base = environ.get("XDG_CONFIG_HOME", "")
+    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or "~").expanduser() / ".config"
+    return root / "powertui"
+
+
+def default_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """The file that is read."""
+    named = environ.get("POWERTUI_CONFIG", "")
+    return Path(named).expanduser() if named else folder(environ) / "config.toml"
+
+
+def load(environ: Mapping[str, str] = os.environ) -> Config:
+    """Read the config file. No file is an empty one, unless POWERTUI_CONFIG names it."""
+    path = default_path(environ)
+    try:
+        text = path.read_bytes().decode()
+    except FileNotFoundError:
+        if environ.get("POWERTUI_CONFIG"):
+            raise UsageError(f"{path}: there is no such config file", hint="POWERTUI_CONFIG names it.") from None
+        return Config()
+    except OSError as error:
+        raise UsageError(
+            f"{path}: cannot be read: {error.strerror}", hint="Mend its permissions, or name another in POWERTUI_CONFIG."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is not UTF-8 (byte {error.start})", hint="Save it as UTF-8.") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, path: str) -> Config:
+    """Check and convert the content of a config file."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: is not valid TOML: {error}", hint='Strings are quoted: color = "256".') from None
+    values = _checked(data, TOP, path, text, ())
+    hosts = {}
+    for name, table in values.pop("hosts", {}).items():
+        if not isinstance(table, dict):
+            raise UsageError(
+                f"{_at(path, text, ('hosts', name))}: [hosts.{name}] must be a table", hint=f"[hosts.{name}] on its own line."
+            )
+        fields = _checked(table, HOST, path, text, ("hosts", name))
+        if "sensors" in fields:
+            if not all(isinstance(item, str) for item in fields["sensors"]):
+                raise UsageError(f"{_at(path, text, ('hosts', name, 'sensors'))}: sensors must be a list of names")
+            fields["sensors"] = tuple(fields["sensors"])
+        hosts[name] = Host(name, **fields)
+    return Config(path, hosts=hosts, **values)
+
+
+def _checked(data: dict[str, Any], known: Mapping[str, Any], path: str, text: str, table: tuple[str, ...]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in data.items():
+        at = _at(path, text, (*table, key))
+        if key not in known:
+            if table and key.lower() in SECRETS:
+                meant = "kg_file" if key.lower() == "kg" else "password_file"
+                raise UsageError(
+                    f"{at}: secrets do not belong into a config file", hint=f'Name a file that only you can read: {meant} = "…".'
+                )
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f"Did you mean {near[0]}?" if near else f"Known here: {', '.join(known)}."
+            raise UsageError(f"{at}: unknown key {key!r}", hint=hint)
+        expected = known[key]
+        # bool is an int for Python, but `fps = true` is a mistake.
+        if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
+            raise UsageError(f"{at}: {key} must be {_kind(expected)}, not {value!r}")
+        if key in CHOICES and value not in CHOICES[key]:
+            raise UsageError(f"{at}: {key} = {value!r} is not one of {', '.join(CHOICES[key])}")
+        if key == "fps" and not 1 <= value <= 120:
+            raise UsageError(f"{at}: fps must lie between 1 and 120")
+        if key == "timeout" and not 0 < value <= 3600:
+            raise UsageError(f"{at}: timeout must be a number of seconds above 0")
+        out[key] = None if value == "auto" and key in CHOICES else value
+    return out
+
+
+def _kind(expected: Any) -> str:
+    names = {str: "a text in quotes", bool: "true or false", int: "a whole number", list: "a list", dict: "a table"}
+    return names.get(expected, "a number")
+
+
+def _at(path: str, text: str, where: tuple[str, ...]) -> str:
+    """`file:line` of a key. The TOML reader of the standard library keeps no positions, so it is looked up in the text."""
+    header: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        found = re.match(r"\[+\s*([^\]]+?)\s*\]+", stripped)
+        if found:
+            header = [part.strip().strip("\"'") for part in found[1].split(".")]
+            if header == list(where):
+                return f"{path}:{number}"
+            continue
+        name = re.match(r"""["']?([A-Za-z0-9_. -]+?)["']?\s*=""", stripped)
+        if name and [*header, *name[1].split(".")] == list(where):
+            return f"{path}:{number}"
+    return path

@@ -1,0 +1,1 @@
+"""What the terminal can do, and how it is driven: capabilities, pacing, theme, keymap."""

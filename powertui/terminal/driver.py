@@ -1,0 +1,135 @@
+"""The terminal as Textual sees it, with what Textual 8.2's Linux driver lacks.
+
+* Output goes to standard output (Textual writes to standard error), through `OutputThread`.
+* The end of input (a closed pty, a dropped line) ends the program; Textual would spin or show a traceback.
+* Answers to the paint gate's question go to the gate at once, not through the queue of key presses.
+* Only clicks, drags and the wheel are asked for: with Textual's "any motion" every twitch of the mouse crosses the line.
+* Leaving takes no tenth of a second: the input thread is woken through a pipe.
+
+The overridden names are Textual's own and private to it: this file is the one place that depends on them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+import select
+import sys
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from textual import events
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+
+from powertui.terminal.output import OutputThread
+
+if TYPE_CHECKING:
+    from powertui.terminal.paced import PacedApp
+
+ASK_POSITION = "\x1b[6n"
+READ_SIZE = 4096
+
+
+class TerminalDriver(LinuxDriver):
+    """Input and output of one terminal."""
+
+    def __init__(self, app: PacedApp[Any], **options: Any) -> None:
+        super().__init__(app, **options)
+        self._paced = app
+        if sys.__stdout__ is not None:
+            self._file = sys.__stdout__
+        self._wake_read, self._wake_write = os.pipe()
+        self._hung_up = False
+
+    # Textual assigns its own writer here: ours takes its place.
+    @property  # type: ignore[override]
+    def _writer_thread(self) -> OutputThread | None:
+        return self._output
+
+    @_writer_thread.setter
+    def _writer_thread(self, thread: object) -> None:
+        self._output: OutputThread | None = None
+        if thread is not None:
+            assert sys.__stdout__ is not None
+            self._output = OutputThread(sys.__stdout__.fileno(), self._paced.capabilities.encoding, self._gone)
+
+    def start_application_mode(self) -> None:
+        """Take over the terminal, now or again after a suspension."""
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._paced.terminal_taken()
+
+    def write(self, data: str) -> None:
+        """Queue something for the terminal."""
+        if self._output is not None:
+            self._output.write(data)
+
+    def close(self) -> None:
+        """Let the last bytes go out."""
+        if self._output is not None:
+            self._output.stop()
+            self._output = None
+
+    # ── mouse ────────────────────────────────────────────────────────────────────────────────────
+
+    def _enable_mouse_support(self) -> None:
+        if self._mouse:
+            self.write("\x1b[?1000h\x1b[?1002h\x1b[?1006h")
+
+    def _disable_mouse_support(self) -> None:
+        if self._mouse:
+            self.write("\x1b[?1006l\x1b[?1002l\x1b[?1000l")
+
+    # ── input ────────────────────────────────────────────────────────────────────────────────────
+
+    def disable_input(self) -> None:
+        """Stop reading keys."""
+        thread: Thread | None = self._key_thread
+        self._key_thread = None
+        if thread is not None:
+            self.exit_event.set()
+            os.write(self._wake_write, b"x")
+            thread.join(1.0)
+            self.exit_event.clear()
+        super().disable_input()
+
+    def run_input_thread(self) -> None:
+        """Read keys until told to stop; the end of input is a hang-up."""
+        parser = XTermParser(self._debug)
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        while not self.exit_event.is_set():
+            ready, _, _ = select.select([self.fileno, self._wake_read], [], [], 0.1)
+            if self._wake_read in ready:
+                os.read(self._wake_read, 64)
+                break
+            if self.fileno in ready:
+                try:
+                    data = os.read(self.fileno, READ_SIZE)
+                except OSError:
+                    data = b""
+                if not data:
+                    self._gone()
+                    break
+                for message in parser.feed(decode(data)):
+                    self.process_message(message)
+            for message in parser.tick():
+                self.process_message(message)
+
+    def process_message(self, message: Any) -> None:
+        """Hand an event to the application (called in the input thread)."""
+        if isinstance(message, events.CursorPosition):
+            self._call(self._paced.frame_acknowledged)
+            return
+        super().process_message(message)
+
+    def _gone(self) -> None:
+        """The terminal is not there any more (called in the input or the output thread)."""
+        if not self._hung_up:
+            self._hung_up = True
+            self._call(self._paced.hang_up)
+
+    def _call(self, function: Any) -> None:
+        loop: asyncio.AbstractEventLoop = self._loop
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(function)

@@ -1,0 +1,191 @@
+"""ONE table of what a person can do: key bindings, help screen, palette and README's key table are all made from it.
+
+`screens` names the screens on which an action exists; "*" means everywhere. A screen implements `action_<id>` (dashes become
+underscores). Keys are written as Textual names them; `shown` is what a person reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing to do."""
+
+    id: str
+    keys: tuple[str, ...]
+    title: str  # what the palette says
+    group: str
+    help: str = ""  # what help adds to the title
+    screens: tuple[str, ...] = ("*",)
+    priority: bool = False  # wins over the focused widget (an input box) too
+
+    @property
+    def method(self) -> str:
+        """The name of the method on screen or application, without its prefix."""
+        return self.id.replace("-", "_")
+
+    @property
+    def keys_shown(self) -> str:
+        """The keys as a person reads them: "W ↑"."""
+        return " ".join(dict.fromkeys(shown(key) for key in self.keys))
+
+
+_TIMELINE = ("timeline",)
+_LIST = ("open",)
+_LIVE = ("live",)
+
+# fmt: off
+ACTIONS: tuple[Action, ...] = (
+    # moving in time
+    Action("zoom-in", ("w", "W", "plus", "equals_sign"), "Zoom in", "Move", "at the cursor", _TIMELINE),
+    Action("zoom-out", ("s", "S", "minus"), "Zoom out", "Move", "at the cursor", _TIMELINE),
+    Action("pan-left", ("a", "A"), "Pan left", "Move", "hold to go faster", _TIMELINE),
+    Action("pan-right", ("d", "D"), "Pan right", "Move", "hold to go faster", _TIMELINE),
+    Action("fit", ("f",), "Fit the selection", "Move", "the selected event, else the marked window", _TIMELINE),
+    Action("whole", ("0",), "Whole run", "Move", "", _TIMELINE),
+    Action("go-start", ("g", "home"), "Go to the start", "Move", "", _TIMELINE),
+    Action("go-end", ("G", "end"), "Go to the end", "Move", "", _TIMELINE),
+    # cursor
+    Action("event-left", ("left", "h"), "Event to the left", "Cursor", "in the row under the cursor", _TIMELINE),
+    Action("event-right", ("right", "l"), "Event to the right", "Cursor", "in the row under the cursor", _TIMELINE),
+    Action("row-up", ("up", "k"), "Row above", "Cursor", "", _TIMELINE),
+    Action("row-down", ("down", "j"), "Row below", "Cursor", "", _TIMELINE),
+    Action("page-up", ("pageup",), "Page up", "Cursor", "", _TIMELINE),
+    Action("page-down", ("pagedown",), "Page down", "Cursor", "", _TIMELINE),
+    Action("time-left", ("shift+left", "H"), "Cursor one cell left", "Cursor", "", _TIMELINE),
+    Action("time-right", ("shift+right", "L"), "Cursor one cell right", "Cursor", "", _TIMELINE),
+    Action("fold", ("enter", "space"), "Fold or unfold", "Cursor", "on a process or track; on an event: its details", _TIMELINE),
+    Action("fold-all", ("z",), "Fold or unfold all", "Cursor", "", _TIMELINE),
+    # steps and events
+    Action("step-previous", ("left_square_bracket",), "Previous step", "Steps and events", "", _TIMELINE),
+    Action("step-next", ("right_square_bracket",), "Next step", "Steps and events", "", _TIMELINE),
+    Action("epoch-previous", ("left_curly_bracket",), "Previous epoch", "Steps and events", "", _TIMELINE),
+    Action("epoch-next", ("right_curly_bracket",), "Next epoch", "Steps and events", "", _TIMELINE),
+    Action("event-next", ("full_stop",), "Next event of the track", "Steps and events", "in any of its lanes", _TIMELINE),
+    Action("event-previous", ("comma",), "Previous event of the track", "Steps and events", "in any of its lanes", _TIMELINE),
+    # search
+    Action("search", ("slash",), "Search all names", "Search", "text, or a regex between slashes: /conv.*grad/", _TIMELINE),
+    Action("hit-next", ("n",), "Next hit", "Search", "", _TIMELINE),
+    Action("hit-previous", ("N",), "Previous hit", "Search", "", _TIMELINE),
+    # windows and answers
+    Action("mark", ("m",), "Mark a window", "Windows", "again to close it; or drag with the mouse", _TIMELINE),
+    Action("details", ("i",), "Details of the event", "Windows", "all its stats", _TIMELINE),
+    Action("expand", ("x",), "Show long texts whole", "Windows", "in the details", _TIMELINE),
+    Action("ops", ("t",), "Op table", "Windows", "of the marked window, else of what is visible", _TIMELINE),
+    Action("sort", ("o",), "Sort by the next column", "Windows", "of the op table", _TIMELINE),
+    Action("filter", ("F",), "Filter the op table", "Windows", "", _TIMELINE),
+    Action("context", ("c",), "Context pane", "Windows", "show or hide it", _TIMELINE),
+    Action("host", ("v",), "Next host", "Windows", "when the run has profiles of several", _TIMELINE),
+    Action("export", ("e",), "Export the window", "Windows", "as CSV, Parquet or Perfetto JSON", _TIMELINE),
+    Action("copy", ("y",), "Copy the facts", "Windows", "of the selection, to your own clipboard (OSC 52)", _TIMELINE),
+    # open
+    Action("filter-runs", ("slash",), "Filter the runs", "Runs", "by any word of their row", _LIST),
+    Action("reload", ("r",), "Look again", "Runs", "what is in the logdir now", _LIST),
+    # live
+    Action("live-zoom-in", ("w", "W", "plus", "equals_sign"), "Shorter history", "Live", "", _LIVE),
+    Action("live-zoom-out", ("s", "S", "minus"), "Longer history", "Live", "", _LIVE),
+    Action("live-back", ("a", "A", "left", "h"), "Scroll back", "Live", "", _LIVE),
+    Action("live-forward", ("d", "D", "right", "l"), "Scroll forward", "Live", "to the present: it follows again", _LIVE),
+    Action("live-pause", ("space",), "Pause or follow", "Live", "the chart only: sampling goes on", _LIVE),
+    Action("live-now", ("G", "end"), "The present", "Live", "", _LIVE),
+    Action("live-whole", ("0",), "Everything so far", "Live", "", _LIVE),
+    Action("live-up", ("up", "k"), "Channel above", "Live", "the sum is above them all", _LIVE),
+    Action("live-down", ("down", "j"), "Channel below", "Live", "", _LIVE),
+    Action("live-page-up", ("pageup",), "Ten channels up", "Live", "", _LIVE),
+    Action("live-page-down", ("pagedown",), "Ten channels down", "Live", "", _LIVE),
+    Action("live-mark", ("m",), "Mark this moment", "Live", "in the recording", _LIVE),
+    Action("live-open", ("enter",), "Open the profile that appeared", "Live", "with this power beside it", _LIVE),
+    # everywhere
+    Action("pane-next", ("tab",), "Next pane", "Everywhere"),
+    Action("pane-previous", ("shift+tab",), "Previous pane", "Everywhere"),
+    Action("back", ("escape",), "Back", "Everywhere", "closes what is open; never quits", ("*",)),
+    Action("help", ("question_mark", "f1"), "Help", "Everywhere"),
+    Action("palette", ("colon", "ctrl+p"), "Commands, times and ranges", "Everywhere",
+           "27.31s, 27.31s-28.78s, epoch 1 step 185-258"),
+    Action("runs", ("backspace",), "List of runs", "Everywhere"),
+    Action("redraw", ("ctrl+l",), "Draw the screen again", "Everywhere", priority=True),
+    Action("suspend", ("ctrl+z",), "Suspend", "Everywhere", "`fg` brings it back", priority=True),
+    Action("quit", ("q",), "Quit", "Everywhere"),
+    Action("quit-now", ("ctrl+c",), "Quit, from anywhere", "Everywhere", priority=True),
+)
+# fmt: on
+
+GROUPS = ("Move", "Cursor", "Steps and events", "Search", "Windows", "Runs", "Live", "Everywhere")
+
+_SHOWN = {
+    "plus": "+",
+    "equals_sign": "=",
+    "minus": "-",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "full_stop": ".",
+    "comma": ",",
+    "slash": "/",
+    "question_mark": "?",
+    "colon": ":",
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "shift+left": "Shift+←",
+    "shift+right": "Shift+→",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+    "enter": "Enter",
+    "space": "Space",
+    "escape": "Esc",
+    "tab": "Tab",
+    "shift+tab": "Shift+Tab",
+    "backspace": "Backspace",
+    "f1": "F1",
+}
+
+
+def shown(key: str) -> str:
+    """A key as a person reads it."""
+    if key in _SHOWN:
+        return _SHOWN[key]
+    if key.startswith("ctrl+"):
+        return "Ctrl+" + key[5:].upper()
+    return key
+
+
+def on_screen(screen: str) -> Iterator[Action]:
+    """The actions that exist on a screen, in table order: its own first, then those of everywhere."""
+    yield from (action for action in ACTIONS if screen in action.screens)
+    yield from (action for action in ACTIONS if "*" in action.screens)
+
+
+def clashes() -> list[str]:
+    """Keys that mean two things on one screen. There must be none."""
+    out: list[str] = []
+    screens = {name for action in ACTIONS for name in action.screens if name != "*"}
+    for screen in sorted(screens):
+        seen: dict[str, str] = {}
+        for action in on_screen(screen):
+            for key in action.keys:
+                if key in seen:
+                    out.append(f"{screen}: {key} is {seen[key]} and {action.id}")
+                seen[key] = action.id
+    return out
+
+
+def markdown() -> str:
+    """The key table for README."""
+    lines = ["| key | what it does |", "| --- | --- |"]
+    for group in (*GROUPS, *sorted({a.group for a in ACTIONS} - set(GROUPS))):
+        rows = [action for action in ACTIONS if action.group == group]
+        if rows:
+            lines.append(f"| **{group}** | |")
+        for action in rows:
+            keys = " ".join(f"`{shown(key)}`" if shown(key) != "|" else "`\\|`" for key in dict.fromkeys(action.keys))
+            text = f"{action.title}: {action.help}" if action.help else action.title
+            lines.append(f"| {keys} | {text} |")
+    return "\n".join(lines)

@@ -1,0 +1,60 @@
+"""Before the first screen: may there be one, what can it show, and the settings that Textual reads when it is imported.
+
+Call `prepare` before anything imports textual.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from powertui import config
+from powertui.errors import NoTerminal
+from powertui.terminal import capabilities as caps
+from powertui.terminal import theme
+
+
+def prepare(args: argparse.Namespace) -> tuple[caps.Capabilities, theme.Theme]:
+    """Refuse where no screen can be shown; otherwise decide what to draw with and tell Textual."""
+    why = caps.refusal(os.environ, _is_tty(sys.stdin), _is_tty(sys.stdout))
+    if why:
+        path = getattr(args, "path", None) or "PATH"
+        raise NoTerminal(f"no screen can be shown here: {why}.", hint=f"`powertui report {path}` prints the same facts as text.")
+    settings = config.load()
+    flags = caps.Wishes(
+        color=None if getattr(args, "color", "auto") == "auto" else args.color,
+        glyphs=None if getattr(args, "glyphs", "auto") == "auto" else args.glyphs,
+        mouse=False if getattr(args, "no_mouse", False) else None,
+        fps=getattr(args, "fps", None),
+    )
+    in_file = caps.Wishes(settings.color, settings.glyphs, settings.mouse, settings.fps)  # type: ignore[arg-type]
+    found = caps.detect(os.environ, _encoding(), caps.first_of(flags, caps.wishes_from_env(os.environ), in_file))
+    name = getattr(args, "theme", None) or os.environ.get("POWERTUI_THEME") or settings.theme or "dark"
+    if getattr(args, "step_marker", None) is None and settings.step_marker:
+        args.step_marker = settings.step_marker
+    settle_textual(found)
+    return found, theme.get("light" if name == "light" else "dark", found.color)
+
+
+def settle_textual(found: caps.Capabilities) -> None:
+    """Textual reads these once, at import. The painter decides about colours and frames itself: Textual must not get in its way."""
+    os.environ["TEXTUAL_FPS"] = "60"
+    os.environ["TEXTUAL_ANIMATIONS"] = "none"
+    os.environ["TEXTUAL_SMOOTH_SCROLL"] = "0"
+    os.environ["TEXTUAL_COLOR_SYSTEM"] = "truecolor"
+    # Textual would turn everything grey; without colours we draw with attributes instead.
+    os.environ.pop("NO_COLOR", None)
+    if not found.keyboard:
+        os.environ["TEXTUAL_DISABLE_KITTY_KEY"] = "1"
+
+
+def _is_tty(stream: object) -> bool:
+    try:
+        return bool(stream.isatty())  # type: ignore[attr-defined]
+    except (AttributeError, ValueError):
+        return False
+
+
+def _encoding() -> str:
+    return getattr(sys.stdout, "encoding", None) or "ascii"

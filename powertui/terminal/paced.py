@@ -1,0 +1,146 @@
+"""The application's link to its terminal: Textual renders, the painter finds what differs, the gate says when it may leave.
+
+`PacedApp` overrides the one method through which Textual 8.2 shows a rendered screen. Screens, dialogs and toasts
+are paced and reduced without knowing it. In tests that run without a terminal Textual's own path is untouched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any, Generic, TypeVar
+
+from rich.color_triplet import ColorTriplet
+from textual._compositor import ChopsUpdate, LayoutUpdate
+from textual.app import App
+from textual.screen import Screen
+
+from powertui.terminal import theme as themes
+from powertui.terminal.capabilities import Capabilities
+from powertui.terminal.driver import ASK_POSITION, TerminalDriver
+from powertui.terminal.pacing import PaintGate, Quality
+from powertui.terminal.painter import Painter
+
+ReturnType = TypeVar("ReturnType")
+
+
+class PacedApp(App[ReturnType], Generic[ReturnType]):
+    """A Textual application with one frame in flight."""
+
+    def __init__(self, capabilities: Capabilities, theme: themes.Theme) -> None:
+        self.capabilities = capabilities
+        self.look = theme
+        self.gate = PaintGate(fps=float(capabilities.fps))
+        self.painter = Painter(
+            capabilities.color,
+            capabilities.glyphs,
+            encoding=capabilities.encoding,
+            shift=capabilities.shift,
+            page=ColorTriplet(*themes.rgb(theme.background)),
+        )
+        self._frame_timer: asyncio.TimerHandle | None = None
+        self._level = 0
+        super().__init__(driver_class=TerminalDriver)
+
+    # ── from the driver ──────────────────────────────────────────────────────────────────────────
+
+    def terminal_taken(self) -> None:
+        """The terminal is ours, at the start or again: whatever it shows is not what was sent."""
+        self.painter.invalidate()
+        self.gate.forget()
+        if self._driver is not None and isinstance(self._driver, TerminalDriver):
+            self._driver.write(ASK_POSITION)
+            self.gate.sent(time.monotonic(), 0, frame=False)
+        self._send_frame()
+
+    def frame_acknowledged(self) -> None:
+        """The terminal has shown everything that was sent before the last question."""
+        if self.gate.answered(time.monotonic()):
+            if self.gate.level != self._level:
+                self._level = self.gate.level
+                self.painter.set_color(self.capabilities.at_most(self.gate.quality.color).color)  # type: ignore[arg-type]
+                self.quality_changed(self.gate.quality)
+            self._send_frame()
+
+    def hang_up(self) -> None:
+        """The terminal is gone."""
+        self.exit(return_code=129)
+
+    def quality_changed(self, quality: Quality) -> None:
+        """The link carries more or less than before. For subclasses."""
+
+    # ── frames ───────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def holds_frames(self) -> bool:
+        """Whether rendering now would be in vain, because the result could not leave yet."""
+        return isinstance(self._driver, TerminalDriver) and not self.gate.is_open(time.monotonic())
+
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        if not isinstance(self._driver, TerminalDriver) or not isinstance(renderable, LayoutUpdate | ChopsUpdate):
+            super()._display(screen, renderable)
+            return
+        try:
+            if not self._batch_count and self._running and not self._closed:
+                self.painter.resize(*self.size)
+                try:
+                    paint(self.painter, renderable)
+                except Exception as error:
+                    self._handle_exception(error)
+                self._send_frame()
+        finally:
+            self.post_display_hook()
+
+    def redraw(self) -> None:
+        """Send the whole screen again."""
+        self.painter.invalidate()
+        self._send_frame()
+
+    def _send_frame(self) -> None:
+        """Send a frame if there is something to send and it may leave now; otherwise come back when it may."""
+        driver = self._driver
+        if not isinstance(driver, TerminalDriver) or self._exit or not self.painter.dirty:
+            return
+        now = time.monotonic()
+        wait = self.gate.opens_at(now) - now
+        if wait > 0:
+            if self._frame_timer is None or self._frame_timer.when() > asyncio.get_running_loop().time() + wait:
+                self._cancel_later()
+                self._frame_timer = asyncio.get_running_loop().call_later(wait, self._send_later)
+            return
+        self._cancel_later()
+        self.gate.lost(now)
+        frame = self.painter.frame(self.gate.slice_bytes)
+        cursor = self.screen.outer_size.clamp_offset(self.cursor_position)
+        self._begin_update()
+        frame += f"\x1b[{cursor.y + 1};{cursor.x + 1}H"
+        driver.write(frame)
+        self._end_update()
+        driver.write(ASK_POSITION)
+        self.gate.sent(now, len(frame.encode(self.capabilities.encoding, "replace")))
+        if self.painter.dirty:
+            self._send_frame()
+
+    def _send_later(self) -> None:
+        self._frame_timer = None
+        self._send_frame()
+
+    def _cancel_later(self) -> None:
+        if self._frame_timer is not None:
+            self._frame_timer.cancel()
+            self._frame_timer = None
+
+
+def paint(painter: Painter, update: LayoutUpdate | ChopsUpdate) -> None:
+    """Draw what Textual wants to show into the painter's picture."""
+    if isinstance(update, LayoutUpdate):
+        for y, line in enumerate(update.strips, update.region.y):
+            x = update.region.x
+            for strip in line:
+                painter.put(y, x, strip)
+                x += strip.cell_length
+        return
+    for y, left, right in update.spans:
+        for end, (start, chop) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+            if chop is not None and start <= right and end > left:
+                painter.put(y, start, chop)

@@ -1,0 +1,172 @@
+"""One frame in flight: the next is sent when the terminal says that it has shown the last.
+
+A slow link is not slow because frames cost time here, but because they queue between here and the eye. So every frame ends with
+the question "where is the cursor?" (CSI 6n). The answer comes back from the terminal itself, through every buffer on the way, and
+only then may the next frame leave. Whatever changed meanwhile is in that next frame: the newest state wins and none is queued.
+
+Some terminals never answer. The question is therefore asked once before the first frame; until an answer came, frames leave at a
+modest fixed rate, and once one came, the gate trusts it.
+
+The gate is arithmetic on a clock that the caller reads: no timers, no terminal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+PATIENCE_S = 0.5  # a terminal that has not answered the first question by now is taken for one that does not answer
+LOST_S = 15.0  # an answer that is missing for so long was lost
+BLIND_FPS = 8.0  # frames a second towards a terminal that does not answer
+SLICE_S = 0.25  # a frame should not keep the link longer than this
+SLICE_LEAST = 4096  # … but a frame of this size always goes whole
+SLICE_FIRST = 16384  # the first frame goes in pieces, until one has shown how fast the link is
+
+SLOW_S = 0.40  # three frames in a row that took this long: send less
+QUICK_S = 0.15  # ten frames in a row under this: send more again
+HINT_S = 0.25  # from here on compression is worth a hint
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What a link of this speed can carry."""
+
+    fps: int
+    color: str  # "true", "256" or "16": an upper bound
+    runs: int  # colour runs a row of the timeline may have
+    name: str
+
+
+LEVELS = (
+    Quality(120, "true", 40, "full"),
+    Quality(20, "256", 32, "reduced"),
+    Quality(8, "16", 20, "low"),
+)
+
+
+@dataclass
+class PaintGate:
+    """Decides when the next frame may leave and how large it may be, and measures the link as it goes."""
+
+    fps: float = 30.0  # upper bound from the capabilities
+    acknowledged: bool = False  # the terminal has answered at least once
+    rtt: float | None = None  # seconds for a question without a frame before it: the shortest seen lately
+    bandwidth: float | None = None  # bytes a second, once frames took measurably longer than the round trip
+    level: int = 0  # index into LEVELS
+    frames: int = 0
+    bytes_sent: int = 0
+    _outstanding: int = 0  # questions without an answer
+    _sent_at: float | None = None
+    _sent_bytes: int = 0
+    _last_frame: float = -1e9
+    _asked_at: float | None = None  # the very first question
+    _proved: bool = False  # a large frame went through without delay
+    _slow: int = field(default=0, repr=False)
+    _quick: int = field(default=0, repr=False)
+
+    @property
+    def quality(self) -> Quality:
+        """What to send at this moment."""
+        return LEVELS[self.level]
+
+    @property
+    def interval(self) -> float:
+        """The least time between two frames."""
+        answering = self.acknowledged or self._outstanding <= 1
+        return 1.0 / (min(self.fps, self.quality.fps) if answering else min(self.fps, BLIND_FPS))
+
+    def opens_at(self, now: float) -> float:
+        """The earliest moment at which a frame may leave, as far as is known now (`now` or before: at once)."""
+        earliest = self._last_frame + self.interval
+        if self._sent_at is None:
+            return earliest
+        return max(earliest, self._sent_at + (LOST_S if self.acknowledged else PATIENCE_S))
+
+    def is_open(self, now: float) -> bool:
+        """Whether a frame may leave now."""
+        return now >= self.opens_at(now)
+
+    @property
+    def slice_bytes(self) -> int:
+        """How large the next frame may be; the rest follows in the one after it."""
+        if self.bandwidth is not None:
+            return max(SLICE_LEAST, int(self.bandwidth * SLICE_S))
+        return SLICE_FIRST if self.acknowledged and not self._proved else 1 << 30
+
+    def sent(self, now: float, count: int, *, frame: bool = True) -> None:
+        """A frame (or only the question) has left, with the question at its end."""
+        if self._asked_at is None:
+            self._asked_at = now
+        self._outstanding += 1
+        self._sent_at = now
+        self._sent_bytes = count
+        self.bytes_sent += count
+        if frame:
+            self.frames += 1
+            self._last_frame = now
+
+    def answered(self, now: float) -> bool:
+        """A cursor position came in. True when it was the answer to the last question, so that the gate is open."""
+        if self._outstanding == 0:
+            return False  # nobody asked: a terminal's modified F3 looks the same
+        self._outstanding -= 1
+        self.acknowledged = True
+        if self._outstanding:
+            return False
+        assert self._sent_at is not None
+        self._measure(now - self._sent_at, self._sent_bytes)
+        self._sent_at = None
+        return True
+
+    def lost(self, now: float) -> None:
+        """Give up on an answer: call when a frame leaves although the last one was never acknowledged."""
+        if self._sent_at is not None and now - self._sent_at >= (LOST_S if self.acknowledged else PATIENCE_S):
+            self._sent_at = None
+            if self.acknowledged:
+                self._outstanding = 0
+
+    def forget(self) -> None:
+        """The terminal was away (suspended): no answer of before will come."""
+        self._outstanding = 0
+        self._sent_at = None
+
+    def _measure(self, took: float, count: int) -> None:
+        if self.rtt is None or took < self.rtt:
+            self.rtt = took
+        elif count < 512:
+            self.rtt += 0.2 * (took - self.rtt)  # lines get slower too: forget slowly
+        extra = took - self.rtt
+        if count >= 2048 and extra > 0.02:
+            rate = count / extra
+            self.bandwidth = rate if self.bandwidth is None else self.bandwidth + 0.3 * (rate - self.bandwidth)
+        elif count >= 2048:
+            self._proved = self._proved or count >= SLICE_FIRST // 2
+            if self.bandwidth is not None:
+                self.bandwidth *= 1.25  # it went through at once: the line is better than thought
+        self._judge(took)
+
+    def _judge(self, took: float) -> None:
+        self._slow = self._slow + 1 if took > SLOW_S else 0
+        self._quick = self._quick + 1 if took < QUICK_S else 0
+        if self._slow >= 3 and self.level + 1 < len(LEVELS):
+            self.level += 1
+            self._slow = 0
+        elif self._quick >= 10 and self.level > 0:
+            self.level -= 1
+            self._quick = 0
+
+    @property
+    def wants_compression(self) -> bool:
+        """Whether `ssh -C` would help enough to say so."""
+        return self.level > 0 or (self.bandwidth is not None and self.bandwidth < 250_000)
+
+    def describe(self) -> str:
+        """The link in one line, for the help screen."""
+        if not self.acknowledged or self.rtt is None:
+            rate = f"frames at most every {1000 / BLIND_FPS:.0f} ms"
+            return f"the terminal does not answer cursor queries: {rate}"
+        parts = [f"round trip {self.rtt * 1000:.0f} ms"]
+        if self.bandwidth is not None:
+            parts.append(f"about {self.bandwidth * 8 / 1e6:.1f} Mbit/s")
+        parts.append(f"quality {self.quality.name}")
+        parts.append(f"{self.frames} frames, {self.bytes_sent / 1e6:.2f} MB sent")
+        return " · ".join(parts)

@@ -1,0 +1,102 @@
+"""Styles as numbers, and the shortest "select graphic rendition" from one to the next."""
+
+from __future__ import annotations
+
+from rich.color import Color, ColorSystem, ColorType
+from rich.color_triplet import ColorTriplet
+from rich.style import Style
+
+# Attribute name → SGR parameter that turns it on. Bold and dim share one "off" (22), so removing anything starts afresh.
+_ATTRIBUTES = (("bold", 1), ("dim", 2), ("italic", 3), ("underline", 4), ("blink", 5), ("reverse", 7), ("strike", 9))
+_OFF = {1: "22", 2: "22", 3: "23", 4: "24", 5: "25", 7: "27", 9: "29"}
+_SYSTEMS = {"16": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "true": ColorSystem.TRUECOLOR}
+
+# Without colours a background that differs from the page this much (0 to 255) is shown in reverse video.
+_CONTRAST = 40.0
+
+Look = tuple[frozenset[int], str, str]  # attributes, ink, paper: SGR parameters, "" for the default
+DEFAULT: Look = (frozenset(), "", "")
+
+
+class Pens:
+    """Numbers for the looks that a depth of colour can tell apart. Number 0 is the terminal's default."""
+
+    def __init__(self, color: str, page: ColorTriplet | None = None) -> None:
+        self.color = color
+        self.page = page
+        self._looks: list[Look] = [DEFAULT]
+        self._samples: list[Style | None] = [None]
+        self._numbers: dict[Look, int] = {DEFAULT: 0}
+        self._styles: dict[Style, int] = {}
+        self._changes: dict[tuple[int, int], str] = {}
+
+    def number(self, style: Style | None) -> int:
+        """The number of the look that a style has at this depth."""
+        if style is None:
+            return 0
+        found = self._styles.get(style)
+        if found is None:
+            if len(self._styles) > 50_000:
+                self._styles.clear()
+            look = self._look(style)
+            found = self._numbers.get(look)
+            if found is None:
+                found = self._numbers[look] = len(self._looks)
+                self._looks.append(look)
+                self._samples.append(style)
+            self._styles[style] = found
+        return found
+
+    def samples(self) -> list[Style | None]:
+        """A style for each number."""
+        return self._samples
+
+    def _look(self, style: Style) -> Look:
+        flags = {code for name, code in _ATTRIBUTES if getattr(style, name)}
+        if self.color == "none":
+            if self.page is not None and _differs(style.bgcolor, self.page):
+                flags ^= {7}
+            return frozenset(flags), "", ""
+        return frozenset(flags), self._codes(style.color, True), self._codes(style.bgcolor, False)
+
+    def _codes(self, color: Color | None, foreground: bool) -> str:
+        if color is None or color.type is ColorType.DEFAULT:
+            return ""
+        return ";".join(color.downgrade(_SYSTEMS[self.color]).get_ansi_codes(foreground))
+
+    def change(self, old: int, new: int) -> str:
+        """The escape sequence from one look to another: "" when they are the same."""
+        if old == new:
+            return ""
+        found = self._changes.get((old, new))
+        if found is None:
+            if len(self._changes) > 50_000:
+                self._changes.clear()
+            found = self._changes[old, new] = _change(self._looks[old], self._looks[new])
+        return found
+
+
+def _differs(color: Color | None, page: ColorTriplet) -> bool:
+    if color is None or color.type is ColorType.DEFAULT:
+        return False
+    return abs(_luminance(color.get_truecolor()) - _luminance(page)) > _CONTRAST
+
+
+def _luminance(triplet: ColorTriplet) -> float:
+    return 0.299 * triplet.red + 0.587 * triplet.green + 0.114 * triplet.blue
+
+
+def _change(old: Look, new: Look) -> str:
+    steps: list[str] = []
+    gone = old[0] - new[0]
+    steps += sorted({_OFF[code] for code in gone})
+    # "22" ends bold and dim alike: whichever of them stays has to be said again.
+    lost = {1, 2} & new[0] if gone & {1, 2} else set()
+    steps += [str(code) for code in sorted((new[0] - old[0]) | lost)]
+    if old[1] != new[1]:
+        steps.append(new[1] or "39")
+    if old[2] != new[2]:
+        steps.append(new[2] or "49")
+    direct = ";".join(steps)
+    afresh = ";".join(["", *(str(code) for code in sorted(new[0])), *(part for part in new[1:] if part)])
+    return f"\x1b[{min(direct, afresh, key=len)}m"

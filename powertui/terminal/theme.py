@@ -1,0 +1,190 @@
+"""Colours and attributes, for dark and light backgrounds and for every depth of colour.
+
+A hue is never the only code. Where a terminal has no colours, styles carry bold, reverse, dim and underline, and the widgets
+add a letter. What is selected or found is marked by attributes alone, so it stands out on any colour.
+
+All colours are entries of the xterm palette (its cube and its greys). They stay exactly what they are when 24-bit colour is
+reduced to 256, so both depths show the same picture and need the same care.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from rich.color import Color
+from rich.style import Style
+
+Depth: TypeAlias = Literal["none", "16", "256", "true"]
+
+_CUBE = (0, 95, 135, 175, 215, 255)
+
+
+def rgb(index: int) -> tuple[int, int, int]:
+    """The colour of an xterm palette entry from 16 on (the first sixteen belong to the user)."""
+    if index >= 232:
+        grey = 8 + 10 * (index - 232)
+        return grey, grey, grey
+    index -= 16
+    return _CUBE[index // 36], _CUBE[index // 6 % 6], _CUBE[index % 6]
+
+
+def hex_of(index: int) -> str:
+    """The same as #rrggbb, for stylesheets."""
+    return "#{:02x}{:02x}{:02x}".format(*rgb(index))
+
+
+def luminance(index: int) -> float:
+    """Perceived lightness, 0 to 255: decides between black and white text."""
+    red, green, blue = rgb(index)
+    return 0.299 * red + 0.587 * green + 0.114 * blue
+
+
+@dataclass(frozen=True)
+class Role:
+    """How one kind of thing looks: palette entries (dark, light), the 16-colour names, and attributes without colour."""
+
+    ink: tuple[int, int] | None = None
+    paper: tuple[int, int] | None = None
+    ink16: int | None = None
+    paper16: int | None = None
+    attributes: str = ""  # at every depth
+    plain: str = ""  # added where there is no colour
+
+
+# fmt: off
+ROLES = {
+    "text":          Role((252, 236)),
+    "background":    Role((252, 236), (233, 231)),
+    "panel":         Role((252, 236), (234, 255)),
+    "dim":           Role((245, 242), ink16=8, plain="dim"),
+    "title":         Role((255, 232), attributes="bold"),
+    "label":         Role((250, 238)),
+    "gutter":        Role((250, 238), (234, 255)),
+    "gutter_focus":  Role((255, 232), (238, 252), ink16=15, paper16=8, attributes="bold", plain="reverse"),
+    "gutter_process": Role((117, 25), (234, 255), ink16=14, attributes="bold"),
+    "grid":          Role((236, 253), ink16=8, plain="dim"),
+    "axis":          Role((245, 242), ink16=8),
+    "ruler":         Role((250, 238), (235, 254), ink16=7, paper16=0),
+    "cursor":        Role((221, 130), ink16=11, attributes="bold"),
+    "marked":        Role((255, 232), (24, 153), ink16=15, paper16=4, plain="reverse"),
+    "selected":      Role(attributes="bold reverse"),
+    "found":         Role(attributes="bold underline"),
+    "lane":          Role((252, 236), (233, 231)),
+    "power":         Role((214, 166), ink16=11),
+    "power_gap":     Role((240, 248), ink16=8, plain="dim"),
+    "power_limit":   Role((203, 160), ink16=9),
+    "overview":      Role((74, 31), ink16=6),
+    "overview_view": Role((255, 232), (24, 153), ink16=15, paper16=4, plain="reverse"),
+    "step":          Role((255, 232), (23, 158), ink16=15, paper16=6),
+    "step_alt":      Role((255, 232), (29, 151), ink16=15, paper16=2, plain="reverse"),
+    "epoch":         Role((255, 232), (60, 189), ink16=15, paper16=5, plain="reverse"),
+    "phase":         Role((255, 232), (94, 223), ink16=0, paper16=3, plain="underline"),
+    "focus":         Role((117, 25), ink16=14, attributes="bold"),
+    "warn":          Role((221, 130), ink16=11, attributes="bold"),
+    "error":         Role((210, 160), ink16=9, attributes="bold"),
+    "ok":            Role((114, 28), ink16=10),
+    "measured":      Role((114, 28), ink16=10),
+    "estimated":     Role((221, 130), ink16=11),
+    "assumed":       Role((245, 242), ink16=8),
+    "key":           Role((117, 25), ink16=14, attributes="bold"),
+}
+
+# Category → shades of one hue (palette entries) and one of the sixteen. The first shade stands for the category.
+CATEGORIES: dict[str, tuple[tuple[int, ...], int]] = {
+    "matmul":        ((68, 67, 75, 74), 4),
+    "convolution":   ((104, 98, 105, 141), 12),
+    "elementwise":   ((73, 66, 79, 72), 6),
+    "reduction":     ((37, 30, 43, 36), 14),
+    "normalization": ((109, 103, 110, 116), 14),
+    "memory":        ((173, 137, 180, 167), 3),
+    "communication": ((168, 132, 175, 169), 5),
+    "input":         ((107, 101, 113, 150), 2),
+    "optimizer":     ((179, 143, 178, 185), 11),
+    "compile":       ((140, 96, 134, 176), 13),
+    "python":        ((144, 138, 186, 145), 7),
+    "host":          ((102, 95, 108, 139), 7),
+    "runtime":       ((245, 243, 247, 241), 7),
+    "idle":          ((240, 239, 241, 238), 8),
+    "other":         ((246, 242, 248, 244), 7),
+}
+# fmt: on
+
+_FALLBACK = tuple(name for name in CATEGORIES if name not in ("idle", "other"))
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The styles for one background and one depth. Each style is made once: the same role gives the same object."""
+
+    name: Literal["dark", "light"] = "dark"
+    depth: Depth = "true"
+
+    @property
+    def background(self) -> int:
+        """Palette entry of the page behind everything."""
+        return 231 if self.name == "light" else 233
+
+    def style(self, role: str) -> Style:
+        """The style of a role of `ROLES`."""
+        return _role_style(self, role)
+
+    def category(self, category: str, variant: int = 0) -> Style:
+        """A full cell of this category: its colour as background, readable text on it."""
+        return _category_style(self, category, variant % 4, False)
+
+    def category_ink(self, category: str, variant: int = 0) -> Style:
+        """A partly filled cell: the category's colour as ink on the page."""
+        return _category_style(self, category, variant % 4, True)
+
+
+def _color(index: int) -> Color:
+    return Color.from_rgb(*rgb(index))
+
+
+def _flags(text: str) -> dict[str, bool]:
+    return dict.fromkeys(text.split(), True)
+
+
+@lru_cache(maxsize=512)
+def _role_style(theme: Theme, role: str) -> Style:
+    look = ROLES[role]
+    flags = _flags(look.attributes)
+    if theme.depth == "none":
+        return Style(**flags | _flags(look.plain))  # type: ignore[arg-type]
+    side = 1 if theme.name == "light" else 0
+    if theme.depth == "16":
+        # Only what has its own entry: the user's own sixteen colours are not ours to guess at.
+        ink = None if look.ink16 is None else Color.from_ansi(look.ink16)
+        paper = None if look.paper16 is None else Color.from_ansi(look.paper16)
+        return Style(color=ink, bgcolor=paper, **flags)  # type: ignore[arg-type]
+    ink = None if look.ink is None else _color(look.ink[side])
+    paper = None if look.paper is None else _color(look.paper[side])
+    return Style(color=ink, bgcolor=paper, **flags)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=1024)
+def _category_style(theme: Theme, category: str, variant: int, as_ink: bool) -> Style:
+    if theme.depth == "none":
+        return Style() if as_ink else Style(reverse=True)
+    shades, ansi = CATEGORIES.get(category) or CATEGORIES[_FALLBACK[sum(category.encode()) % len(_FALLBACK)]]
+    if theme.depth == "16":
+        if as_ink:
+            return Style(color=Color.from_ansi(ansi))
+        return Style(color=Color.from_ansi(15 if ansi in (4, 5, 8, 12) else 0), bgcolor=Color.from_ansi(ansi))
+    shade = shades[variant % len(shades)]
+    if as_ink:
+        return Style(color=_color(shade))
+    return Style(color=_color(16 if luminance(shade) > 110 else 231), bgcolor=_color(shade))
+
+
+@lru_cache(maxsize=16)
+def get(name: Literal["dark", "light"] = "dark", depth: Depth = "true") -> Theme:
+    """The theme for a background and a depth of colour."""
+    return Theme(name, depth)
+
+
+def default() -> Theme:
+    """Dark, with all colours."""
+    return get()

@@ -1,0 +1,52 @@
+"""The one table of actions: no key means two things, and everything that is made from it agrees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from powertui.screens import SCREENS
+from powertui.terminal import keymap
+
+
+def test_no_key_means_two_things_on_one_screen() -> None:
+    assert keymap.clashes() == []
+
+
+def test_identifiers_are_unique_and_written_out() -> None:
+    ids = [action.id for action in keymap.ACTIONS]
+    assert len(ids) == len(set(ids))
+    for action in keymap.ACTIONS:
+        assert action.title
+        assert action.keys
+        assert action.method.isidentifier()
+
+
+def test_number_keys_belong_to_screens() -> None:
+    numbers = [spec.key for spec in SCREENS if spec.key]
+    assert len(numbers) == len(set(numbers))
+    taken = {key for action in keymap.ACTIONS for key in action.keys}
+    assert not taken & set(numbers)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("left_square_bracket", "["), ("ctrl+c", "Ctrl+C"), ("W", "W"), ("full_stop", "."), ("shift+tab", "Shift+Tab")],
+)
+def test_keys_as_a_person_reads_them(key: str, text: str) -> None:
+    assert keymap.shown(key) == text
+
+
+def test_the_table_names_every_action_once() -> None:
+    rows = [line for line in keymap.markdown().splitlines() if not line.startswith("| **")]
+    for action in keymap.ACTIONS:
+        text = f"{action.title}: {action.help}" if action.help else action.title
+        assert sum(row.endswith(f" | {text} |") for row in rows) == 1, action.id
+
+
+def test_readme_holds_the_table() -> None:
+    readme = Path(__file__).parents[3] / "README.md"
+    if not readme.exists() or "<!-- keys -->" not in readme.read_text():
+        pytest.skip("README has no place for the key table")
+    assert keymap.markdown() in readme.read_text(), "run scripts/keymap_table.py"
