@@ -37,7 +37,7 @@ HANDLERS = {
     "export": "powertui.report.export:run",
     "record": "powertui.sampler.commands:record",
     "sensors": "powertui.sampler.commands:sensors",
-    "live": "powertui.screens.live:run",
+    "live": "powertui.live_app:run",
 }
 
 
@@ -120,6 +120,9 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("--speed", type=float, default=1.0, metavar="X", help="how fast to replay (default: 1)")
     p.add_argument("--demo", action="store_true", help="replay the recording that ships with powertui")
     _screen(p)
+    # A profile that appears while one watches is opened as `open` would, with nothing said about it.
+    p.set_defaults(run=None, step_marker=None, power=[], no_power=False, time_col=None, watts_col=None, unit=None, tz=None,
+                   offset=None, align="auto", pins=None, idle=None)  # fmt: skip
     return parser
 
 
@@ -172,10 +175,12 @@ def _sources(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--user", metavar="NAME", help="user on the BMC")
     group.add_argument("--password-file", metavar="FILE", help="file that holds the password, readable by you alone")
     group.add_argument("--kg-file", metavar="FILE", help="file that holds the BMC key K_G")
-    group.add_argument("--level", choices=("user", "operator", "administrator"), default="user", help="privilege to ask for")
+    group.add_argument("--level", choices=("user", "operator", "administrator"), default=None,
+                       help="privilege to ask for (default: user)")  # fmt: skip
     group.add_argument("--insecure", action="store_true", help="accept any TLS certificate (redfish, prometheus)")
     group.add_argument("--sensor", action="append", default=[], metavar="NAME", help="only this sensor (repeatable)")
-    group.add_argument("--timeout", type=float, default=2.0, metavar="S", help="give up on one answer after S seconds")
+    group.add_argument("--timeout", type=float, default=None, metavar="S",
+                       help="give up on one answer after S seconds (default: 2)")  # fmt: skip
 
 
 def normalise(argv: Sequence[str]) -> list[str]:

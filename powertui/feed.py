@@ -1,8 +1,8 @@
 """Where a live screen's readings come from: a recorder that samples now, or a recording that is played again.
 
 Both fill the same board and the same health facts, so a screen cannot tell them apart but for the clock. Readings
-arrive in the recorder's own thread and wait in a queue; whoever shows them calls `drain` when it has time. A screen
-that is slow, suspended or gone holds no reading up, and the file is written without it.
+wait in a queue until whoever shows them calls `drain`. A screen that is slow, suspended or gone holds no reading up:
+the recorder samples and writes in a process of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import NamedTuple, Protocol
 from powertui.data.live import Board, History, Key
 from powertui.data.model import PowerKind, PowerSeries, Scope
 from powertui.sampler.health import Health
-from powertui.sampler.recorder import Event, Recorder
+from powertui.sampler.process import RecorderProcess
+from powertui.sampler.recorder import Event
 from powertui.sampler.source import Channel, Reading, Stamp
 
 NS = 1_000_000_000
@@ -61,6 +62,9 @@ class Feed(Protocol):
     def events(self) -> list[Event]:
         """What happened since the last call."""
 
+    def reconnects(self, key: Key) -> int:
+        """How often the connection behind this channel was built up again."""
+
     def mark(self, text: str) -> None: ...
     def now_ns(self) -> int:
         """The present, on the clock of the readings."""
@@ -69,44 +73,40 @@ class Feed(Protocol):
         """The present, on the monotonic clock of the readings."""
 
 
-def _history(key: Key, channel: Channel | None) -> History:
+def _history(key: Key, channel: Channel) -> History:
     """A channel's history with what the sampler knows of its scope and kind."""
-    if channel is None:
-        return History(key)
     scope = Scope(channel.scope) if channel.scope in {s.value for s in Scope} else Scope.UNKNOWN
     kind = PowerKind.INTERVAL if channel.kind == "interval" else PowerKind.SAMPLED
     return History(key, host=channel.host, scope=scope, kind=kind)
 
 
 class RecorderFeed:
-    """Readings of a recorder that runs in this process."""
+    """Readings of a recorder, which runs in a process of its own and outlives whatever happens to the screen."""
 
-    def __init__(self, recorder: Recorder, title: str) -> None:
+    def __init__(self, recorder: RecorderProcess, title: str) -> None:
         self.board = Board()
         self.healths: dict[Key, Health] = {}
         self.marks: list[Mark] = []
         self.interval_s = recorder.interval
         self.title = title
         self.recorder = recorder
+        self._trouble = ""
         self._batches: deque[list[Reading]] = deque()
-        self._events: deque[Event] = deque(recorder.events)  # what opening the sources had to say
+        self._events: deque[Event] = deque()
         recorder.subscribe(self._batches.append)
         recorder.on_event(self._events.append)
 
     @property
     def file(self) -> Path | None:
-        return None if self.recorder.file is None else self.recorder.file.path
+        return None if self.recorder.path is None else Path(self.recorder.path)
 
     @property
     def over(self) -> bool:
-        return self.recorder.ended is not None or all(s.failed for s in self.recorder.states.values())
+        return not self.recorder.alive
 
     @property
     def trouble(self) -> str:
-        file = self.recorder.file
-        if file is None or not (file.faults or file.lost or self.recorder.dropped):
-            return ""
-        return "the file has gaps" if file.lost or self.recorder.dropped else "the disk had trouble"
+        return self._trouble
 
     def start(self) -> None:
         self.recorder.start()
@@ -115,22 +115,25 @@ class RecorderFeed:
         self.recorder.stop(reason)
 
     def drain(self) -> int:
-        for state, health in self.recorder.health():
-            key = Key(state.source.name, health.channel.name)
-            if key not in self.healths:
-                self.healths[key] = health
-                self.board.add(_history(key, health.channel))
         count = 0
         while self._batches:
             for reading in self._batches.popleft():
                 key = Key(reading.source, reading.channel)
-                history = self.board.histories.get(key) or self.board.add(_history(key, None))
-                history.append(int(reading.t * NS), reading.watts)
+                if key not in self.healths:
+                    self.healths[key] = self.recorder.channels[key]
+                    self.board.add(_history(key, self.healths[key].channel))
+                self.board.histories[key].append(int(reading.t * NS), reading.watts)
                 count += 1
         return count
 
     def events(self) -> list[Event]:
-        return [self._events.popleft() for _ in range(len(self._events))]
+        news = [self._events.popleft() for _ in range(len(self._events))]
+        # Trouble with no source of its own concerns the file: it must stay in sight.
+        self._trouble = next((e.text for e in reversed(news) if e.level == "error" and not e.source), self._trouble)
+        return news
+
+    def reconnects(self, key: Key) -> int:
+        return self.recorder.reconnects.get(key.source, 0)
 
     def mark(self, text: str) -> None:
         stamp = self.recorder.mark(text)
@@ -206,6 +209,9 @@ class ReplayFeed:
     def events(self) -> list[Event]:
         news, self._news = self._news, []
         return news
+
+    def reconnects(self, key: Key) -> int:
+        return 0
 
     def mark(self, text: str) -> None:
         self.marks.append(Mark(self.now_ns(), text))

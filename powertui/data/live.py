@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy import scopes
-from powertui.data.model import Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.energy import integrate, scopes, sensor
+from powertui.data.model import PS_PER_NS, Badge, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
 
 # A row stands out when it lies this many robust standard deviations from the middle of all rows …
 OUTLIER_DEVIATIONS = 4.0
@@ -112,6 +112,16 @@ class History:
         return PowerSeries(sensor, times - zero, self.watts[rows].copy(), self.kind, clock)
 
 
+class WindowEnergy(NamedTuple):
+    """The energy of a window over the rows that can be added up; None where it is not resolved, with the reason."""
+
+    joules: float | None
+    lo: float | None  # 95 % interval
+    hi: float | None
+    badge: Badge
+    reason: str = ""
+
+
 class Total(NamedTuple):
     """The sum over the rows of a board that can be added up, and how much of it is missing."""
 
@@ -177,3 +187,23 @@ class Board:
             limit = max(OUTLIER_DEVIATIONS * spread, OUTLIER_FRACTION * abs(middle))
             found.update({key: watts - middle for key, watts in now.items() if watts is not None and abs(watts - middle) > limit})
         return found
+
+    def energy(self, lo_ns: int, hi_ns: int) -> WindowEnergy:
+        """Joules between two moments, with their interval. One row that is not resolved leaves the sum unresolved."""
+        keys, _ = self.addable()
+        joules, variance = 0.0, 0.0
+        for key in keys:
+            around = hi_ns - lo_ns + 60_000_000_000
+            series = sensor.describe(self.histories[key].series(lo_ns - around, hi_ns + around))
+            if not len(series):
+                return WindowEnergy(None, None, None, Badge.MEASURED, f"{key.source} was not sampled then")
+            zero = series.clock.mid_ns
+            found = integrate.energy(integrate.own_clock(series), (lo_ns - zero) * PS_PER_NS, (hi_ns - zero) * PS_PER_NS)
+            if found.joules is None or found.lo is None or found.hi is None:
+                return WindowEnergy(None, None, None, found.badge, found.reason)
+            joules += found.joules
+            variance += ((found.hi - found.lo) / 2) ** 2
+        if not keys:
+            return WindowEnergy(None, None, None, Badge.MEASURED, "nothing was sampled")
+        half = math.sqrt(variance)
+        return WindowEnergy(joules, joules - half, joules + half, Badge.MEASURED)

@@ -11,9 +11,8 @@ import pytest
 from powertui.data.live import Key
 from powertui.data.model import Clock, PowerSeries, Scope, Sensor
 from powertui.feed import NS, RecorderFeed, ReplayFeed
-from powertui.sampler.recorder import Recorder
-from powertui.sampler.recording_file import RecordingFile
-from powertui.sampler.source import Channel, Info, Reading, Stamp
+from powertui.sampler.process import RecorderProcess
+from powertui.sampler.source import Options
 
 ZERO = 1_795_224_813 * NS
 
@@ -75,46 +74,33 @@ def test_replay_of_two_channels_runs_on_one_clock() -> None:
     assert feed.interval_s == 1.0
 
 
-class Ramp:
-    """A source that counts up: small and real, sampled by the real recorder."""
-
-    name = "ramp"
-    min_period = 0.0
-    reconnects = 0
-    channels = (Channel("power", "box", "node"),)
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def open(self) -> Info:
-        return Info("ramp", "ramp:", "box", self.channels)
-
-    def read(self) -> list[Reading]:
-        t, mono, rtt = Stamp.now().middle()
-        self.asked += 1
-        return [Reading(t, mono, 100.0 + self.asked, rtt, self.name, "power")]
-
-    def close(self) -> None:
-        pass
-
-
 def test_recorder_feed_shows_what_the_file_holds(tmp_path: Path) -> None:
+    chip = tmp_path / "root/sys/class/hwmon/hwmon3"
+    chip.mkdir(parents=True)
+    (chip / "name").write_text("ibmpowernv\n")
+    (chip / "power1_input").write_text("245000000\n")
+    (chip / "power1_label").write_text("System\n")
     path = tmp_path / "power.csv"
-    recorder = Recorder([Ramp()], interval=0.02, file=RecordingFile(path, 0.02))
-    feed = RecorderFeed(recorder, "ramp")
-    recorder.open()
+    recorder = RecorderProcess([("hwmon:", Options(root=str(tmp_path / "root")))], path=str(path), interval=0.05)
+    feed = RecorderFeed(recorder, "this machine")
     feed.start()
-    while len(feed.board) == 0 or len(next(iter(feed.board))) < 5:
-        time.sleep(0.01)
-        feed.drain()
-    feed.mark("epoch 1 begins")
-    feed.stop("test ended")
+    try:
+        deadline = time.monotonic() + 20
+        while (not len(feed.board) or len(next(iter(feed.board))) < 4) and time.monotonic() < deadline:
+            time.sleep(0.01)
+            feed.drain()
+        feed.mark("epoch 1 begins")
+    finally:
+        feed.stop("test ended")
     feed.drain()
-    history = feed.board.histories[Key("ramp", "power")]
-    written = [line.split(",") for line in path.read_text().splitlines() if ",ramp,power," in line]
+    history = next(iter(feed.board))
+    written = [line.split(",") for line in path.read_text().splitlines() if f",{history.key.channel}," in line]
+    written = [cells for cells in written if not cells[0].startswith("#")]
+    assert len(history) >= 4
     assert [float(cells[4]) for cells in written] == history.watts.tolist()
+    assert set(history.watts.tolist()) == {245.0}
     assert "epoch 1 begins" in path.read_text()
     assert feed.file == path
     assert feed.over
-    assert history.scope is Scope.NODE
     assert feed.marks[0].text == "epoch 1 begins"
+    assert feed.healths[history.key].readings == len(history)

@@ -106,3 +106,23 @@ def test_one_host_that_burns_stands_out_and_noise_does_not() -> None:
 
 def test_few_rows_have_no_outliers() -> None:
     assert board_of([("a", "p", Scope.NODE, 1.0), ("b", "p", Scope.NODE, 900.0)]).outliers() == {}
+
+
+def test_energy_of_a_window_is_that_of_its_rows_and_has_an_interval() -> None:
+    board = Board()
+    for host in ("a", "b"):
+        h = board.add(History(Key(host, "p"), host=host, scope=Scope.NODE))
+        for i in range(120):
+            h.append(T0 + i * NS, 200.0 + i % 5)
+    found = board.energy(T0 + 20 * NS, T0 + 80 * NS)
+    assert found.joules == pytest.approx(2 * 60 * 202, rel=0.01)
+    assert found.lo is not None
+    assert found.hi is not None
+    assert found.lo < found.joules < found.hi
+
+
+def test_energy_of_a_window_that_was_not_sampled_is_unknown() -> None:
+    board = board_of([("a", "p", Scope.NODE, 300.0)])
+    found = board.energy(T0 + 100 * NS, T0 + 200 * NS)
+    assert found.joules is None
+    assert found.reason

@@ -1,0 +1,86 @@
+"""`powertui live`: from the command line to a feed, and from the feed to the screen."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from powertui.errors import UnreadableFile, UsageError
+from powertui.terminal.launch import prepare
+
+if TYPE_CHECKING:
+    from powertui.feed import Feed
+
+
+def run(args: argparse.Namespace) -> int:
+    """Watch until the person leaves. What was recorded is complete in every case, also after a hang-up."""
+    capabilities, look = prepare(args)
+    feed = _feed(args)
+    feed.start()
+    if feed.file is not None:
+        # A profile that appears while we watch is opened with what was recorded until then.
+        args.power = [*args.power, str(feed.file)]
+    try:
+        from powertui.screens.shell import Shell
+
+        shell = Shell(args, capabilities, look, first="live")
+        shell.session.feed = feed
+        code = shell.run_to_exit()
+    finally:
+        feed.stop("the screen was closed")
+        _tell(feed)
+    return code
+
+
+def _feed(args: argparse.Namespace) -> Feed:
+    """A recorder for what was named, or a recording to play."""
+    if args.demo or args.replay:
+        if args.host or args.source:
+            raise UsageError("--replay plays a recording and samples nothing: leave --host and --source out.")
+        return _replay(args)
+    from powertui.feed import RecorderFeed
+    from powertui.sampler.commands import chosen_targets, default_path
+    from powertui.sampler.inventory import local_targets
+    from powertui.sampler.process import RecorderProcess
+
+    wanted = chosen_targets(args) or local_targets()
+    path = None if args.no_record else str(Path(args.output or default_path()).absolute())
+    recorder = RecorderProcess([(t.url, t.options) for t in wanted], path=path, interval=args.interval)
+    hosts = args.host or [t.url for t in wanted]
+    title = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts" if args.host else f"{len(hosts)} sources"
+    return RecorderFeed(recorder, f"{title}, every {args.interval:g} s")
+
+
+def _replay(args: argparse.Namespace) -> Feed:
+    from powertui.data.power import registry
+    from powertui.feed import ReplayFeed
+
+    if not 0 < args.speed <= 1_000_000:
+        raise UsageError(f"A speed of {args.speed:g} is not possible.")
+    if args.demo:
+        from powertui.demo import power_file
+
+        path = str(power_file())
+        title = "replay of the demo (a simulated sensor that followed the real CPU load)"
+    else:
+        path = args.replay
+        title = f"replay of {Path(path).name}"
+    log = registry.load(path)
+    if not any(len(series) for series in log.series):
+        raise UnreadableFile(path, "holds no reading to play", hint=f"`powertui doctor {path}` says what it looks like.")
+    return ReplayFeed(log.series, title, speed=args.speed)
+
+
+def _tell(feed: Feed) -> None:
+    """On the restored terminal: where the recording lies."""
+    if feed.file is None:
+        return
+    summary = getattr(getattr(feed, "recorder", None), "summary", None)
+    if summary is None:
+        print(f"powertui: the recorder died; what it wrote until then is in {feed.file}", file=sys.stderr)
+        return
+    print(f"powertui: {summary['rows']} rows in {feed.file}", file=sys.stderr)
+    if summary["lost"]:
+        print(f"powertui: {summary['lost']} rows were lost", file=sys.stderr)
