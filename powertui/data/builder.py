@@ -164,7 +164,10 @@ def is_sorted(start: Int64s, duration: Int64s) -> bool:
 def pack(start: Int64s, duration: Int64s) -> tuple[npt.NDArray[np.intp] | None, Int64s]:
     """How sorted events move into lanes: the new order (None when it is the old one) and where each lane begins."""
     depth = wire.nest(start, duration)
-    counts = np.bincount(depth) if len(depth) else np.zeros(1, np.int64)
+    counts = np.zeros(wire.MAX_LANES, np.int64)
+    for lo in range(0, len(depth), SLICE):  # bincount makes eight bytes of each
+        counts += np.bincount(depth[lo : lo + SLICE], minlength=wire.MAX_LANES)
+    counts = counts[: int(np.max(np.flatnonzero(counts), initial=0)) + 1]
     lanes = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     if len(lanes) <= 2:
         return None, lanes

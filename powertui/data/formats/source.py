@@ -204,13 +204,9 @@ def looks_mangled(head: bytes) -> bool:
     """
     if head.count(REPLACEMENT) < 4:
         return False
-    for cut in range(4):  # the head may end inside a character
-        try:
-            head[: len(head) - cut].decode()
-        except UnicodeDecodeError:
-            continue
-        return b"\x00" in head or any(byte < 9 for byte in head[:4096])
-    return False
+    # the head may end inside a character
+    valid = any(_is_utf8(head[: len(head) - cut]) for cut in range(4))
+    return valid and any(byte < 9 for byte in head[:4096])
 
 
 MANGLED = "was decoded as text on its way (bytes became U+FFFD, EF BF BD): its numbers are lost"
@@ -262,4 +258,14 @@ def _is_tfevents(head: bytes) -> bool:
 
 def _is_text(head: bytes) -> bool:
     sample = head[:2048]
-    return bool(sample) and all(byte >= 32 or byte in b"\t\r\n\f" for byte in sample)
+    if any(byte < 32 and byte not in b"\t\r\n\f" for byte in sample):
+        return False
+    return any(_is_utf8(sample[: len(sample) - cut]) for cut in range(4))
+
+
+def _is_utf8(sample: bytes) -> bool:
+    try:
+        sample.decode()
+    except UnicodeDecodeError:
+        return False
+    return bool(sample)

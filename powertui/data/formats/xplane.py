@@ -28,7 +28,7 @@ from powertui.errors import UnreadableFile
 
 NAME = "xplane"
 
-SLICE = 1 << 18  # events decoded between two looks at the clock: a few ms compiled, under a second pure
+SLICE = 1 << (18 if wire.COMPILED else 16)  # events decoded between two looks at the clock: some ms, pure a tenth of a second
 FIRST_PART = 1 << 16  # events after which the first partial trace is shown; each next one at twice as many
 # Unix times of this century in ns. A session that is older than three years is no session.
 UNIX_NS = (10**18, 4 * 10**18)

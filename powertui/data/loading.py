@@ -1,0 +1,182 @@
+"""Reading one run: all its hosts, its scalars, its power; what went wrong is counted and hides nothing else.
+
+`load_run` gives the whole run. `stream_run` gives it as it grows, so that the first part can be looked at while
+the rest is still being read. Both stop at once when `progress` raises `Cancelled`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from powertui.data import clocks, epochs
+from powertui.data.formats import registry, tfevents
+from powertui.data.formats.registry import Progress, silent
+from powertui.data.logdir import ProfileFile, RunEntry
+from powertui.data.model import Clock, Epochs, PowerSeries, Run, Steps, Trace, Warn
+from powertui.errors import UnreadableFile
+
+if TYPE_CHECKING:
+    from powertui.data.power.options import PowerOptions
+
+LOADING = "still loading"
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """What a person can say about how to read a run."""
+
+    step_marker: str | None = None  # a regular expression: events with such names start a step
+    tz: str | None = None  # zone of local times in names and logs: "America/Sao_Paulo", "-03:00"
+    power: tuple[str, ...] = ()  # power logs that were named, beside those that lie with the run
+    find_power: bool = True  # also take the logs that lie with the run
+    power_options: PowerOptions | None = None
+
+    @classmethod
+    def from_args(cls, args: object) -> LoadOptions:
+        """From the command line; options that a verb does not have stay as they are by default."""
+
+        def said(name: str, default: Any = None) -> Any:
+            return getattr(args, name, default)
+
+        power = tuple(said("power") or ())
+        columns = {name: said(name) for name in ("time_col", "watts_col", "unit", "tz") if said(name)}
+        options = None
+        if columns:
+            from powertui.data.power.options import PowerOptions
+
+            options = PowerOptions(**columns)
+        # Whoever names a log means that one; what lies around is for those who name none.
+        return cls(said("step_marker"), said("tz"), power, not (said("no_power", False) or power), options)
+
+
+def load_run(entry: RunEntry, *, options: LoadOptions | None = None, progress: Progress = silent) -> Run:
+    """Read a run wholly.
+
+    Raises `UnreadableFile` when nothing at all is left of it: no profile, no scalars, no power.
+    """
+    loader = _Loader(entry, options or LoadOptions(), progress)
+    for _ in loader.traces(partial=False):
+        pass
+    return loader.finish()
+
+
+def stream_run(entry: RunEntry, *, options: LoadOptions | None = None, progress: Progress = silent) -> Iterator[Run]:
+    """Read a run and give it as it grows. The last one is whole; those before have no steps for traces that still grow."""
+    loader = _Loader(entry, options or LoadOptions(), progress)
+    yield from loader.traces(partial=True)
+    yield loader.finish()
+
+
+@dataclass
+class _Loader:
+    entry: RunEntry
+    options: LoadOptions
+    progress: Progress
+    logs: list[tfevents.EventLog] = field(default_factory=list)
+    done: list[Trace] = field(default_factory=list)
+    steps: list[Steps] = field(default_factory=list)
+    epochs: list[Epochs] = field(default_factory=list)
+    power: list[PowerSeries] = field(default_factory=list)
+    warnings: list[Warn] = field(default_factory=list)
+    errors: list[UnreadableFile] = field(default_factory=list)
+    bytes_before: int = 0
+    events_before: int = 0
+
+    def traces(self, *, partial: bool) -> Iterator[Run]:
+        """Read all profiles. Small things come first: the clock of the first part needs them."""
+        self.warnings += self.entry.problems
+        self._read_logs()
+        for file in self.entry.profiles:
+            yield from self._read_profile(file, partial=partial)
+
+    def finish(self) -> Run:
+        """What is left to read, and the run."""
+        self._read_power()
+        run = self._run()
+        if self.errors and not run.traces and not run.scalars and not run.power:
+            raise self.errors[0]
+        return run
+
+    def _run(self, growing: Trace | None = None) -> Run:
+        traces, steps, marks = list(self.done), list(self.steps), list(self.epochs)
+        if growing is not None:
+            traces.append(growing)
+            steps.append(Steps.none(LOADING))
+            marks.append(Epochs(source=LOADING))
+        scalars = tuple(series for log in self.logs for series in log.scalars)
+        return Run(
+            self.entry.name, self.entry.path, tuple(traces), tuple(steps), tuple(marks), scalars,
+            tuple(self.power), tuple(self.warnings),
+        )  # fmt: skip
+
+    def _failed(self, error: UnreadableFile) -> None:
+        self.errors.append(error)
+        hint = f". {error.hint}" if error.hint else ""
+        self.warnings.append(Warn(error.path, "", error.problem + hint))
+
+    # ── profiles ──
+
+    def _read_profile(self, file: ProfileFile, *, partial: bool) -> Iterator[Run]:
+        """One host, from its best file; from its second one when the first cannot be read."""
+        seconds = [other for other in self.entry.alternates if other.host == file.host]
+        for candidate in (file, *seconds):
+            try:
+                for trace in registry.load(candidate.path, self._tell):
+                    trace = replace(trace, host=file.host or trace.host)
+                    if trace.complete:
+                        self._add(trace)
+                    elif partial:
+                        yield self._run(replace(trace, clock=self._clock(trace)))
+                break
+            except UnreadableFile as error:
+                self._failed(error)
+        self.bytes_before += file.size
+
+    def _tell(self, done: int, total: int, events: int, /) -> None:
+        known = max(self.entry.size, self.bytes_before + total)
+        self.progress(self.bytes_before + done, known, self.events_before + events)
+
+    def _clock(self, trace: Trace) -> Clock:
+        return clocks.find(trace, self.entry, self.logs, tz=self.options.tz)
+
+    def _add(self, trace: Trace) -> None:
+        trace = replace(trace, clock=self._clock(trace))
+        steps, marks = epochs.mark(trace, self.logs, marker=self.options.step_marker)
+        self.done.append(trace)
+        self.steps.append(steps)
+        self.epochs.append(marks)
+        self.events_before += trace.event_count
+
+    # ── what lies beside them ──
+
+    def _read_logs(self) -> None:
+        for file in self.entry.tfevents:
+            try:
+                log = tfevents.read(file.path, file.group)
+            except UnreadableFile as error:
+                self._failed(error)
+                continue
+            self.logs.append(log)
+            self.warnings += log.warnings
+
+    def _read_power(self) -> None:
+        found = [file.path for file in self.entry.power] if self.options.find_power else []
+        paths = list(dict.fromkeys((*self.options.power, *found)))
+        if not paths:
+            return
+        from powertui.data.power import registry as power  # fifteen dialects: only for those who have a log
+        from powertui.data.power.options import PowerOptions
+
+        options = self.options.power_options or PowerOptions(tz=self.options.tz)
+        for path in paths:
+            try:
+                log = power.load(path, options)
+            except UnreadableFile as error:
+                if path in self.options.power:
+                    raise  # it was asked for by name
+                self._failed(error)
+                continue
+            self.power += log.series
+            self.warnings += log.warnings
