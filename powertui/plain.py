@@ -47,6 +47,19 @@ def _visible(match: re.Match[str]) -> str:
 _SHORT = {9: "\\t", 10: "\\n", 13: "\\r"}
 
 
+def cell(text: str) -> str:
+    """Text for a cell of a CSV file: a spreadsheet must not run it as a formula.
+
+    Numbers are for the caller to write as numbers; this is for names. What could begin a formula gets an
+    apostrophe in front, as spreadsheets themselves write it, also behind blanks that they would skip.
+    """
+    shown = plain(text)
+    return "'" + shown if shown.lstrip()[:1] in _FORMULA else shown
+
+
+_FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20|%")
+
+
 def width(text: str) -> int:
     """How many terminal cells `text` takes. It should have been through `plain`."""
     if text.isascii():

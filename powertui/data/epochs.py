@@ -214,7 +214,7 @@ def _describe(table: Sequence[Epoch], how: str) -> str:
 
 def _phases(marked: Steps, found: Found, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]) -> tuple[Phase, ...]:
     out: list[Phase] = []
-    tracing = _tracing(marked)
+    tracing = _tracing(marked) if not found.inferred else None
     if tracing is not None:
         out.append(tracing)
     if len(found.evaluation):

@@ -12,7 +12,6 @@ It raises `UnreadableFile` only when the path itself is not there or cannot be o
 from __future__ import annotations
 
 import gzip
-import importlib
 import os
 import stat
 import zlib
@@ -512,8 +511,10 @@ def _reader_takes(file: _Found) -> bool:
 
 def _power_dialect(file: _Found) -> str:
     """The reader of power logs that recognises this file's head; "" when none does."""
-    registry = importlib.import_module("powertui.data.power.registry")
-    return str(registry.sniff(file.path) or "")
+    from powertui.data.power import registry  # sixteen dialects: only where there is a candidate
+
+    dialect, score = registry.sniff(file.path)
+    return dialect if score >= registry.IS_POWER else ""
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -47,6 +47,7 @@ class Found(NamedTuple):
     steps: Steps
     evaluation: Marks
     epoch_num: bool = False  # Steps.epoch holds the program's own numbers, not counts of restarts
+    inferred: bool = False  # nothing marks these steps: they are launches that repeat
 
 
 def find(trace: Trace, *, marker: str | None = None) -> Steps:
@@ -161,10 +162,10 @@ def _dominant(events: Events, wanted: Bools) -> tuple[int, int]:
         return -1, 0
     names, which, counts = np.unique(events.name[rows], return_inverse=True, return_counts=True)
     durations = events.duration[rows].astype(np.float64)
-    totals = np.bincount(which.ravel(), weights=durations)
+    spent = np.bincount(which.ravel(), weights=durations).astype(np.float64)
     longest = np.zeros(len(names))
     np.maximum.at(longest, which.ravel(), durations)
-    totals = totals - longest  # the first launch traces and compiles: a helper that ran once more must not win by that
+    totals = spent - longest  # the first launch traces and compiles: a helper that ran once more must not win by that
     totals[counts < _MIN_LAUNCHES] = -1
     top = int(np.argmax(totals))
     return (int(names[top]), int(totals[top])) if totals[top] >= 0 else (-1, 0)
@@ -178,7 +179,7 @@ def _ordinals(trace: Trace, chosen: Marks, source: str) -> Found:
     """Launches carry no number of their own: count them."""
     count = len(chosen)
     numbered = replace(chosen, number=np.arange(count), labels=[f"launch {i}" for i in range(count)])
-    return _found(trace, numbered, source)
+    return _found(trace, numbered, source)._replace(inferred=True)
 
 
 # ── from marks to steps ──────────────────────────────────────────────────────────────────────────

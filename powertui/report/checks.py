@@ -1,0 +1,285 @@
+"""What `powertui doctor` looks for, and what it says: pure functions from what was found to findings.
+
+Each finding says what is so, why it matters, and the next thing to do. The cases are the ones that people ask
+about: a profile on the wrong level, no steps, no GPU kernels, tools that do not apply, power that is not there.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from powertui import units
+from powertui.data.logdir import Logdir, RunEntry
+from powertui.data.model import Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
+from powertui.report import facts, text
+
+State = Literal["ok", "note", "missing", "problem"]
+
+_WEAK_NS = 1_000_000_000  # half a clock's interval from which a second's power cannot be placed
+_CUPTI = ("cupti", "insufficient_privileges", "gpu tracer", "libcupti", "roctracer", "rocprofiler")
+_GPU_HOST_NAMES = ("cudaLaunchKernel", "cuLaunchKernel", "hipLaunchKernel", "hipModuleLaunchKernel", "GpuLaunch", "MemcpyH2D")
+_GPU_HOST_LINES = ("tf_gpu_", "tf_GPU_Event_Manager", "gpu_")
+
+_GPU_FIX = (
+    "NVIDIA: let users profile (options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then reload the driver or "
+    "reboot), or run with CAP_SYS_ADMIN (docker --cap-add SYS_ADMIN); and let the loader find libcupti "
+    "(LD_LIBRARY_PATH=/usr/local/cuda/extras/CUPTI/lib64). AMD: add the user to the groups render and video"
+)
+_PROFILE_HOW = (
+    "profile some steps: tf.keras.callbacks.TensorBoard(log_dir, profile_batch=(10, 20)), "
+    "or with jax.profiler.trace(log_dir): …, or tf.profiler.experimental.start(log_dir)"
+)
+
+
+class Check(NamedTuple):
+    """One finding. `do` is the next command or step; "" when nothing needs doing."""
+
+    topic: str
+    state: State
+    what: str
+    do: str = ""
+
+
+# ── the whole path ───────────────────────────────────────────────────────────────────────────────
+
+
+def of_logdir(found: Logdir) -> Iterator[Check]:
+    """What concerns the path and no run."""
+    if not found.runs:
+        yield from _nothing(found)
+    where = Path(found.path).absolute() if found.path != "-" else Path()
+    for part in (where, *where.parents[:3]):
+        if part.name == "plugins" and found.runs:
+            hint = f"tensorboard --logdir {shlex.quote(facts.shown(str(part.parent)))}"
+            yield Check("level", "note", "this lies inside plugins/: powertui reads it, TensorBoard wants the folder above", hint)
+    for file in found.unread:
+        yield Check("files", "note", f"{facts.shown(file.path)}: {file.what}; no reader takes it yet")
+    for log in found.power:
+        if not any(log in run.power for run in found.runs):
+            what = f"{facts.shown(log.path)} is a power log ({log.dialect}), but nothing says which run it belongs to"
+            yield Check("power", "note", what, f"powertui RUN --power {shlex.quote(facts.shown(log.path))}")
+    for problem in found.problems:
+        yield Check("access", "problem", str(problem), _access_hint(problem.cause, problem.file))
+
+
+def _nothing(found: Logdir) -> Iterator[Check]:
+    scalars = [event for event in found.tfevents if event.kind == "scalars"]
+    if scalars:
+        what = f"the training was logged ({text.plural(len(scalars), 'tfevents file')}), but no profile was taken or kept"
+        yield Check("profile", "missing", what, _PROFILE_HOW)
+        return
+    if any(event.kind == "profile-empty" for event in found.tfevents):
+        what = "a profile was taken here (profile-empty says so), but its folder plugins/profile/ is not here"
+        yield Check("profile", "missing", what, "copy the whole logdir, folders included: rsync -a HOST:LOGDIR .")
+        return
+    what = (
+        "no profile lies here: neither plugins/profile/RUN/HOST.xplane.pb at any depth, nor any *.xplane.pb, nor HOST.trace.json.gz"
+    )
+    yield Check("profile", "missing", what, "name the folder that your program was given as log_dir; or " + _PROFILE_HOW)
+
+
+def _access_hint(cause: str, path: str) -> str:
+    if "ermission" in cause:
+        return f"ls -ld {shlex.quote(path)}"
+    return ""
+
+
+# ── one run, as found ────────────────────────────────────────────────────────────────────────────
+
+
+def of_entry(entry: RunEntry) -> Iterator[Check]:
+    """What the names and folders alone tell."""
+    if entry.path != "-" and entry.profiles:
+        yield from _level(entry)
+    if not entry.profiles and (why := facts.why_no_timeline(entry)):
+        do = "" if entry.results or entry.unread else _PROFILE_HOW
+        if entry.results:
+            do = "copy HOST.xplane.pb from the machine that was profiled; newer versions write it beside these files"
+        yield Check("timeline", "missing", why, do)
+    for file in entry.unread:
+        if entry.profiles:
+            yield Check("files", "note", f"{facts.shown(file.path)}: {file.what}; no reader takes it yet")
+    if entry.ignored:
+        yield Check("files", "note", f"{text.plural(len(entry.ignored), 'cache file')} of other viewers: ignored, safe to delete")
+    for problem in entry.problems:
+        yield Check("files", "problem", str(problem))
+
+
+def _level(entry: RunEntry) -> Iterator[Check]:
+    folder = Path(entry.profiles[0].path).parent
+    if not (folder.parent.name == "profile" and folder.parent.parent.name == "plugins"):
+        what = "outside plugins/profile/RUN/: powertui reads it here, TensorBoard would not find it"
+        target = folder / "plugins" / "profile" / "run1"
+        yield Check(
+            "level", "note", what, f"for TensorBoard: mkdir -p {shlex.quote(facts.shown(str(target)))}, and move the profile there"
+        )
+        return
+    scalars = [event for event in entry.tfevents if event.kind == "scalars" and event.group != "demo_logs"]
+    empty = [event for event in entry.tfevents if event.kind == "profile-empty"]
+    if not scalars and not empty:
+        what = "no tfevents beside plugins/ (not even profile-empty): powertui needs none, TensorBoard hides the Profile tab"
+        yield Check(
+            "tfevents", "note", what, "epochs and losses come from tfevents: keep train/events.out.tfevents.* with the profile"
+        )
+    groups = {event.group for event in scalars}
+    if groups & {"train", "training"} and not groups & {"validation", "val", "valid", "eval", "test"}:
+        yield Check("tfevents", "note", "only train/: there is no validation/ beside it, so validation runs cannot be told by name")
+    if groups & {"validation", "val", "valid", "eval", "test"} and not groups & {"train", "training", ""}:
+        yield Check("tfevents", "missing", "only validation/: the epochs of the training are not here", "copy train/ too")
+
+
+# ── one run, as read ─────────────────────────────────────────────────────────────────────────────
+
+
+def of_run(entry: RunEntry, run: Run) -> Iterator[Check]:
+    """What reading it told."""
+    for warning in run.warnings:
+        if warning not in entry.problems:
+            yield Check("files", "problem", str(warning))
+    for trace, steps, epochs in zip(run.traces, run.steps, run.epochs, strict=True):
+        yield from of_profile(trace, steps, entry)
+        if len(epochs):
+            yield Check("epochs", "ok", f"{len(epochs)}: {epochs.source}")
+        elif len(steps):
+            do = "log epoch scalars (the TensorBoard callback does), or restart step_num each epoch"
+            yield Check("epochs", "note", f"none: {epochs.source}", do)
+    yield from of_power(entry, run)
+
+
+def of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
+    """One host's profile."""
+    name = facts.short_path(trace.path)
+    read = f"{name}: {text.plural(trace.event_count, 'event')} read as {trace.format}"
+    if trace.event_count == 0:
+        what = f"{name} holds no event: nothing ran while it was taken"
+        yield Check("profile", "missing", what, "profile later or longer: profile_batch=(10, 20)")
+    else:
+        yield Check("profile", "ok" if trace.complete else "problem", read)
+    for warning in trace.warnings:
+        if not _is_gpu_error(warning.cause):
+            yield Check("profile", "problem", str(warning))
+    yield from _devices(trace)
+    if trace.event_count:
+        yield from _steps(steps, entry)
+    yield _clock(trace.clock)
+
+
+def _steps(steps: Steps, entry: RunEntry) -> Iterator[Check]:
+    path = shlex.quote(facts.shown(entry.path))
+    if not len(steps):
+        what = f"no step marker: {steps.source}"
+        do = (
+            f"name one: powertui report {path} --step-marker 'REGEX' (any event that runs once a step); or mark steps: "
+            "with tf.profiler.experimental.Trace('train', step_num=i, _r=1): … "
+            "or with jax.profiler.StepTraceAnnotation('train', step_num=i): …"
+        )
+        yield Check("steps", "missing", what, do)
+        return
+    if "no step marker" in steps.source:
+        what = f"no step marker in the profile: {len(steps):,} steps were taken from {steps.source.split(' (')[0]}"
+        yield Check("steps", "note", what, f"if these are not your steps: powertui report {path} --step-marker 'REGEX'")
+    else:
+        yield Check("steps", "ok", f"{len(steps):,} from {steps.source}")
+    if "Profiled batch" in steps.source:
+        yield Check(
+            "steps", "note", "Keras 3 marks steps in a way that TensorBoard's overview does not know: it shows none for this run"
+        )
+    if steps.asynchronous:
+        what = "the steps were dispatched asynchronously: judge by start-to-start and by the work, not by their duration"
+        yield Check("steps", "note", what)
+
+
+def _devices(trace: Trace) -> Iterator[Check]:
+    devices = [p for p in trace.processes if p.kind is ProcessKind.DEVICE]
+    busy = [p for p in devices if not p.empty]
+    errors = [warning.cause for warning in trace.warnings if _is_gpu_error(warning.cause)]
+    for error in errors:
+        yield Check("devices", "problem", f"the GPU could not be traced: {error}", _GPU_FIX)
+    if busy:
+        idle = len(devices) - len(busy)
+        yield Check("devices", "ok", f"{len(busy)} recorded" + (f", {idle} present but idle: not drawn" if idle else ""))
+    elif not errors and _gpu_on_host(trace):
+        yield Check("devices", "problem", "GPU work was launched, but no kernel was recorded: the GPU tracer did not run", _GPU_FIX)
+    elif devices and not errors:
+        yield Check("devices", "missing", f"{text.plural(len(devices), 'device')} present, none recorded anything", _GPU_FIX)
+    elif not errors:
+        what = "a CPU-only run: kernel statistics, device memory and roofline do not apply to it; time and power do"
+        yield Check("devices", "note", what)
+    if busy and not any(track.kind is TrackKind.STREAM for p in busy for track in p.tracks):
+        yield Check("devices", "note", "the devices have derived lines only: no stream was recorded")
+
+
+def _is_gpu_error(cause: str) -> bool:
+    lower = cause.lower()
+    return any(word in lower for word in _CUPTI)
+
+
+def _gpu_on_host(trace: Trace) -> bool:
+    """Whether host lines or names show that a GPU was used."""
+    hosts = [p for p in trace.processes if p.kind is ProcessKind.HOST]
+    if any(track.name.startswith(_GPU_HOST_LINES) and len(track.events) for p in hosts for track in p.tracks):
+        return True
+    return any(trace.names.full(i).startswith(_GPU_HOST_NAMES) for i in range(min(len(trace.names), 200_000)))
+
+
+def _clock(clock: Clock) -> Check:
+    if not clock.known:
+        do = "keep the run folder's name and the tfevents with the profile; or align by hand: --offset"
+        return Check("clock", "missing", f"nothing ties the profile to wall time ({clock.detail})", do)
+    how = f"{clock.source}, ± {units.duration(clock.half_ns * 1000, 2)} ({clock.detail})"
+    if clock.source == "file time":
+        return Check(
+            "clock", "note", f"only the file's own time: {how}", "keep tfevents and the run folder's name with the profile"
+        )
+    if clock.source == "run directory" and clock.utc_offset_s is None:
+        return Check("clock", "note", how, "say the zone of the profiled machine: --tz=-03:00")
+    if clock.half_ns >= _WEAK_NS:
+        return Check("clock", "note", f"vague: {how}", "power can be aligned by signal instead: --align signal")
+    return Check("clock", "ok", how)
+
+
+# ── power ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def of_power(entry: RunEntry, run: Run) -> Iterator[Check]:
+    """Whether there is power, and whether it belongs to this time."""
+    if not run.power:
+        what = "no power log in or beside the logdir (data/, *.csv, *.db and the like were looked at)"
+        path = shlex.quote(facts.shown(entry.path))
+        do = f"powertui {path} --power FILE; or record it next time: powertui record -o power.csv -- python train.py"
+        yield Check("power", "missing", what, do)
+        return
+    for series in run.power:
+        yield _overlap(series, run.traces)
+
+
+def _overlap(series: PowerSeries, traces: Sequence[Trace]) -> Check:
+    name = f"{series.sensor.name} ({series.sensor.source}, {facts.short_path(series.path)})"
+    watts = series.watts[np.isfinite(series.watts)]
+    if not len(watts):
+        return Check(
+            "power", "problem", f"{name} holds no number of watts", "name the columns: --time-col NAME --watts-col NAME --unit W"
+        )
+    what = f"{name}: {text.plural(len(series), 'reading')}"
+    if not series.clock.known:
+        what += "; its times are relative: it is aligned by evidence or by signal"
+        return Check("power", "ok", what, "powertui energy PATH shows how")
+    timed = [trace for trace in traces if trace.clock.known and trace.event_count]
+    if not timed:
+        return Check("power", "ok", what)
+    first = series.clock.lo_ns or 0
+    last = (series.clock.hi_ns or 0) + int(series.times[-1])
+    for trace in timed:
+        lo = (trace.clock.lo_ns or 0) + trace.span[0] // 1000
+        hi = (trace.clock.hi_ns or 0) + trace.span[1] // 1000
+        if first <= hi and lo <= last:
+            return Check("power", "ok", f"{what}, at the time of the profile")
+    away = min(abs(first - ((t.clock.hi_ns or 0) + t.span[1] // 1000)) for t in timed) / 1e9
+    far = f"{away:,.0f} s" if away < 7200 else f"{away / 3600:,.1f} h"
+    do = "a wrong zone is a likely cause: --tz ZONE; or align by signal: --align signal"
+    return Check("power", "problem", f"{what}, but not at the time of the profile ({far} away)", do)

@@ -1,0 +1,104 @@
+"""`powertui doctor PATH`: what was found where, what is missing and why, and the next command."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from powertui import __version__
+from powertui.data import logdir
+from powertui.data.loading import LoadOptions
+from powertui.data.logdir import Logdir, RunEntry
+from powertui.plain import plain
+from powertui.report import checks, facts, text
+from powertui.report.checks import Check
+from powertui.report.summary import load
+
+FILES_SHOWN = 12
+
+
+def run(args: argparse.Namespace) -> int:
+    """The verb. Exit code 3 when nothing readable was found."""
+    found = logdir.scan(args.path)
+    examined = [examine(entry) for entry in found.runs]
+    whole = list(checks.of_logdir(found))
+    if args.json:
+        text.out(text.to_json({
+            "powertui": __version__,
+            "path": found.path,
+            "entries": found.entries,
+            "checks": [_json(check) for check in whole],
+            "runs": [
+                {"name": entry.name, "path": entry.path, "readable": ok, "found": _found(entry), "checks": [_json(c) for c in said]}
+                for entry, said, ok in examined
+            ],
+        }))  # fmt: skip
+    else:
+        text.out("\n".join(_text(found, examined, whole)))
+    return 0 if any(ok for _, _, ok in examined) else 3
+
+
+def examine(entry: RunEntry) -> tuple[RunEntry, list[Check], bool]:
+    """(the run, its findings, whether anything of it could be read)."""
+    said = list(checks.of_entry(entry))
+    loaded, problem = load(entry, LoadOptions())
+    if loaded is None:
+        if problem:
+            said.append(Check("profile", "problem", problem))
+        return entry, said, False
+    said += checks.of_run(entry, loaded)
+    return entry, said, bool(loaded.traces or loaded.scalars or loaded.power)
+
+
+def _json(check: Check) -> dict[str, str]:
+    return {"topic": check.topic, "state": check.state, "what": check.what, "do": check.do}
+
+
+def _found(entry: RunEntry) -> list[dict[str, Any]]:
+    rows: list[tuple[str, str, int]] = []
+    for kind, files in (
+        ("profile", entry.profiles),
+        ("second form", entry.alternates),
+        ("result", entry.results),
+        ("unread", entry.unread),
+    ):
+        rows += [(kind, file.path, file.size) for file in files]
+    rows += [
+        (f"tfevents {event.group}".rstrip() if event.kind == "scalars" else event.kind, event.path, event.size)
+        for event in entry.tfevents
+    ]
+    rows += [("power", log.path, log.size) for log in entry.power]
+    return [{"kind": kind, "path": path, "size": size} for kind, path, size in rows]
+
+
+_ORDER = {"problem": 0, "missing": 1, "note": 2, "ok": 3}
+
+
+def _text(found: Logdir, examined: Sequence[tuple[RunEntry, list[Check], bool]], whole: Sequence[Check]) -> list[str]:
+    count = text.plural(len(found.runs), "run") if found.runs else "no run"
+    lines = [f"{plain(found.path)}: {count} among {text.plural(found.entries, 'name')} looked at"]
+    lines += _checks(whole)
+    for entry, said, _ in examined:
+        lines += ["", plain(entry.name)]
+        files = _found(entry)
+        rows = [
+            ("found", f"{file['kind']}: {plain(facts.shown(file['path']))} ({text.size(file['size'])})")
+            for file in files[:FILES_SHOWN]
+        ]
+        if len(files) > FILES_SHOWN:
+            rows.append(("found", f"… and {len(files) - FILES_SHOWN} more files (--json lists them)"))
+        lines += text.labelled(rows)
+        lines += _checks(said)
+    return lines
+
+
+def _checks(said: Sequence[Check]) -> list[str]:
+    """What needs doing first. The next step stands under its finding."""
+    lines: list[str] = []
+    for check in sorted(dict.fromkeys(said), key=lambda c: _ORDER[c.state]):
+        rows = [(check.state, f"{check.topic}: {plain(check.what)}")]
+        lines += text.labelled([(check.state.ljust(7), rows[0][1])])
+        if check.do:
+            lines += text.labelled([(" " * 7, f"→ {plain(check.do)}")])
+    return lines

@@ -1,0 +1,281 @@
+"""What is known of a run, as one plain dict: the stable JSON of `powertui report`, and what text is written from.
+
+Counts are integers. What is not known is None, never 0. Tables are cut at a bound that they name, so that a month
+of steps does not become a gigabyte of JSON.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from powertui.data.logdir import Logdir, OtherFile, RunEntry
+from powertui.data.model import PS_PER_NS, PS_PER_S, Clock, Epochs, PowerSeries, ProcessKind, Run, Steps, Trace, Warn
+
+STEP_ROWS = 5_000  # of one host
+EPOCH_ROWS = 2_000
+WARNINGS = 100
+
+Facts = dict[str, Any]
+
+
+def of_run(entry: RunEntry, run: Run | None, problem: str = "") -> Facts:
+    """One run. `run` is None when nothing of it could be read; `problem` says why."""
+    traces = run.traces if run is not None else ()
+    steps = run.steps if run is not None else ()
+    epochs = run.epochs if run is not None else ()
+    warnings = [*_warnings(run.warnings if run is not None else entry.problems)]
+    for trace in traces:
+        warnings += _warnings(trace.warnings)
+    if problem:
+        warnings.insert(0, problem)
+    if not traces and (why := why_no_timeline(entry)):
+        warnings.append(why)
+    longest = max((trace.span[1] - trace.span[0] for trace in traces if trace.event_count), default=None)
+    return {
+        "name": entry.name,
+        "path": entry.path,
+        "hosts": list(dict.fromkeys([t.host for t in traces])) or [host for host in entry.hosts if host],
+        "devices": list(dict.fromkeys(device for trace in traces for device in trace.devices)),
+        "events": sum(trace.event_count for trace in traces),
+        "steps": max((len(s) for s in steps), default=0),
+        "epochs": max((len(e) for e in epochs), default=0),
+        "duration_s": None if longest is None else longest / PS_PER_S,
+        "clock": clock_facts(_best_clock(traces)),
+        "warnings": _bounded(warnings),
+        "files": _files(entry),
+        "profiles": [_profile(t, s, e) for t, s, e in zip(traces, steps, epochs, strict=True)],
+        "scalars": _scalars(run),
+        "power": [power_facts(series) for series in (run.power if run is not None else ())],
+    }
+
+
+def of_logdir(found: Logdir) -> Facts:
+    """What lies outside every run."""
+    return {
+        "path": found.path,
+        "unread": [_other(file) for file in found.unread],
+        "power_unassigned": [file.path for file in found.power if not any(file in run.power for run in found.runs)],
+        "problems": _bounded(_warnings(found.problems)),
+    }
+
+
+def clock_facts(clock: Clock) -> Facts:
+    """Where the profile's zero lies in Unix ns."""
+    return {
+        "lo_ns": clock.lo_ns,
+        "hi_ns": clock.hi_ns,
+        "source": clock.source,
+        "detail": clock.detail,
+        "utc_offset_s": clock.utc_offset_s,
+    }
+
+
+def why_no_timeline(entry: RunEntry) -> str:
+    """Why a run that was found has nothing to draw; "" when it has."""
+    if entry.profiles:
+        return ""
+    if entry.unread:
+        kinds = sorted({file.what for file in entry.unread})
+        return f"no timeline: no reader takes these yet: {', '.join(kinds)}"
+    if entry.results:
+        kinds = sorted({file.tool for file in entry.results})
+        return (
+            f"no timeline: only finished results of the profiler's own tools lie here ({', '.join(kinds)}); "
+            "they were made from an xplane.pb or trace.json.gz that is not here"
+        )
+    if entry.power or entry.tfevents:
+        return "no timeline: there is no profile, only " + " and ".join(
+            what for what, there in (("power", entry.power), ("tfevents", entry.tfevents)) if there
+        )
+    return "no timeline: the folder holds no profile"
+
+
+# ── one profile ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
+    devices = [p for p in trace.processes if p.kind is ProcessKind.DEVICE]
+    lines = sum(1 for _, track in trace.tracks() if len(track.events))
+    return {
+        "host": trace.host,
+        "path": trace.path,
+        "format": trace.format,
+        "size": trace.size,
+        "events": trace.event_count,
+        "lines": lines,
+        "complete": trace.complete,
+        "devices": len(devices),
+        "devices_without_events": sum(1 for p in devices if p.empty),
+        "start_s": trace.span[0] / PS_PER_S,
+        "end_s": trace.span[1] / PS_PER_S,
+        "clock": clock_facts(trace.clock),
+        "steps": _steps(trace, steps, epochs),
+        "epochs": _epochs(steps, epochs),
+        "phases": [
+            {
+                "name": phase.name,
+                "start_s": phase.start / PS_PER_S,
+                "end_s": phase.end / PS_PER_S,
+                "epoch": epochs[phase.epoch].number if phase.epoch is not None else None,
+                "source": phase.source,
+            }
+            for phase in epochs.phases
+        ],
+    }
+
+
+def _steps(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
+    gaps = steps.start_to_start()
+    facts: Facts = {
+        "count": len(steps),
+        "source": steps.source,
+        "asynchronous": steps.asynchronous,
+        "duration": _spread(steps.duration),
+        "start_to_start": _spread(gaps[gaps >= 0]),
+        "work_s": None,
+        "rows": [
+            {
+                "epoch": epochs[step.epoch].number if step.epoch is not None else None,
+                "number": step.number if step.number >= 0 else None,
+                "name": step.name,
+                "start_s": step.start / PS_PER_S,
+                "duration_s": step.duration / PS_PER_S,
+                "start_to_start_s": None if step.start_to_start is None else step.start_to_start / PS_PER_S,
+            }
+            for step in (steps[i] for i in range(min(len(steps), STEP_ROWS)))
+        ],
+        "rows_left_out": max(0, len(steps) - STEP_ROWS),
+    }
+    if steps.asynchronous and len(steps) > 1:
+        from powertui.data.steps import work_of
+
+        # The markers say only when the work was asked for: the mean over all steps is what can be said.
+        facts["work_s"] = (work_of(trace, steps).end - int(steps.start[0])) / PS_PER_S
+    return facts
+
+
+def _spread(values: np.ndarray[Any, np.dtype[np.int64]]) -> Facts | None:
+    """Median and extremes of times in ps, in s; None where there is none."""
+    if not len(values):
+        return None
+    middle = float(np.median(values))
+    return {
+        "median_s": middle / PS_PER_S,
+        "mean_s": float(values.mean()) / PS_PER_S,
+        "p95_s": float(np.percentile(values, 95)) / PS_PER_S,
+        "min_s": int(values.min()) / PS_PER_S,
+        "max_s": int(values.max()) / PS_PER_S,
+        "first_s": int(values[0]) / PS_PER_S,
+    }
+
+
+def _epochs(steps: Steps, epochs: Epochs) -> Facts:
+    counts = np.bincount(steps.epoch[steps.epoch >= 0], minlength=len(epochs))
+    return {
+        "count": len(epochs),
+        "source": epochs.source,
+        "rows": [
+            {
+                "number": epoch.number,
+                "start_s": None if epoch.start is None else epoch.start / PS_PER_S,
+                "end_s": None if epoch.end is None else epoch.end / PS_PER_S,
+                "slack_s": epoch.slack / PS_PER_S,
+                "steps": int(counts[index]),
+                "source": epoch.source,
+                "scalars": dict(epoch.scalars),
+            }
+            for index, epoch in enumerate(epochs.epochs[:EPOCH_ROWS])
+        ],
+        "rows_left_out": max(0, len(epochs) - EPOCH_ROWS),
+    }
+
+
+# ── the rest ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def power_facts(series: PowerSeries) -> Facts:
+    """One channel: how many readings, over how long, how many watts."""
+    known = series.watts[np.isfinite(series.watts)]
+    span = int(series.times[-1] - series.times[0]) if len(series) > 1 else 0
+    return {
+        "name": series.sensor.name,
+        "source": series.sensor.source,
+        "scope": series.sensor.scope.value,
+        "path": series.path,
+        "readings": len(series),
+        "span_s": span / 1e9,
+        "min_watts": float(known.min()) if len(known) else None,
+        "mean_watts": float(known.mean()) if len(known) else None,
+        "max_watts": float(known.max()) if len(known) else None,
+        "clock": clock_facts(series.clock),
+        "warnings": _bounded(_warnings(series.warnings)),
+    }
+
+
+def _scalars(run: Run | None) -> list[Facts]:
+    if run is None:
+        return []
+    return [
+        {"group": series.group, "tag": series.tag, "points": len(series.steps), "last": float(series.values[-1])}
+        for series in run.scalars[:WARNINGS]
+        if len(series.steps)
+    ]
+
+
+def _files(entry: RunEntry) -> Facts:
+    return {
+        "profiles": [file.path for file in entry.profiles],
+        "alternates": [file.path for file in entry.alternates],
+        "tfevents": [file.path for file in entry.tfevents],
+        "power": [file.path for file in entry.power],
+        "results": [_other(file) for file in entry.results],
+        "unread": [_other(file) for file in entry.unread],
+        "ignored": len(entry.ignored),
+    }
+
+
+def _other(file: OtherFile) -> Facts:
+    return {"path": file.path, "host": file.host, "tool": file.tool, "size": file.size, "what": file.what}
+
+
+def _best_clock(traces: tuple[Trace, ...]) -> Clock:
+    known = [trace.clock for trace in traces if trace.clock.known]
+    if not known:
+        return traces[0].clock if traces else Clock(detail="there is no profile")
+    return min(known, key=lambda clock: clock.half_ns)
+
+
+def unix_ns(clock: Clock, ps: int) -> int | None:
+    """The middle of the interval in which a moment of the trace lies, in Unix ns."""
+    return clock.mid_ns + ps // PS_PER_NS if clock.known else None
+
+
+def _warnings(found: tuple[Warn, ...]) -> list[str]:
+    return [str(warning) for warning in found]
+
+
+def _bounded(texts: list[str]) -> list[str]:
+    unique = list(dict.fromkeys(texts))
+    if len(unique) > WARNINGS:
+        return [*unique[:WARNINGS], f"… and {len(unique) - WARNINGS} more"]
+    return unique
+
+
+def shown(path: str) -> str:
+    """A path as it is shortest to type from here: relative where that is shorter."""
+    if path == "-" or not Path(path).is_absolute():
+        return path
+    try:
+        relative = os.path.relpath(path)
+    except (OSError, ValueError):
+        return path
+    return relative if len(relative) < len(path) else path
+
+
+def short_path(path: str) -> str:
+    """The last part of a path, for a line of text."""
+    return Path(path).name or path

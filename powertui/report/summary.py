@@ -1,0 +1,333 @@
+"""`powertui report PATH`: what is known of each run, as text, JSON, CSV or Markdown."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from powertui import __version__, units
+from powertui.data import loading, logdir
+from powertui.data.formats.registry import silent
+from powertui.data.loading import LoadOptions
+from powertui.data.logdir import Logdir, RunEntry
+from powertui.data.model import PS_PER_S, Run
+from powertui.errors import UnreadableFile, UsageError
+from powertui.plain import plain
+from powertui.report import facts, text
+from powertui.report.facts import Facts
+
+EPOCHS_SHOWN = 12
+WARNINGS_SHOWN = 10
+
+_CSV = ("run", "host", "epoch", "step", "name", "start_s", "duration_s", "start_to_start_s", "unix_start_s", "clock_half_width_s")
+
+
+def run(args: argparse.Namespace) -> int:
+    """The verb. Exit code 3 when nothing of what was named could be read."""
+    found = logdir.scan(args.path)
+    entries = chosen(found, getattr(args, "run", None))
+    options = LoadOptions.from_args(args)
+    if getattr(args, "csv", False):
+        return _csv(entries, options)
+    known = list(_read(entries, options))
+    if args.json:
+        text.out(text.to_json({"powertui": __version__, **facts.of_logdir(found), "runs": [one for one, _ in known]}))
+    elif getattr(args, "markdown", False):
+        text.out("\n".join(_markdown(found, [one for one, _ in known])))
+    else:
+        text.out("\n".join(_text(found, [one for one, _ in known])))
+    return 0 if any(readable for _, readable in known) else 3
+
+
+def chosen(found: Logdir, name: str | None) -> Sequence[RunEntry]:
+    """The runs that were asked for: all, or the one with this name or part of a name."""
+    if name is None:
+        return found.runs
+    exact = [entry for entry in found.runs if entry.name == name]
+    fits = exact or [entry for entry in found.runs if name in entry.name]
+    if len(fits) == 1:
+        return fits
+    names = ", ".join(plain(entry.name, 80) for entry in (fits or found.runs)[:8])
+    what = "more than one run is" if fits else "no run is"
+    raise UsageError(f"{what} named {plain(name, 80)!r}", hint=f"There are: {names}" if names else "There are no runs here.")
+
+
+def _read(entries: Iterable[RunEntry], options: LoadOptions) -> Iterator[tuple[Facts, bool]]:
+    """(facts, whether anything of it could be read) of each run, one at a time: traces are let go of before the next."""
+    for entry in entries:
+        run, problem = load(entry, options)
+        readable = run is not None and bool(run.traces or run.scalars or run.power)
+        yield facts.of_run(entry, run, problem), readable
+
+
+def load(entry: RunEntry, options: LoadOptions) -> tuple[Run | None, str]:
+    """A run, or why nothing of it could be read. A power log that was named and cannot be read is an error all the same."""
+    if not (entry.profiles or entry.tfevents or entry.power or options.power):
+        return None, ""
+    try:
+        return loading.load_run(entry, options=options, progress=silent), ""
+    except UnreadableFile as error:
+        if error.path in options.power:
+            raise
+        return None, f"{error.path}: {error.problem}. {error.hint}".rstrip(" .") + "."
+
+
+# ── text ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
+    lines: list[str] = []
+    if not runs:
+        lines.append(f"No run of a profiler was found in {plain(found.path)}. See why: powertui doctor {plain(found.path)}")
+    elif len(runs) > 1:
+        lines += [f"{len(runs)} runs in {plain(found.path)}", ""]
+    for index, one in enumerate(runs):
+        lines += [""] * bool(index)
+        lines += describe(one)
+    for file in found.unread:
+        lines.append(f"not read: {plain(facts.shown(file.path))} ({file.what}: no reader takes it yet)")
+    for problem in found.problems:
+        lines.append(f"note: {plain(str(problem))}")
+    return lines
+
+
+def describe(one: Facts) -> list[str]:
+    """One run for a person: time, steps, epochs, then where it all comes from."""
+    rows: list[tuple[str, str]] = [("time", _time(one))]
+    profiles: list[Facts] = one["profiles"]
+    several = len(profiles) > 1
+    for profile in profiles:
+        prefix = f"{plain(profile['host'])}: " if several else ""
+        rows += [("steps", (prefix if index == 0 else "") + line) for index, line in enumerate(step_lines(profile["steps"]))]
+    lines = [plain(one["name"]), *text.labelled(rows)]
+    shown: list[Facts] = []
+    for profile in profiles:
+        if profile["epochs"]["count"] and profile["epochs"]["rows"] not in shown:
+            shown.append(profile["epochs"]["rows"])
+            lines += _epochs(profile)
+    rest: list[tuple[str, str]] = []
+    for profile in profiles:
+        rest += [("phases", _phase(phase)) for phase in profile["phases"]]
+    for profile in profiles:
+        rest.append(("host" if not several else "hosts", _host(profile)))
+    rest.append(("devices", _devices(one)))
+    rest += [("power", _power(series)) for series in one["power"]]
+    rest += [("files", line) for line in _files(one)]
+    warnings = one["warnings"]
+    rest += [("warnings", plain(line)) for line in warnings[:WARNINGS_SHOWN]]
+    if len(warnings) > WARNINGS_SHOWN:
+        rest.append(("warnings", f"… and {len(warnings) - WARNINGS_SHOWN} more (--json lists them)"))
+    return lines + text.labelled(rest)
+
+
+def _time(one: Facts) -> str:
+    clock = one["clock"]
+    length = "" if one["duration_s"] is None else units.duration(round(one["duration_s"] * PS_PER_S), 5)
+    if clock["lo_ns"] is None:
+        return f"{length}, at an unknown time ({plain(clock['detail'] or 'no evidence')})" if length else ""
+    middle = (clock["lo_ns"] + clock["hi_ns"]) // 2
+    half = (clock["hi_ns"] - clock["lo_ns"]) // 2
+    when = f"{text.wall(middle, clock['utc_offset_s'])} ± {units.duration(half * 1000, 2)}"
+    return f"{length}, from {when} ({plain(clock['source'])}: {plain(clock['detail'])})"
+
+
+def step_lines(steps: Facts) -> list[str]:
+    """Steps in a few lines: how many, how long, and what marked them."""
+    if not steps["count"]:
+        return [f"none: {plain(steps['source'])}. Name a marker: --step-marker REGEX"]
+    spread = steps["duration"]
+    count = f"{steps['count']:,}"
+    if steps["count"] == 1:
+        lines = [f"{count}: {_s(spread['median_s'])}"]
+    else:
+        extremes = f"{_s(spread['min_s'])} to {_s(spread['max_s'])}, the first {_s(spread['first_s'])}"
+        lines = [f"{count}: median {_s(spread['median_s'])}, {extremes}"]
+    if steps["asynchronous"]:
+        lines.append("dispatched asynchronously: these are the times until the call returned, the work ran on")
+        if steps["work_s"] is not None:
+            mean = steps["work_s"] / steps["count"]
+            lines.append(f"the work of all of them took {_s(steps['work_s'])}: {_s(mean)} a step on average")
+    gaps = steps["start_to_start"]
+    if gaps is not None:
+        lines.append(f"start to start: median {_s(gaps['median_s'])}, {_s(gaps['min_s'])} to {_s(gaps['max_s'])}")
+    lines.append(f"marked by {plain(steps['source'])}")
+    return lines
+
+
+def _s(seconds: float) -> str:
+    return units.duration(round(seconds * PS_PER_S))
+
+
+def _epochs(profile: Facts) -> list[str]:
+    epochs = profile["epochs"]
+    rows = epochs["rows"]
+    inside = [row for row in rows if row["steps"]]
+    # Trainings of hundreds of epochs: those that the profile saw, and as many around them as fit.
+    first = max(0, rows.index(inside[0]) - 2) if inside else 0
+    shown = rows[first : first + EPOCHS_SHOWN]
+    tags = dict.fromkeys(name for row in shown for name in row["scalars"])
+    names = [name for name in tags if "loss" in name or "acc" in name][:4]
+    headers = ["epoch", "start", "end", "length", "steps", *names]
+    body = [
+        [
+            str(row["number"]), _instant(row["start_s"]), _instant(row["end_s"]), _length(row),
+            str(row["steps"]) if row["steps"] else "", *(_number(row["scalars"].get(name)) for name in names),
+        ]
+        for row in shown
+    ]  # fmt: skip
+    lines = text.labelled([("epochs", f"{epochs['count']}: {plain(epochs['source'])}")])
+    slack = max((row["slack_s"] for row in shown), default=0.0)
+    lines += text.table(headers, body, right=range(len(headers)), indent="    ")
+    if len(rows) > len(shown):
+        lines.append(f"    … {epochs['count'] - len(shown)} more (--json lists them)")
+    if slack >= 0.002:
+        lines.append(f"    start and end ± {_s(slack)} (the clock); negative: before the profile began")
+    return lines
+
+
+def _instant(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds:.3f} s"
+
+
+def _length(row: Facts) -> str:
+    if row["start_s"] is None or row["end_s"] is None:
+        return "–"
+    return _s(row["end_s"] - row["start_s"])
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _phase(phase: Facts) -> str:
+    epoch = "" if phase["epoch"] is None else f" in epoch {phase['epoch']}"
+    length = _s(phase["end_s"] - phase["start_s"])
+    return f"{phase['name']}{epoch}: {_s(phase['start_s'])} to {_s(phase['end_s'])}, {length} ({plain(phase['source'])})"
+
+
+def _host(profile: Facts) -> str:
+    partly = "" if profile["complete"] else ", incomplete"
+    where = f"{profile['format']}, {text.size(profile['size'])}{partly}" if profile["size"] else profile["format"]
+    counted = text.plural(profile["events"], "event")
+    return f"{plain(profile['host']) or '(no name)'}: {counted} on {text.plural(profile['lines'], 'line')} ({where})"
+
+
+def _devices(one: Facts) -> str:
+    names = one["devices"]
+    if not names:
+        return "none: the profile holds host threads only" if one["profiles"] else ""
+    idle = sum(profile["devices_without_events"] for profile in one["profiles"])
+    shown = ", ".join(plain(name) for name in names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return shown + (f" ({idle} of them recorded nothing)" if idle else "")
+
+
+def _power(series: Facts) -> str:
+    watts = "no watts"
+    if series["mean_watts"] is not None:
+        watts = f"{series['min_watts']:g} to {series['max_watts']:g} W, mean {series['mean_watts']:.1f} W"
+    over = f"{text.plural(series['readings'], 'reading')} over {units.duration(round(series['span_s'] * PS_PER_S), 3)}"
+    return f"{plain(series['name'])}: {watts}; {over} ({plain(series['source'])}, {plain(facts.short_path(series['path']))})"
+
+
+def _files(one: Facts) -> list[str]:
+    files = one["files"]
+    lines = []
+    if files["alternates"]:
+        names = ", ".join(plain(facts.short_path(path)) for path in files["alternates"][:3])
+        lines.append(f"the same capture again, not needed: {names}")
+    if files["results"] and one["profiles"]:
+        lines.append(f"{text.plural(len(files['results']), 'result file')} of the profiler's own tools, not needed")
+    for file in files["unread"]:
+        lines.append(f"not read yet: {plain(facts.short_path(file['path']))} ({file['what']})")
+    return lines
+
+
+# ── Markdown and CSV ─────────────────────────────────────────────────────────────────────────────
+
+
+def _markdown(found: Logdir, runs: Sequence[Facts]) -> list[str]:
+    lines: list[str] = []
+    if not runs:
+        lines.append(f"No run of a profiler was found in {text.markdown_text(found.path)}.")
+    headers = ["run", "hosts", "devices", "events", "steps", "median step", "epochs", "duration", "start", "clock"]
+    rows = []
+    for one in runs:
+        spread = next((p["steps"]["duration"] for p in one["profiles"] if p["steps"]["duration"]), None)
+        clock = one["clock"]
+        known = clock["lo_ns"] is not None
+        rows.append([
+            one["name"], str(len(one["hosts"])), str(len(one["devices"])), f"{one['events']:,}", str(one["steps"]),
+            _s(spread["median_s"]) if spread else "", str(one["epochs"]),
+            "" if one["duration_s"] is None else _s(one["duration_s"]),
+            text.wall((clock["lo_ns"] + clock["hi_ns"]) // 2, clock["utc_offset_s"]) if known else "unknown", clock["source"],
+        ])  # fmt: skip
+    if rows:
+        lines += text.markdown(headers, rows, right=(1, 2, 3, 4, 5, 6, 7))
+    for one in runs:
+        lines += ["", f"## {text.markdown_text(one['name'])}", ""]
+        for profile in one["profiles"]:
+            if len(one["profiles"]) > 1:
+                lines += [f"### {text.markdown_text(profile['host'])}", ""]
+            lines += [f"- {text.markdown_text(line)}" for line in step_lines(profile["steps"])]
+            lines += _markdown_epochs(profile["epochs"])
+        lines += [f"- warning: {text.markdown_text(line)}" for line in one["warnings"]]
+    return lines
+
+
+def _markdown_epochs(epochs: Facts) -> list[str]:
+    if not epochs["count"]:
+        return []
+    rows = [
+        [str(r["number"]), _instant(r["start_s"]), _instant(r["end_s"]), _length(r), str(r["steps"]), r["source"]]
+        for r in epochs["rows"][:200]
+    ]
+    return ["", *text.markdown(["epoch", "start", "end", "length", "steps", "source"], rows, right=range(5)), ""]
+
+
+def _csv(entries: Sequence[RunEntry], options: LoadOptions) -> int:
+    """One row per step. Warnings would break the table: they go to standard error."""
+    import sys
+
+    readable = False
+    parts: list[Sequence[Any]] = []
+    for entry in entries:
+        run, problem = load(entry, options)
+        if run is None:
+            text.write(sys.stderr, f"powertui: {plain(problem or f'{entry.name}: {facts.why_no_timeline(entry)}')}")
+            continue
+        readable = readable or bool(run.traces)
+        parts += _step_rows(run)
+    text.emit_csv(text.to_csv(_CSV, parts))
+    return 0 if readable else 3
+
+
+def _step_rows(run: Run) -> Iterator[Sequence[Any]]:
+    for trace, steps, epochs in zip(run.traces, run.steps, run.epochs, strict=True):
+        half = units.fixed(trace.clock.half_ns, 10**9, 6) if trace.clock.known else None
+        for step in steps:
+            unix = facts.unix_ns(trace.clock, step.start)
+            yield (
+                run.name, trace.host,
+                _Number(epochs[step.epoch].number) if step.epoch is not None else None,
+                _Number(step.number) if step.number >= 0 else None,
+                step.name, _exact(step.start), _exact(step.duration),
+                _exact(step.start_to_start) if step.start_to_start is not None else None,
+                _Number(units.fixed(unix, 10**9, 9)) if unix is not None else None,
+                _Number(half) if half is not None else None,
+            )  # fmt: skip
+
+
+class _Number:
+    """A number that is already text: it may begin with a minus, which text from a file may not."""
+
+    def __init__(self, value: int | str) -> None:
+        self.value = value
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+def _exact(ps: int) -> _Number:
+    """Seconds with all twelve decimals: picoseconds lose nothing."""
+    return _Number(units.fixed(ps, PS_PER_S, 12))

@@ -1,0 +1,187 @@
+"""How every report is written: aligned text, JSON, CSV and Markdown, and one way to standard output.
+
+Whatever comes from a file passes `plain` on its way to a terminal and `cell` on its way to a spreadsheet; JSON
+escapes by itself. Nothing here knows what a run is.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from powertui.plain import cell, plain, width
+
+# What a terminal or pipe without UTF-8 gets instead of the characters that we write ourselves.
+_ASCII = str.maketrans({
+    "±": "+-", "–": "-", "—": "-", "−": "-", "…": "...", "µ": "u", "×": "x", "·": "-", "→": "->", "≤": "<=", "≥": ">=", "’": "'",
+})  # fmt: skip
+
+
+def out(text: str) -> None:
+    """Write to standard output, whatever its encoding can hold."""
+    write(sys.stdout, text)
+
+
+def write(stream: Any, text: str) -> None:
+    """Write and end the line. Characters that the stream cannot encode are replaced, never an error."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        text = text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+    stream.write(text if text.endswith("\n") else text + "\n")
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), indent: str = "") -> list[str]:
+    """Columns that line up. `right` names the columns that hold numbers. Empty columns are left out."""
+    texts = [[plain(value) for value in row] for row in rows]
+    keep = [i for i in range(len(headers)) if any(row[i] for row in texts)]
+    wide = {i: max(width(headers[i]), *(width(row[i]) for row in texts)) for i in keep} if texts else {}
+    numbers = set(right)
+
+    def line(values: Sequence[str]) -> str:
+        return (indent + "  ".join(_pad(values[i], wide[i], i in numbers) for i in keep)).rstrip()
+
+    return [line(headers), *(line(row) for row in texts)] if texts else []
+
+
+def _pad(text: str, cells: int, right: bool) -> str:
+    blank = " " * max(0, cells - width(text))
+    return blank + text if right else text + blank
+
+
+def markdown(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()) -> list[str]:
+    """A Markdown table. Names cannot break out of their cell or become markup."""
+    numbers = set(right)
+    lines = [
+        "| " + " | ".join(headers) + " |",
+        "|" + "|".join("---:" if i in numbers else "---" for i in range(len(headers))) + "|",
+    ]
+    lines += ["| " + " | ".join(markdown_text(value) for value in row) + " |" for row in rows]
+    return lines
+
+
+def markdown_text(text: str) -> str:
+    """Text from a file inside a Markdown document: shown, not interpreted."""
+    shown = plain(text)
+    return "".join("\\" + char if char in "\\`*_{}[]<>#|~" else char for char in shown).replace("&", "&amp;")
+
+
+def labelled(rows: Iterable[tuple[str, str]], indent: str = "  ", columns: int | None = None) -> list[str]:
+    """`label   text` lines; a label that repeats is written once. Text is taken as it is: pass `plain` before.
+
+    Long text continues below itself where the terminal ends; a pipe gets it on one line.
+    """
+    kept = [(label, text) for label, text in rows if text]
+    column = max((width(label) for label, _ in kept), default=0)
+    room = (columns if columns is not None else terminal_columns()) - width(indent) - column - 2
+    lines = []
+    before = ""
+    for label, text in kept:
+        parts = wrapped(text, room) if room >= 30 else [text]
+        for number, part in enumerate(parts):
+            shown = "" if label == before or number else label
+            lines.append(f"{indent}{_pad(shown, column, False)}  {part}".rstrip())
+        before = label
+    return lines
+
+
+def wrapped(text: str, room: int) -> list[str]:
+    """Text in lines of at most so many cells, broken at blanks. Paths longer than a line stay whole, to be copied."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and width(lines[-1]) + 1 + width(word) <= room:
+            lines[-1] += " " + word
+        else:
+            lines.append(word)
+    return lines
+
+
+def terminal_columns() -> int:
+    """The terminal's width; 0 when output goes elsewhere."""
+    try:
+        return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 0
+    except (AttributeError, ValueError):
+        return 0
+
+
+# ── machines ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def to_json(value: Any) -> str:
+    """JSON that every parser takes: no NaN, no Infinity, ASCII only (names may hold lone surrogates)."""
+    return json.dumps(_clean(value), ensure_ascii=True, allow_nan=False, indent=1)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(item) for item in value]
+    return value
+
+
+def to_csv(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """RFC 4180: CRLF, quotes where needed. None is an empty field; text cannot become a formula; numbers stay numbers."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    writer.writerow(headers)
+    for row in rows:
+        writer.writerow(["" if v is None else cell(v) if isinstance(v, str) else v for v in row])
+    return buffer.getvalue()
+
+
+def emit_csv(text: str) -> None:
+    """To standard output without its own translation of line ends."""
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    buffer.write(text.encode("utf-8", "backslashreplace"))
+    buffer.flush()
+
+
+# ── facts in words ───────────────────────────────────────────────────────────────────────────────
+
+
+def size(count: int) -> str:
+    """Bytes in the units of `ls -h`, decimal: 20.7 MB."""
+    for limit, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= limit:
+            return f"{count / limit:.1f} {unit}"
+    return f"{count} bytes"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """1 step, 20 steps, with thousands set apart."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def wall(unix_ns: int, offset_s: int | None) -> str:
+    """A moment in the profiled machine's own time when its zone is known, else in UTC; with the zone either way."""
+    zone = timezone(timedelta(seconds=offset_s or 0))
+    try:
+        moment = datetime.fromtimestamp(unix_ns // 1_000_000_000, zone)
+    except (OverflowError, OSError, ValueError):
+        return f"Unix ns {unix_ns}"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{unix_ns // 1_000_000 % 1000:03d} {zone_name(offset_s)}"
+
+
+def zone_name(offset_s: int | None) -> str:
+    """UTC−3, UTC+5:30, UTC."""
+    from powertui.data import clocks
+
+    return clocks.zone_name(offset_s or 0)
