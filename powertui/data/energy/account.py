@@ -1,0 +1,216 @@
+"""One trace's energy, put together: which channels count, what each epoch and step drew, and what stands out.
+
+Channels that overlap are never added up. Of several logs of the same machine the one that lies surest on the trace
+is taken, because an exact integral in the wrong place is worth nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from powertui.data.energy import align, idle, integrate, placing, predict, scopes, symmetry
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.align import Alignment, Placed
+from powertui.data.energy.integrate import Energy
+from powertui.data.energy.symmetry import Ops, Symmetry
+from powertui.data.logdir import RunEntry
+from powertui.data.model import Badge, Epochs, Figure, Int64s, PowerKind, PowerOnTrace, PowerSeries, Run, Steps, Trace
+
+_RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
+_MOST_SUMMED = 200_000  # rows of a sum of channels
+
+
+@dataclass(frozen=True, eq=False)
+class Account:
+    """Everything that `powertui energy` and the screens tell of one trace."""
+
+    trace: Trace
+    steps: Steps
+    epochs: Epochs
+    placed: tuple[Placed, ...]  # every channel
+    counted: tuple[int, ...]  # those that are added up
+    text: str  # which they are, and why
+    idle: Figure | None  # idle power of the counted channels
+    given_idle: float | None = None
+
+    @property
+    def channels(self) -> tuple[PowerOnTrace, ...]:
+        """The channels that are added up."""
+        return tuple(self.placed[i].power for i in self.counted)
+
+    @property
+    def alignment(self) -> Alignment | None:
+        """Of the first counted channel: what the whole account stands on."""
+        return self.placed[self.counted[0]].alignment if self.counted else None
+
+    @functools.cached_property
+    def power(self) -> PowerOnTrace | None:
+        """The counted channels as one."""
+        return summed(self.channels)
+
+    def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
+        """The counted channels over any window."""
+        found = combined([integrate.energy(p, lo_ps, hi_ps, edge_ps=edge_ps) for p in self.channels])
+        return integrate.above_idle(found, self.idle) if found is not None else None
+
+    @functools.cached_property
+    def step_energies(self) -> tuple[Energy, ...]:
+        """Every step, from its start to the next one's."""
+        if not self.counted or not len(self.steps):
+            return ()
+        lo, hi = step_windows(self.steps)
+        parts = [integrate.energies(p, lo, hi) for p in self.channels]
+        if len(parts) == 1:
+            return tuple(parts[0])
+        return tuple(e for rows in zip(*parts, strict=True) if (e := combined(rows)) is not None)
+
+    def per_step(self, epoch: int | None) -> Energy | None:
+        """Mean energy of one step over an epoch's steps (all steps for None), without those that traced."""
+        lo, hi = step_windows(self.steps)
+        rows = np.ones(len(lo), np.bool_) if epoch is None else self.steps.epoch == epoch
+        if not rows.any():
+            return None
+        usual = np.median((hi - lo)[rows])
+        rows &= (hi - lo) <= 2.5 * usual
+        found = [integrate.mean_energy(p, lo[rows], hi[rows]) for p in self.channels]
+        return combined([f for f in found if f is not None])
+
+    def epoch_number(self, index: int | None) -> int | None:
+        """The program's own number of an epoch, by its place in the table."""
+        if index is None or index < 0:
+            return None
+        return self.epochs[index].number if index < len(self.epochs) else index
+
+    def epoch_windows(self) -> list[tuple[int, int, int, float]]:
+        """(index, start, end, one sigma of the edges) of every epoch whose bounds are known."""
+        known = []
+        for index, epoch in enumerate(self.epochs):
+            if epoch.start is not None and epoch.end is not None and epoch.end > epoch.start:
+                known.append((index, epoch.start, epoch.end, epoch.slack / 1.96))
+        return known
+
+    def compare(self, ops: Ops | None = None) -> Symmetry:
+        """What makes one epoch unlike the others."""
+        return symmetry.compare(self.steps, self.epochs, self.power, ops)
+
+
+def of(
+    run: Run, index: int, entry: RunEntry | None = None, options: align.Options | None = None, *, idle_w: float | None = None
+) -> Account:
+    """The account of one trace of a run."""
+    placed = align.place_all(run, index, entry, options)
+    return of_placed(run.traces[index], run.steps[index], run.epochs[index], placed, idle_w=idle_w)
+
+
+def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Placed], *, idle_w: float | None = None) -> Account:
+    """The account of channels that lie on the trace already."""
+    best = min((_RANK[p.power.status] for p in placed), default=2)
+    usable = [i for i, p in enumerate(placed) if _RANK[p.power.status] == best and _covers(p.power, trace)]
+    usable = usable or [i for i, p in enumerate(placed) if _RANK[p.power.status] == best]
+    total = scopes.total([placed[i].power.series for i in usable])
+    counted = tuple(usable[i] for i in total.indices)
+    text = total.text
+    left = len(placed) - len(usable)
+    if left and text:
+        text += f"; {left} channel{'s' if left > 1 else ''} not counted: less surely placed, or elsewhere in time"
+    found = _idle([placed[i].power for i in counted], trace, epochs, idle_w)
+    return Account(trace, steps, epochs, tuple(placed), counted, text, found, idle_w)
+
+
+def step_windows(steps: Steps) -> tuple[Int64s, Int64s]:
+    """From each step's start to the next one's; the last of an epoch ends with its marker."""
+    gaps = steps.start_to_start()
+    return steps.start, steps.start + np.where(gaps > 0, gaps, steps.duration)
+
+
+def combined(parts: Sequence[Energy]) -> Energy | None:
+    """Channels that do not overlap, added up: resolved where all are. Errors of different sensors are independent."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    first = next((p for p in parts if not p.resolved), parts[0])
+    if not all(p.resolved for p in parts):
+        return replace(first, covered_joules=sum(p.covered_joules for p in parts), coverage=min(p.coverage for p in parts))
+    joules = sum(p.joules or 0.0 for p in parts)
+    quantum, sampling, edges = (_root([getattr(p, n) for p in parts]) for n in ("sigma_quantum", "sigma_sampling", "sigma_edges"))
+    timing = sum(p.sigma_timing for p in parts)
+    half = integrate.Z95 * _root([quantum, sampling, edges, timing])
+    gains = [p.gain_j for p in parts if p.gain_j is not None]
+    return replace(
+        first, joules=joules, lo=joules - half, hi=joules + half, mean_w=sum(p.mean_w or 0.0 for p in parts), max_w=None,
+        gain_j=_root(gains) if gains else None, covered_joules=sum(p.covered_joules for p in parts),
+        coverage=min(p.coverage for p in parts), extrapolated=any(p.extrapolated for p in parts), other_joules=None,
+        badge=Badge.MEASURED if all(p.badge is Badge.MEASURED for p in parts) else Badge.ESTIMATED,
+        sigma_quantum=quantum, sigma_sampling=sampling, sigma_edges=edges, sigma_timing=timing,
+    )  # fmt: skip
+
+
+def _root(values: Sequence[float]) -> float:
+    return float(np.sqrt(sum(v * v for v in values)))
+
+
+def _covers(power: PowerOnTrace, trace: Trace) -> bool:
+    return bool(len(power.times)) and power.times[0] < trace.span[1] and power.times[-1] > trace.span[0]
+
+
+def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
+    """Channels as one series, for charts and comparisons. It is as slow as the slowest of them."""
+    if len(channels) < 2:
+        return channels[0] if channels else None
+    at = np.unique(np.concatenate([c.times for c in channels]))
+    if len(at) > _MOST_SUMMED:
+        at = at[np.linspace(0, len(at) - 1, _MOST_SUMMED).astype(np.int64)]
+    watts = np.sum([integrate.watts_at(c, at) for c in channels], axis=0)
+    known = [c.series.sensor for c in channels]
+
+    def worst(name: str) -> Figure | None:
+        found = [f for s in known if (f := getattr(s, name)) is not None]
+        return max(found, key=lambda f: f.value) if found else None
+
+    refresh, window = worst("refresh_s"), worst("window_s")
+    sensor = replace(
+        known[0], name=" + ".join(s.name for s in known), poll_s=refresh, refresh_s=refresh, window_s=window, delay_s=None,
+        quantum_w=worst("quantum_w"), gain=worst("gain"),
+    )  # fmt: skip
+    # The values already stand where they belong; the rows are moved so that this sensor's own centring leaves them there.
+    late = round(sensors.centre_s(sensor) * 1e12)
+    first = channels[0]
+    series = PowerSeries(sensor, (at + late) // 1000, watts, PowerKind.SAMPLED, path=first.series.path)
+    lo = min(c.offset_lo_ps - c.offset_ps for c in channels)
+    hi = max(c.offset_hi_ps - c.offset_ps for c in channels)
+    status = max((c.status for c in channels), key=lambda s: _RANK[s])
+    return placing.on_trace(series, 0, lo, hi, status, first.source)
+
+
+def _idle(channels: Sequence[PowerOnTrace], trace: Trace, epochs: Epochs, given: float | None) -> Figure | None:
+    """Idle power of all counted channels together."""
+    if given is not None:
+        return Figure(given, Badge.ASSUMED)
+    if not channels or any(c.status == "none" for c in channels):
+        return None
+    lo, hi = _busy(trace, epochs, channels)
+    found = [idle.power(c, lo, hi) for c in channels]
+    known = [f for f in found if f is not None]
+    return Figure(sum(f.value for f in known), Badge.MEASURED) if known and len(known) == len(found) else None
+
+
+def _busy(trace: Trace, epochs: Epochs, channels: Sequence[PowerOnTrace]) -> tuple[Int64s, Int64s]:
+    """When something ran. Around the profile that is unknown, unless the epochs tell when training began and ended."""
+    los, his = [], []
+    for one in predict.activities(trace):
+        working = one.kind > predict.WAIT
+        los.append(one.edges[:-1][working])
+        his.append(one.edges[1:][working])
+    bounds = [e.start for e in epochs if e.start is not None] + [e.end for e in epochs if e.end is not None]
+    if bounds:
+        around = [(min(*bounds, trace.span[0]), trace.span[0]), (trace.span[1], max(*bounds, trace.span[1]))]
+    else:
+        first = min(int(c.times[0]) for c in channels if len(c.times)) - 1
+        last = max(int(c.times[-1]) for c in channels if len(c.times)) + 1
+        around = [(min(first, trace.span[0]), trace.span[0]), (trace.span[1], max(last, trace.span[1]))]
+    los.append(np.array([a for a, b in around if b > a], np.int64))
+    his.append(np.array([b for a, b in around if b > a], np.int64))
+    return np.concatenate(los), np.concatenate(his)

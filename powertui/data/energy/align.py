@@ -1,0 +1,340 @@
+"""Where a power log lies on a trace: a ladder of evidence, the best first, every rung shown.
+
+    by hand > wall clocks on both sides > PowerBoard's marker > local times whose zone something tells > by signal > none
+
+An offset is the trace time at which the log's own zero lies. It always comes with a 95 % interval and with the words
+that say why. Signal alignment never overrules a clock: it only works inside a clock's interval when that is wide.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from powertui import units
+from powertui.data.energy import anchor, pins, placing, predict, sensor, signal
+from powertui.data.formats.tfevents import EventLog
+from powertui.data.logdir import RunEntry
+from powertui.data.model import Clock, Epochs, PowerOnTrace, PowerSeries, Run, Steps, Trace
+from powertui.data.power import times
+from powertui.errors import UsageError
+
+Status = Literal["aligned", "ambiguous", "none"]
+
+CLOCKS, MARKER, LOCAL, SIGNAL, REFINED = (
+    "wall clocks of both", "powerboard marker", "local time, zone found", "by signal", "wall clocks, refined by signal",
+)  # fmt: skip
+OFFSET, PINNED, NOTHING = "set by hand", "pinned by hand", "none"
+_SAME_MACHINE_S = 0.010  # two programs on one machine read one clock, but not at one moment
+_FAR = 1 << 62  # ps
+_S = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a person asks of the alignment."""
+
+    mode: Literal["auto", "clock", "signal", "none"] = "auto"
+    offset_s: float | None = None
+    pins: pins.Pins = field(default_factory=pins.Pins)
+
+    @classmethod
+    def from_args(cls, args: argparse.Namespace) -> Options:
+        """From the command line."""
+        offset = getattr(args, "offset", None)
+        file = getattr(args, "pins", None)
+        return cls(getattr(args, "align", "auto"), seconds(offset) if offset else None, pins.read(file) if file else pins.Pins())
+
+
+def seconds(text: str) -> float:
+    """A time as a person writes it: "1.25s", "-300ms", "2min", "12"."""
+    found = units.parse_time(text)
+    if found is None or abs(found) > _FAR:
+        raise UsageError(f"`{text}` is no time.", hint="Write it like 1.25s, -300ms or 2min.")
+    return found / 1e12
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Where the log's zero lies on the trace (s), and why. Without evidence the times are None."""
+
+    offset_s: float | None
+    lo_s: float | None
+    hi_s: float | None
+    status: Status
+    source: str
+    evidence: tuple[str, ...]
+    ppm: float = 0.0
+    fit: signal.Fit | None = None
+
+    def moved(self, by_s: float) -> Alignment:
+        """The same for a log whose zero lies `by_s` later."""
+        if self.offset_s is None or self.lo_s is None or self.hi_s is None:
+            return self
+        return replace(self, offset_s=self.offset_s + by_s, lo_s=self.lo_s + by_s, hi_s=self.hi_s + by_s)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As `powertui energy --json` shows it."""
+        shown: dict[str, Any] = {
+            "offset_s": self.offset_s, "lo_s": self.lo_s, "hi_s": self.hi_s, "source": self.source, "status": self.status,
+            "evidence": list(self.evidence), "drift_ppm": self.ppm,
+        }  # fmt: skip
+        if self.fit is not None:
+            shown["fit"] = {
+                "r2": self.fit.r2, "runner_up_s": self.fit.runner_up_s, "elsewhere": self.fit.elsewhere,
+                "window_s": self.fit.window_s, "samples": self.fit.samples, "effective_samples": self.fit.effective,
+                "watts": dict(self.fit.watts),
+            }  # fmt: skip
+        return shown
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One channel on one trace."""
+
+    power: PowerOnTrace
+    alignment: Alignment
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What alignment may look at beside the two logs."""
+
+    trace: Trace
+    steps: Steps
+    epochs: Epochs
+    logs: Callable[[], Sequence[EventLog]] = tuple  # read only when a marker is asked for
+
+    @functools.cached_property
+    def training(self) -> tuple[int, int] | None:
+        """When training ran (ps), as far as something says so to a second."""
+        known = [e for e in self.epochs if e.start is not None and e.end is not None and e.slack < 1e12]
+        if not known:
+            return None
+        ends = [e.end for e in known if e.end is not None] + [p.end for p in self.epochs.phases]
+        return min(e.start for e in known if e.start is not None), max(ends)
+
+    @functools.cached_property
+    def step_s(self) -> float | None:
+        """The usual distance of two steps."""
+        gaps = self.steps.start_to_start()
+        gaps = gaps[gaps > 0]
+        return float(np.median(gaps)) / 1e12 if len(gaps) >= 3 else None
+
+    @functools.cached_property
+    def activities(self) -> tuple[predict.Activity, ...]:
+        return predict.activities(self.trace)
+
+    def shares(self, least_s: float) -> predict.Shares:
+        return predict.shares(self.activities, self.trace.span, self.training, least_s=least_s)
+
+
+def place_all(run: Run, index: int, entry: RunEntry | None = None, options: Options | None = None) -> tuple[Placed, ...]:
+    """Every channel of a run on one of its traces. Channels of one file have one clock, so they are placed together."""
+    options = options or Options()
+    if not run.power or index >= len(run.traces):
+        return ()
+    every = [s if s.sensor.poll_s is not None else sensor.describe(s) for s in run.power]
+    paths = [s.path for s in every if s.path]
+
+    @functools.cache
+    def logs() -> Sequence[EventLog]:
+        return anchor.near(entry, paths)
+
+    context = Context(run.traces[index], run.steps[index], run.epochs[index], logs)
+    groups: dict[str, list[int]] = {}
+    for number, series in enumerate(every):
+        groups.setdefault(series.path or str(number), []).append(number)
+    placed: dict[int, Placed] = {}
+    for numbers in groups.values():
+        lead = max(numbers, key=lambda n: _liveliness(every[n]))
+        first = place(every[lead], context, options)
+        for number in numbers:
+            series = every[number]
+            shift = 0.0
+            if series.clock.known and every[lead].clock.known:
+                shift = (series.clock.mid_ns - every[lead].clock.mid_ns) / _S
+            placed[number] = Placed(_on_trace(series, first.alignment.moved(shift)), first.alignment.moved(shift))
+    return tuple(placed[n] for n in range(len(every)))
+
+
+def place(series: PowerSeries, context: Context, options: Options | None = None) -> Placed:
+    """One channel on a trace, by the best evidence there is."""
+    options = options or Options()
+    found = _ladder(series, context, options)
+    return Placed(_on_trace(series, found), found)
+
+
+def _on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
+    if found.offset_s is None or found.lo_s is None or found.hi_s is None:
+        lo, hi = -(1 << 62), 1 << 62
+        return placing.on_trace(series, 0, lo, hi, "none", found.source)
+    at, lo, hi = (round(x * 1e12) for x in (found.offset_s, found.lo_s, found.hi_s))
+    if not found.ppm:
+        return placing.on_trace(series, at, lo, hi, found.status, found.source)
+    stretched = replace(series, times=series.times + np.round(series.times * (found.ppm * 1e-6)).astype(np.int64))
+    return replace(placing.on_trace(stretched, at, lo, hi, found.status, found.source), series=series)
+
+
+def _ladder(series: PowerSeries, context: Context, options: Options) -> Alignment:
+    said: list[str] = []
+    by_hand = _by_hand(options)
+    if by_hand is not None:
+        return by_hand
+    found: Alignment | None = None
+    if options.mode == "none":
+        return Alignment(None, None, None, "none", NOTHING, ("alignment was switched off",))
+    if options.mode in ("auto", "clock"):
+        found = _by_clocks(series, context, options, said)
+    if found is None and options.mode in ("auto", "signal"):
+        found = _by_signal(series, context, said, asked=options.mode == "signal")
+    if found is None:
+        said.append("give --offset, or --pins, to place it by hand")
+        return Alignment(None, None, None, "none", NOTHING, tuple(said))
+    return found.moved(options.pins.nudge_s) if options.pins.nudge_s else found
+
+
+def _by_hand(options: Options) -> Alignment | None:
+    if options.offset_s is not None:
+        at = options.offset_s + options.pins.nudge_s
+        return Alignment(at, at, at, "aligned", OFFSET, (f"--offset puts the log's zero at {options.offset_s:g} s of the trace",))
+    line = pins.fit(options.pins)
+    if line is None:
+        return None
+    count = len(options.pins.pins)
+    words = [f"{count} pin{'s' if count > 1 else ''} set by hand, the worst {line.worst_s:.3f} s from the common line"]
+    if line.ppm:
+        words.append(f"the log's clock runs {line.ppm:+.0f} ppm against the trace's")
+    return Alignment(
+        line.offset_s, line.offset_s - line.half_s, line.offset_s + line.half_s, "aligned", PINNED, tuple(words), line.ppm
+    )
+
+
+# ── by clocks ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _by_clocks(series: PowerSeries, context: Context, options: Options, said: list[str]) -> Alignment | None:
+    trace = context.trace.clock
+    if not trace.known:
+        said.append("nothing tells the wall time of the profile")
+        return None
+    clock, source, words = series.clock, CLOCKS, f"the log tells wall time ({series.clock.source})"
+    if clock.known and clock.source == times.LOCAL:
+        resolved = _zone(series, context)
+        if resolved is None:
+            said.append("the log's times are local and nothing tells the zone: give --tz")
+            return None
+        clock, source = resolved, LOCAL
+        words = f"the log's times are local; {clock.detail}"
+    elif not clock.known:
+        marked = anchor.find(series, context.logs())
+        if marked is None:
+            said.append("the log tells only elapsed time, and no marker says when it began")
+            return None
+        clock, source, words = marked.clock, MARKER, "; ".join(marked.evidence)
+    lo, hi = _difference(clock, trace)
+    spare = _SAME_MACHINE_S
+    about = f"{trace.source}: {trace.detail}" if trace.detail else trace.source
+    evidence = [words, f"the profile's zero lies at Unix {trace.mid_ns / 1e9:.3f} s ± {trace.half_ns / 1e9:.3g} s ({about})"]
+    found = Alignment((lo + hi) / 2, lo - spare, hi + spare, "aligned", source, tuple(evidence))
+    if not _overlaps(series, context.trace, found):
+        evidence.append("log and profile do not overlap in time: is it another run's log?")
+        found = replace(found, evidence=tuple(evidence))
+    return _refined(series, context, found) if options.mode == "auto" else found
+
+
+def _difference(clock: Clock, trace: Clock) -> tuple[float, float]:
+    """The interval (s) of a log's zero on the trace's time."""
+    assert clock.lo_ns is not None
+    assert clock.hi_ns is not None
+    assert trace.lo_ns is not None
+    assert trace.hi_ns is not None
+    return (clock.lo_ns - trace.hi_ns) / _S, (clock.hi_ns - trace.lo_ns) / _S
+
+
+def _overlaps(series: PowerSeries, trace: Trace, found: Alignment) -> bool:
+    if not len(series) or found.lo_s is None or found.hi_s is None:
+        return False
+    first, last = series.times[0] / _S + found.lo_s, series.times[-1] / _S + found.hi_s
+    return bool(first < trace.span[1] / 1e12 and last > trace.span[0] / 1e12)
+
+
+def _zone(series: PowerSeries, context: Context) -> Clock | None:
+    """A clock for naive local times: in the profiled machine's zone, else in the only zone in which both overlap."""
+    trace = context.trace.clock
+    if trace.utc_offset_s is not None:
+        name = times.offset_words(trace.utc_offset_s)
+        return times.with_offset(
+            series.clock, trace.utc_offset_s, f"the profiled machine's zone is UTC{name} (run directory against profile-empty)"
+        )
+    fits = []
+    for quarter in range(-48, 57, 2):
+        clock = times.with_offset(series.clock, quarter * 900)
+        lo, hi = _difference(clock, trace)
+        if _overlaps(series, context.trace, Alignment((lo + hi) / 2, lo, hi, "aligned", LOCAL, ())):
+            fits.append(quarter * 900)
+    if len(fits) == 1:
+        name = times.offset_words(fits[0])
+        return times.with_offset(series.clock, fits[0], f"only in zone UTC{name} do log and profile overlap")
+    return None
+
+
+def _refined(series: PowerSeries, context: Context, found: Alignment) -> Alignment:
+    """Signal inside a clock's interval, when that is much wider than the sensor resolves."""
+    if found.lo_s is None or found.hi_s is None:
+        return found
+    refresh = series.sensor.refresh_s.value if series.sensor.refresh_s else 1.0
+    if found.hi_s - found.lo_s < 2 * max(refresh, 0.5):
+        return found
+    fit = _search(series, context, within=(found.lo_s, found.hi_s))
+    if isinstance(fit, str) or fit.ambiguous or fit.r2 < 0.5:
+        why = fit if isinstance(fit, str) else "; ".join(fit.reasons) or f"the fit explains only {fit.r2:.0%}"
+        return replace(found, evidence=(*found.evidence, f"the samples do not narrow that interval: {why}"))
+    evidence = (*found.evidence, f"inside that interval the samples fit best at {fit.offset_s:.3f} s ({_words(fit)})")
+    return Alignment(fit.offset_s, max(fit.lo_s, found.lo_s), min(fit.hi_s, found.hi_s), "aligned", REFINED, evidence, fit.ppm, fit)
+
+
+# ── by signal ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _search(series: PowerSeries, context: Context, within: tuple[float, float] | None = None) -> signal.Fit | str:
+    if context.trace.span[1] <= context.trace.span[0]:
+        return "the profile is empty"
+    data = signal.samples(series)
+    return signal.search(data, context.shares(data.refresh), within=within, step_s=context.step_s)
+
+
+def _by_signal(series: PowerSeries, context: Context, said: list[str], *, asked: bool) -> Alignment | None:
+    fit = _search(series, context)
+    if isinstance(fit, str):
+        said.append(f"by signal: {fit}")
+        return None
+    first = "wall clocks were set aside as asked" if asked else said[-1] if said else ""
+    evidence = [*([first] if first else []), _words(fit), *fit.reasons]
+    return Alignment(
+        fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", SIGNAL, tuple(evidence), fit.ppm, fit
+    )  # fmt: skip
+
+
+def _words(fit: signal.Fit) -> str:
+    kinds = ", ".join(f"{name} {watts:+.0f} W" for name, watts in fit.watts[1:] if watts >= 0.5)
+    next_best = f"; next best at {fit.runner_up_s:.2f} s" if fit.runner_up_s is not None else ""
+    return (
+        f"what ran explains {max(fit.r2, 0):.0%} of the variation of {fit.samples} samples"
+        f" (idle {fit.watts[0][1]:.0f} W, {kinds or 'nothing above it'}){next_best}"
+    )
+
+
+def _liveliness(series: PowerSeries) -> float:
+    """How much a channel has to say about time: its swing in steps of its own resolution."""
+    good = series.watts[np.isfinite(series.watts)]
+    if len(good) < signal.MIN_SAMPLES:
+        return -1.0
+    step = series.sensor.quantum_w.value if series.sensor.quantum_w else 0.0
+    swing = float(np.percentile(good, 95) - np.percentile(good, 5))
+    return swing / max(step, 0.01 * abs(float(np.median(good))), 1e-9)

@@ -1,0 +1,97 @@
+"""PowerBoard's evidence: its logs have no wall clock, but its marker and the run's own scalars have.
+
+`libipmi.start()` is called just before `model.fit`, so the log's zero lies shortly before the first record of the
+training run's tfevents. `dbToCSV()` writes a marker (a tfevents file in a folder `demo_logs`) right after the
+last reading, so the zero also lies the log's length before the marker's wall time, give or take the readings that its
+two buffers lose. Where both agree, the zero is known to about a second without any clock in the log itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from powertui.data.formats import tfevents
+from powertui.data.formats.tfevents import EventLog
+from powertui.data.logdir import RunEntry
+from powertui.data.model import Clock, PowerSeries
+from powertui.errors import UnreadableFile
+
+MARKERS = ("powerboard", "energy_profiling")
+LOST = 11  # readings that dbToCSV can lose at the end: one of its two buffers
+START_BEFORE_FIT_S = 1.0  # start() is called before fit(), and fit() prepares itself before it writes its first record
+_S = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """Where a PowerBoard log's zero lies in Unix time, and why."""
+
+    clock: Clock
+    evidence: tuple[str, ...]
+
+
+def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
+    """The zero of this log, from a marker, or from the training run when its length fits the log's. None without either."""
+    if not len(series):
+        return None
+    last = int(series.times[-1])
+    pace = int((series.times[-1] - series.times[0]) / max(len(series) - 1, 1))
+    markers = [(log, wall) for log in logs for plugin, _, wall in log.markers if plugin in MARKERS]
+    starts = [(log, wall) for log in logs if (wall := _start(log)) is not None and not log.markers and log.group != "validation"]
+    best: tuple[int, Anchor] | None = None
+    for marker, wall in markers:
+        lo, hi = wall - last - LOST * pace, wall - last
+        about = (
+            f"PowerBoard's marker was written at {_clock(wall)}; the log's last reading is {last / _S:.2f} s after its start, "
+            f"and up to {LOST} readings of {pace / _S:.2f} s may be missing at its end"
+        )
+        same = [(log, at) for log, at in starts if marker.pid is None or log.pid is None or marker.pid == log.pid]
+        for log, at in same:
+            first_lo, first_hi = at - round(START_BEFORE_FIT_S * _S), at
+            if first_lo <= hi and lo <= first_hi:
+                low, high = max(lo, first_lo), min(hi, first_hi)
+                both = f"{Path(log.path).name} begins at {_clock(at)}, and the reading of power starts just before that: both agree"
+                if marker.pid is not None and marker.pid == log.pid:
+                    both += f" (both files name process {log.pid})"
+                found = Anchor(Clock(low, high, "powerboard marker", "marker and first training record"), (about, both))
+                if best is None or high - low < best[0]:
+                    best = (high - low, found)
+        if best is None:
+            best = (hi - lo + _S, Anchor(Clock(lo, hi, "powerboard marker", "marker alone"), (about,)))
+    return best[1] if best else None
+
+
+def near(entry: RunEntry | None, paths: Iterable[str]) -> tuple[EventLog, ...]:
+    """The run's tfevents, and markers in folders `demo_logs` beside the run, its logdir or the power logs."""
+    found: dict[str, str] = (
+        {file.path: file.group for file in entry.tfevents if file.kind == "scalars"} if entry is not None else {}
+    )
+    folders: dict[Path, None] = {}
+    for path in [*paths, *([entry.path] if entry is not None and entry.path != "-" else [])]:
+        place = Path(path).absolute()
+        for folder in list(place.parents)[: 2 if place.is_file() else 5]:
+            folders[folder] = None
+    for folder in folders:
+        try:
+            for file in sorted((folder / "demo_logs").glob("*tfevents*"))[:64]:
+                found.setdefault(str(file), "")
+        except OSError:
+            continue
+    logs = []
+    for name, group in found.items():
+        try:
+            logs.append(tfevents.read(name, group))
+        except UnreadableFile:
+            continue  # loading has counted it among the run's warnings
+    return tuple(logs)
+
+
+def _start(log: EventLog) -> int | None:
+    return log.keras_graph_ns if log.keras_graph_ns is not None else log.first_ns
+
+
+def _clock(ns: int) -> str:
+    """Unix time with milliseconds: what the files themselves hold."""
+    return f"{ns // _S}.{ns % _S // 1_000_000:03}"

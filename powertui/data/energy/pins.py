@@ -1,0 +1,129 @@
+"""Alignment by hand: points where a person saw that an edge of power and an event are the same moment.
+
+Pins live in a small text file that its owner places and names (`--pins FILE`); nothing is written beside the data
+unasked. One line is `log_seconds trace_seconds [note]`; `nudge seconds` shifts everything; `#` starts a comment.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from powertui.errors import UnreadableFile, UsageError
+
+HEADER = "# powertui pins: power-log seconds, trace seconds, note. A line `nudge SECONDS` shifts the log.\n"
+_LIMIT = 1 << 20
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One moment on both clocks (s)."""
+
+    log_s: float
+    trace_s: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Pins:
+    """What a person knows. Without pins a nudge shifts whatever alignment there is."""
+
+    pins: tuple[Pin, ...] = ()
+    nudge_s: float = 0.0
+    path: str = ""
+
+    def add(self, log_s: float, trace_s: float, note: str = "") -> Pins:
+        return replace(self, pins=(*self.pins, Pin(log_s, trace_s, " ".join(note.split()))))
+
+    def remove(self, index: int) -> Pins:
+        return replace(self, pins=self.pins[:index] + self.pins[index + 1 :])
+
+    def nudged(self, seconds: float) -> Pins:
+        return replace(self, nudge_s=self.nudge_s + seconds)
+
+
+@dataclass(frozen=True)
+class Line:
+    """trace = offset + log · (1 + ppm · 1e-6), with the ± of the offset."""
+
+    offset_s: float
+    half_s: float
+    ppm: float
+    worst_s: float  # largest distance of a pin from the line
+
+
+def fit(pins: Pins) -> Line | None:
+    """Least squares over the pins. Two pins or more within ten minutes give an offset only; drift needs a longer reach."""
+    if not pins.pins:
+        return None
+    log = np.array([p.log_s for p in pins.pins])
+    trace = np.array([p.trace_s for p in pins.pins])
+    ppm = 0.0
+    if len(log) >= 3 and np.ptp(log) > 600:
+        slope = float(np.polyfit(log - log.mean(), trace - trace.mean() - (log - log.mean()), 1)[0])
+        ppm = float(np.clip(slope * 1e6, -200, 200))
+    rest = trace - log * (1 + ppm * 1e-6)
+    offset = float(rest.mean())
+    spread = float(rest.std(ddof=1)) if len(rest) > 1 else 0.0
+    # A single pin is as good as an eye on a screen: a tenth of a second is claimed, no less.
+    half = max(1.96 * spread / np.sqrt(len(rest)), 0.1 / np.sqrt(len(rest)))
+    return Line(offset + pins.nudge_s, float(half), ppm, float(np.abs(rest - offset).max()))
+
+
+def read(path: str) -> Pins:
+    """Read a pins file. A file that is not there yet is an empty one: it is written when the first pin is set."""
+    place = Path(path)
+    try:
+        if not place.exists():
+            return Pins(path=path)
+        if place.stat().st_size > _LIMIT:
+            raise UnreadableFile(path, "is too large for a pins file", hint="Give --pins the file that powertui wrote.")
+        text = place.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableFile(path, f"cannot be read as a pins file ({error.__class__.__name__})") from None
+    found = Pins(path=path)
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split("#", 1)[0].split(maxsplit=2)
+        if not words:
+            continue
+        try:
+            if words[0] == "nudge":
+                found = found.nudged(_finite(words[1]))
+            else:
+                found = found.add(_finite(words[0]), _finite(words[1]), words[2] if len(words) > 2 else "")
+        except (ValueError, IndexError):
+            raise UnreadableFile(
+                path, f"line {number} is no pin", hint="A pin is two times in seconds: power-log time, trace time."
+            ) from None
+    return found
+
+
+def write(pins: Pins) -> None:
+    """Write the file that was read (or named). The old one stays whole until the new one is."""
+    if not pins.path:
+        raise UsageError("No file was named for the pins.", hint="Start with --pins FILE to keep them.")
+    lines = [HEADER]
+    lines += [f"{p.log_s:.9g} {p.trace_s:.12g}{' ' + p.note if p.note else ''}\n" for p in pins.pins]
+    if pins.nudge_s:
+        lines.append(f"nudge {pins.nudge_s:.9g}\n")
+    place = Path(pins.path)
+    try:
+        handle, name = tempfile.mkstemp(prefix=".pins-", dir=place.parent or Path())
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+        Path(name).replace(place)
+    except OSError as error:
+        raise UsageError(
+            f"{pins.path}: cannot be written ({error.strerror or error})", hint="Name another file with --pins."
+        ) from None
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not np.isfinite(value):
+        raise ValueError(text)
+    return value

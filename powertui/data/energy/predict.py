@@ -1,0 +1,217 @@
+"""What a trace lets one expect of a power sensor: which kind of work ran, exclusively, in every sensor window.
+
+A sensor's sample is a mean over a window. So a sample is predicted by the shares of that window that each kind
+of work filled, and the watts of each kind are what a fit finds. The kinds exclude each other at every moment
+(a kernel that runs hides the Python that waits for it), so the shares add up to one.
+
+Before and after the profile nothing is known but one thing: whether training went on, when the run's scalars
+tell. There the profile's own mixture of work is assumed, so that the end of training is an edge here too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data import category
+from powertui.data.category import Category
+from powertui.data.model import Bools, Floats, Int64s, ProcessKind, Trace, TrackKind
+
+# From the weakest claim on a moment to the strongest.
+IDLE, WAIT, HOST, COMPILE, INPUT, COPIES, COLLECTIVES, COMPUTE = range(8)
+NAMES = ("idle", "waiting", "host work", "compiling", "input", "copies", "collectives", "compute")
+
+OUTSIDE = "outside the profile"
+
+_BINS = 1 << 18  # the shares are read from a table of so many bins: 0.1 ms of a recording of half a minute
+_KINDS: Mapping[Category, int] = {
+    Category.MATMUL: COMPUTE, Category.CONVOLUTION: COMPUTE, Category.ELEMENTWISE: COMPUTE, Category.REDUCTION: COMPUTE,
+    Category.NORMALIZATION: COMPUTE, Category.OPTIMIZER: COMPUTE, Category.MEMORY: COPIES, Category.COMMUNICATION: COLLECTIVES,
+    Category.INPUT: INPUT, Category.COMPILE: COMPILE, Category.IDLE: WAIT,
+}  # fmt: skip
+# Of the names that move or make memory only these leave a device's compute units alone; transposing is computing.
+_COPY = re.compile(r"mem_?cpy|mem_?set|\b[hd]to?[hd]|\b[hd]2[hd]\b|copy[-_ ]?(?:start|done)|^copy", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Stretches that do not overlap, by start (ps)."""
+
+    start: Int64s
+    end: Int64s
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def holds(self, at: Int64s) -> Bools:
+        """Whether each of these moments lies in a stretch."""
+        if not len(self):
+            return np.zeros(len(at), np.bool_)
+        index = np.searchsorted(self.start, at, side="right") - 1
+        return np.asarray((index >= 0) & (at < self.end[np.maximum(index, 0)]))
+
+
+def union(start: Int64s, end: Int64s, *, gap: int = 0, ordered: bool = False) -> Intervals:
+    """The stretches that these intervals cover together; holes up to `gap` are closed."""
+    if not ordered:
+        order = np.argsort(start, kind="stable")
+        start, end = start[order], end[order]
+    if not len(start):
+        return Intervals(start, end)
+    reach = np.maximum.accumulate(end)
+    opens = np.concatenate([[True], start[1:] > reach[:-1] + gap])
+    return Intervals(start[opens], reach[np.concatenate([opens[1:], [True]])])
+
+
+@dataclass(frozen=True, eq=False)
+class Activity:
+    """What ran, moment by moment: kind `kind[i]` from `edges[i]` to `edges[i + 1]` (ps)."""
+
+    edges: Int64s
+    kind: Int64s
+
+    def seconds(self, kind: int) -> float:
+        """How long this kind of work ran."""
+        return float(np.diff(self.edges)[self.kind == kind].sum()) / 1e12
+
+
+def exclusive(parts: Mapping[int, Intervals], span: tuple[int, int]) -> tuple[Int64s, Int64s]:
+    """Edges and kinds of a span in which the kind with the highest number wins every moment."""
+    ends = [np.asarray(span, np.int64)]
+    for part in parts.values():
+        ends += [part.start, part.end]
+    edges = np.unique(np.clip(np.concatenate(ends), *span))
+    if len(edges) < 2:
+        return np.asarray(span, np.int64), np.zeros(1, np.int64)
+    middle = edges[:-1]
+    kind = np.zeros(len(middle), np.int64)
+    for number in sorted(parts):
+        kind[parts[number].holds(middle)] = number
+    changed = np.concatenate([[True], kind[1:] != kind[:-1]])
+    return np.concatenate([edges[:-1][changed], edges[-1:]]), kind[changed]
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """For any sensor window, the columns of a fit: what its watts are a sum of.
+
+    The first column is 1: the power of the idle machine. Every other column is the share of the window that one
+    kind of work filled, and its coefficient the watts that this kind adds. What lies outside the profile has one
+    column of its own, except where training went on there: that is taken to be the profile's own mixture.
+    """
+
+    names: tuple[str, ...]
+    span: tuple[float, float]  # of the profile, s
+    training: tuple[float, float]  # of training, s; at least the span
+    table: Floats  # [bins + 1, kinds]: seconds of each kind up to the bin's start
+    mixture: Floats  # [kinds]: share of each kind in the profile
+    step: float  # s per bin
+
+    def rows(self, lo: Floats, hi: Floats) -> Floats:
+        """The columns for windows from lo to hi (s, any shape), as one more axis at the end."""
+        length = hi - lo
+        ran = self._running(hi) - self._running(lo)
+        (first, last), (begin, end) = self.span, self.training
+        outside = (np.clip(begin - lo, 0, length) + np.clip(hi - end, 0, length))[..., None]
+        early = np.clip(np.minimum(hi, first) - np.maximum(lo, begin), 0, None)
+        late = np.clip(np.minimum(hi, end) - np.maximum(lo, last), 0, None)
+        work = ran + (early + late)[..., None] * self.mixture
+        return np.asarray(
+            np.concatenate([np.ones_like(outside), np.concatenate([work, outside], axis=-1) / length[..., None]], axis=-1)
+        )
+
+    def _running(self, at: Floats) -> Floats:
+        place = np.clip((at - self.span[0]) / self.step, 0, len(self.table) - 1)
+        index = np.minimum(place.astype(np.int64), len(self.table) - 2)
+        part = (place - index)[..., None]
+        low = self.table[index]
+        return np.asarray(low + part * (self.table[index + 1] - low))
+
+
+def shares(
+    devices: Sequence[Activity], span: tuple[int, int], training: tuple[int, int] | None = None, *, least_s: float = 0.0
+) -> Shares:
+    """The columns for one trace; several devices are averaged.
+
+    A kind that filled less than 2 % of the profile, or less than `least_s`, gets no watts of its own: too little of
+    it was seen by the sensor, and a column that can take any value explains any accident. It joins the next weaker
+    kind, at last the idle machine.
+    """
+    length = (span[1] - span[0]) / 1e12
+    seconds = [sum(a.seconds(kind) for a in devices) / len(devices) for kind in range(len(NAMES))]
+    joins = list(range(len(NAMES)))
+    for kind in range(len(NAMES) - 1, 0, -1):
+        if seconds[kind] < max(0.02 * length, least_s):
+            joins[kind] = kind - 1
+            seconds[kind - 1] += seconds[kind]
+            seconds[kind] = 0.0
+    target = np.array([_root(joins, kind) for kind in range(len(NAMES))])
+    kinds = sorted({int(k) for k in target} - {IDLE, WAIT})
+    grid = np.linspace(span[0], span[1], _BINS + 1)
+    table = np.zeros((_BINS + 1, len(kinds)))
+    for one in devices:
+        pieces = np.diff(one.edges).astype(np.float64)
+        joined = target[one.kind]
+        for column, kind in enumerate(kinds):
+            running = np.concatenate([[0.0], np.cumsum(np.where(joined == kind, pieces, 0.0))])
+            table[:, column] += np.interp(grid, one.edges, running) / 1e12 / len(devices)
+    around = training if training is not None else span
+    begin, end = min(around[0], span[0]) / 1e12, max(around[1], span[1]) / 1e12
+    names = ("base", *(NAMES[k] for k in kinds), OUTSIDE)
+    inside = (span[0] / 1e12, span[1] / 1e12)
+    return Shares(names, inside, (begin, end), table, table[-1] / max(length, 1e-12), length / _BINS)
+
+
+def _root(joins: Sequence[int], kind: int) -> int:
+    while joins[kind] != kind:
+        kind = joins[kind]
+    return kind
+
+
+def activities(trace: Trace) -> tuple[Activity, ...]:
+    """What ran in a trace, device by device. The host alone counts when no device recorded anything:
+    beside a busy device its threads mostly wait, and the watts are the device's."""
+    planes = enumerate(trace.processes)
+    devices = [[i] for i, p in planes if p.kind is ProcessKind.DEVICE and any(not t.derived and len(t.events) for t in p.tracks)]
+    groups = devices or [[i for i, p in enumerate(trace.processes) if p.kind is ProcessKind.HOST]]
+    table = _kinds_of_names(trace, bool(devices))
+    gap = max((trace.span[1] - trace.span[0]) // (4 * _BINS), 1)
+    return tuple(Activity(*exclusive(_unions(trace, group, table, gap), trace.span)) for group in groups)
+
+
+def _kinds_of_names(trace: Trace, device: bool) -> Int64s:
+    """The kind of every name. On a device everything that is neither copy nor collective is compute, by any name."""
+    kinds = np.full(len(trace.names), COMPUTE if device else HOST, np.int64)
+    for index in range(len(trace.names)):
+        name = trace.names.full(index)
+        kind = _KINDS.get(category.of(name))
+        if kind == COPIES and not _COPY.search(name[:200]):
+            kind = COMPUTE if device or category.op_type(name) else HOST
+        elif kind is None and category.op_type(name):
+            kind = COMPUTE
+        if kind is not None and (not device or kind in (COPIES, COLLECTIVES)):
+            kinds[index] = kind
+    return kinds
+
+
+def _unions(trace: Trace, group: Sequence[int], table: Int64s, gap: int) -> dict[int, Intervals]:
+    found: dict[int, list[Intervals]] = {}
+    for number in group:
+        for track in trace.processes[number].tracks:
+            if track.derived or track.kind is TrackKind.COUNTER:
+                continue
+            for depth in range(track.lane_count):
+                events = track.lane(depth)
+                kinds = table[events.name]
+                for kind in np.unique(kinds):
+                    rows = (kinds == kind) & (events.duration > 0)
+                    start = events.start[rows]
+                    part = union(start, start + events.duration[rows], gap=gap, ordered=True)
+                    found.setdefault(int(kind), []).append(part)
+    return {
+        kind: union(np.concatenate([p.start for p in parts]), np.concatenate([p.end for p in parts]), gap=gap)
+        for kind, parts in found.items()
+    }

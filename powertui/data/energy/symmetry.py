@@ -1,0 +1,320 @@
+"""What makes one epoch unlike the others: stretches of steps that drew more or less power, or took longer.
+
+Epochs are folded by step number. The difference of one epoch from the median of the others is scanned over all stretches
+of steps. A stretch counts when no stretch like it turns up in resampled noise of the same series: the largest value
+over *all* stretches is compared, so that looking everywhere is paid for, and so is looking at every epoch. Neighbouring
+steps share sensor samples; noise is resampled in blocks that long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from powertui.data.energy import fold as folding
+from powertui.data.energy import integrate
+from powertui.data.energy.fold import Folded
+from powertui.data.model import Badge, Bools, Epochs, Floats, PowerOnTrace, Steps
+
+ALPHA = 0.01
+DRAWS = 400
+MOST = 8  # findings of one kind in one epoch
+_BINS = 256
+_S = 1e12
+
+# What ran between two times: name → self time in ps.
+Ops = Callable[[int, int], Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One stretch of one epoch that is unlike the same steps of the others."""
+
+    kind: str  # "power" or "time"
+    epoch: int  # the program's own number
+    step_lo: int  # the program's own numbers, both included
+    step_hi: int
+    start_ps: int
+    end_ps: int
+    elsewhere: tuple[tuple[int, int, int], ...]  # (epoch, start, end) of the same steps in the others
+    delta_watts: float | None  # against the median of the others; None without power
+    lo_watts: float | None  # its 95 % interval
+    hi_watts: float | None
+    delta_joules: float | None
+    delta_seconds: float
+    p: float  # how often noise alone would show such a stretch anywhere
+    badge: Badge
+    ops: tuple[tuple[str, float], ...] = ()  # what ran longer there: name, seconds more than in the others
+    text: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Symmetry:
+    """The folded epochs, what stands out, and what was left out of the comparison."""
+
+    folded: Folded | None
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    reason: str = ""  # why nothing could be compared
+
+
+def compare(steps: Steps, epochs: Epochs, power: PowerOnTrace | None, ops: Ops | None = None, *, seed: int = 0) -> Symmetry:
+    """All stretches that stand out, the largest energy first."""
+    folded = folding.fold(steps, epochs, power)
+    if isinstance(folded, str):
+        return Symmetry(None, (), (), folded)
+    rng = np.random.default_rng([43, seed])
+    notes = list(folded.notes)
+    found: list[Finding] = []
+    if power is None or power.status == "none":
+        notes.append("no power lies on this trace: only times are compared")
+    else:
+        if power.status == "ambiguous":
+            notes.append("the alignment of the power log is ambiguous: where a stretch begins and ends is as uncertain as that")
+        found += _power(folded, power, rng)
+    found += _merged(found, _time(folded, rng))
+    found.sort(key=lambda f: (f.kind != "power", -abs(f.delta_joules or 0.0), -abs(f.delta_seconds)))
+    return Symmetry(folded, tuple(_told(f, ops) for f in found), tuple(notes))
+
+
+# ── scanning ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    first: int  # columns, the second one past the end
+    last: int
+    mean: float
+    error: float
+    p: float
+
+
+def _power(folded: Folded, power: PowerOnTrace, rng: np.random.Generator) -> list[Finding]:
+    found = []
+    quantum = power.series.sensor.quantum_w.value if power.series.sensor.quantum_w else 0.0
+    reach = 2 * folding.reach_ps(power) / _S
+    badge = Badge.MEASURED if power.status == "aligned" else Badge.ESTIMATED
+    for line in range(len(folded.epochs)):
+        difference = folded.watts[line] - _others(folded.watts, folded.comparable, line)
+        usable = folded.comparable[line] & np.isfinite(difference)
+        pace = float(np.nanmedian(folded.seconds[line]))
+        block = max(1, int(np.ceil(reach / max(pace, 1e-12))))
+        floor = max(quantum / np.sqrt(12), 0.005 * float(np.nanmedian(folded.watts)))
+        for stretch in _scan(difference, usable, block, floor, len(folded.epochs), rng):
+            found.append(_finding(folded, line, stretch, "power", power, badge))
+    return _one_sided(found, folded)
+
+
+def _time(folded: Folded, rng: np.random.Generator) -> list[Finding]:
+    found = []
+    for line in range(len(folded.epochs)):
+        good = np.isfinite(folded.seconds) & ~folded.tracing
+        difference = folded.seconds[line] - _others(folded.seconds, good, line)
+        usable = good[line] & np.isfinite(difference)
+        usable[-1:] = False  # no next step: its end is its own
+        floor = 0.01 * float(np.nanmedian(folded.seconds))
+        for stretch in _scan(difference, usable, 1, floor, len(folded.epochs), rng):
+            if stretch.mean > 0.05 * float(np.nanmedian(folded.seconds)):
+                found.append(_finding(folded, line, stretch, "time", None, Badge.MEASURED))
+    return found
+
+
+def _others(values: Floats, good: Bools, line: int) -> Floats:
+    """Median of all other epochs at every step; NaN where none has it."""
+    rest = np.where(good, values, np.nan)
+    rest[line] = np.nan
+    some = np.isfinite(rest).any(axis=0)
+    out = np.full(values.shape[1], np.nan)
+    out[some] = np.nanmedian(rest[:, some], axis=0)
+    return out
+
+
+def _scan(difference: Floats, usable: Bools, block: int, floor: float, looks: int, rng: np.random.Generator) -> list[_Stretch]:
+    """Stretches whose mean differs from the rest by more than noise, most certain first."""
+    columns = np.flatnonzero(usable)
+    if len(columns) < max(8, 3 * block):
+        return []
+    values = difference[columns] - np.median(difference[columns])
+    shift = float(np.median(difference[columns]))
+    size = max(1, int(np.ceil(len(values) / _BINS)))
+    least = max(1, int(np.ceil(block / size)))
+    flat = values.copy()
+    found: list[_Stretch] = []
+    taken = np.zeros(len(values), np.bool_)
+    for _ in range(MOST):
+        first, last, score = _largest(_binned(flat, size), least, size, len(values))
+        if score <= 0:
+            break
+        first, last = _sharpen(flat, first, last, block, size)
+        mean = float(flat[first:last].mean())
+        rest = flat.copy()
+        rest[first:last] -= mean
+        noise = max(_noise(rest, block), floor)
+        count = max(1.0, (last - first) / block)
+        if abs(mean) < 3 * noise / np.sqrt(count) or abs(mean) < 2 * floor:
+            break
+        p = min(1.0, looks * _chance(rest, score, block, size, least, rng))
+        if p > ALPHA:
+            break
+        flat = rest
+        if not taken[first:last].any():
+            taken[first:last] = True
+            found.append(_Stretch(int(columns[first]), int(columns[last - 1]) + 1, mean + shift, noise / float(np.sqrt(count)), p))
+    return found
+
+
+def _binned(values: Floats, size: int) -> Floats:
+    if size == 1:
+        return values
+    pad = -len(values) % size
+    padded = np.concatenate([values, np.full(pad, np.nan)]).reshape(-1, size)
+    return np.asarray(np.nanmean(padded, axis=1))
+
+
+def _largest(bins: Floats, least: int, size: int, total: int) -> tuple[int, int, float]:
+    """The stretch of bins with the largest |sum| / sqrt(length), as columns; never more than half of all."""
+    count = len(bins)
+    sums = np.concatenate([[0.0], np.cumsum(bins)])
+    most = max(least, count // 2)
+    best, at = 0.0, (0, 0)
+    for length in range(least, most + 1):
+        score = np.abs(sums[length:] - sums[:-length]) / np.sqrt(length)
+        where = int(np.argmax(score))
+        if score[where] > best:
+            best, at = float(score[where]), (where, where + length)
+    return at[0] * size, min(at[1] * size, total), best
+
+
+def _sharpen(values: Floats, first: int, last: int, block: int, size: int) -> tuple[int, int]:
+    """Ends to the very step: those that make the sum above half of the stretch's height largest."""
+    inner = values[first:last]
+    quarter = len(inner) // 4
+    height = float(np.median(inner[quarter : len(inner) - quarter]))
+    sign = 1.0 if height > 0 else -1.0
+    sums = np.concatenate([[0.0], np.cumsum(sign * values - abs(height) / 2)])
+    reach, middle = block + size, (first + last) // 2
+    begin = max(0, first - reach)
+    low = begin + int(np.argmin(sums[begin : min(first + reach, middle) + 1]))
+    begin = max(last - reach, middle + 1)
+    high = begin + int(np.argmax(sums[begin : min(len(values), last + reach) + 1]))
+    return (low, high) if high - low >= max(1, block // 2) else (first, last)
+
+
+def _noise(values: Floats, block: int) -> float:
+    """Deviation of block means: what one independent sample of this series is uncertain by."""
+    whole = len(values) // block * block
+    means = values[:whole].reshape(-1, block).mean(axis=1) if whole else values
+    return 1.4826 * float(np.median(np.abs(means - np.median(means))))
+
+
+def _chance(rest: Floats, score: float, block: int, size: int, least: int, rng: np.random.Generator) -> float:
+    """How often resampled noise holds a stretch as large anywhere."""
+    count = len(rest)
+    length = max(1, min(2 * block, count // 4))
+    starts = rng.integers(0, count, (DRAWS, -(-count // length)))
+    rows = (starts[:, :, None] + np.arange(length)).reshape(DRAWS, -1)[:, :count] % count
+    signs = np.repeat(rng.choice([-1.0, 1.0], (DRAWS, starts.shape[1])), length, axis=1)[:, :count]
+    drawn = rest[rows] * signs
+    if size > 1:
+        drawn = np.stack([_binned(row, size) for row in drawn])
+    sums = np.concatenate([np.zeros((DRAWS, 1)), np.cumsum(drawn, axis=1)], axis=1)
+    largest = np.zeros(DRAWS)
+    for span in range(least, max(least, drawn.shape[1] // 2) + 1):
+        largest = np.maximum(largest, np.abs(sums[:, span:] - sums[:, :-span]).max(axis=1) / np.sqrt(span))
+    return float((1 + (largest >= score).sum()) / (DRAWS + 1))
+
+
+# ── findings ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _finding(folded: Folded, line: int, stretch: _Stretch, kind: str, power: PowerOnTrace | None, badge: Badge) -> Finding:
+    columns = np.arange(stretch.first, stretch.last)
+    here = columns[folded.start[line, columns] >= 0]
+    others = [o for o in range(len(folded.epochs)) if o != line]
+    elsewhere = tuple(
+        (folded.epochs[o], int(folded.start[o, have[0]]), int(folded.end[o, have[-1]]))
+        for o in others
+        if len(have := columns[folded.start[o, columns] >= 0])
+    )
+    seconds = float(np.nansum(folded.seconds[line, here] - np.nanmedian(folded.seconds[others][:, here], axis=0)))
+    start, end = int(folded.start[line, here[0]]), int(folded.end[line, here[-1]])
+    is_power = kind == "power"
+    delta_joules = _joules(power, (start, end), elsewhere) if power is not None else None
+    return Finding(
+        kind, folded.epochs[line], int(folded.numbers[line, here[0]]), int(folded.numbers[line, here[-1]]), start, end, elsewhere,
+        stretch.mean if is_power else None, stretch.mean - 1.96 * stretch.error if is_power else None,
+        stretch.mean + 1.96 * stretch.error if is_power else None, delta_joules, seconds, stretch.p, badge,
+    )  # fmt: skip
+
+
+def _joules(power: PowerOnTrace, here: tuple[int, int], elsewhere: tuple[tuple[int, int, int], ...]) -> float | None:
+    """Energy of the stretch above the median of the same steps elsewhere."""
+    spans = [here, *((start, end) for _, start, end in elsewhere)]
+    found = integrate.energies(power, [s for s, _ in spans], [e for _, e in spans])
+    joules = np.where(found.coverage >= integrate.ENOUGH, found.covered_joules / np.maximum(found.coverage, 1e-9), np.nan)
+    if not np.isfinite(joules[0]) or not np.isfinite(joules[1:]).any():
+        return None
+    return float(joules[0] - np.nanmedian(joules[1:]))
+
+
+def _one_sided(found: list[Finding], folded: Folded) -> list[Finding]:
+    """With two epochs a difference shows in both, once up and once down. The one that leaves its epoch's own level has it."""
+    if len(folded.epochs) != 2:
+        return found
+    kept: list[Finding] = []
+    for one in found:
+        line = folded.epochs.index(one.epoch)
+        twin = next((f for f in found if f.epoch != one.epoch and f.step_lo <= one.step_hi and one.step_lo <= f.step_hi), None)
+        if twin is None or _departure(folded, line, one) >= _departure(folded, 1 - line, twin):
+            kept.append(one)
+    return kept
+
+
+def _departure(folded: Folded, line: int, one: Finding) -> float:
+    """How far a stretch lies from the usual level of its own epoch, in W."""
+    inside = (folded.numbers[line] >= one.step_lo) & (folded.numbers[line] <= one.step_hi) & folded.comparable[line]
+    outside = folded.comparable[line] & ~inside
+    if not inside.any() or not outside.any():
+        return 0.0
+    return abs(float(np.median(folded.watts[line][inside]) - np.median(folded.watts[line][outside])))
+
+
+def _merged(power: list[Finding], time: list[Finding]) -> list[Finding]:
+    """Time findings that are not the same stretch as a power finding: that one tells its extra time itself."""
+
+    def covered(one: Finding) -> bool:
+        return any(p.epoch == one.epoch and p.step_lo <= one.step_hi and one.step_lo <= p.step_hi for p in power)
+
+    return [one for one in time if not covered(one)]
+
+
+def _told(one: Finding, ops: Ops | None) -> Finding:
+    """The same, with the ops that ran longer there, and a sentence."""
+    more = _more(one, ops) if ops is not None else ()
+    steps = f"step {one.step_lo}" if one.step_lo == one.step_hi else f"steps {one.step_lo}-{one.step_hi}"
+    parts = []
+    if one.delta_watts is not None:
+        parts.append(f"{one.delta_watts:+.0f} W")
+    if one.delta_joules is not None:
+        parts.append(f"{one.delta_joules:+.0f} J")
+    parts.append(f"{one.delta_seconds:+.2f} s")
+    because = "; ".join(f"{name} ran {seconds:.2f} s longer" for name, seconds in more) or "no difference in the trace"
+    text = f"epoch {one.epoch}, {steps}: {', '.join(parts)} against the others" + (f"; {because}" if ops is not None else "")
+    return replace(one, ops=more, text=text)
+
+
+def _more(one: Finding, ops: Ops) -> tuple[tuple[str, float], ...]:
+    """Ops whose self time differs from the others' by more than 2 % of the stretch and a fifth of itself."""
+    here = ops(one.start_ps, one.end_ps)
+    rest = [ops(start, end) for _, start, end in one.elsewhere]
+    if not rest:
+        return ()
+    length = one.end_ps - one.start_ps
+    found = []
+    for name, ran in here.items():
+        usual = float(np.median([other.get(name, 0) for other in rest]))
+        if ran - usual > max(0.02 * length, 0.2 * usual):
+            found.append((name, (ran - usual) / _S))
+    return tuple(sorted(found, key=lambda item: -item[1])[:3])

@@ -1,0 +1,230 @@
+"""`powertui energy`: joules per epoch and step, the sensors, the alignment with its evidence, and what stands out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from powertui.data import loading, logdir
+from powertui.data.energy import account, align, integrate
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.account import Account
+from powertui.data.energy.integrate import Energy
+from powertui.data.energy.symmetry import Symmetry
+from powertui.data.logdir import RunEntry
+from powertui.data.model import Run
+from powertui.errors import UnreadableFile
+from powertui.plain import plain
+from powertui.report import summary, text
+from powertui.report.energy_json import NO_POWER, Told, as_json
+
+_S = 1e12
+
+
+def run(args: argparse.Namespace) -> int:
+    """The verb. Exit code 3 when nothing of what was named could be read."""
+    told = gather(args)
+    if args.json:
+        text.out(text.to_json(as_json(args.path, told)))
+    elif args.csv:
+        text.emit_csv(text.to_csv(_COLUMNS, _csv_rows(told)))
+    else:
+        style = _Markdown() if args.markdown else _Plain()
+        text.out("\n".join(line for one in told for line in _page(one, style)))
+    return 0
+
+
+def gather(args: argparse.Namespace) -> list[Told]:
+    """The accounts of every run that was asked for."""
+    entries = summary.chosen(logdir.scan(args.path), args.run)
+    options = loading.LoadOptions.from_args(args)
+    how = align.Options.from_args(args)
+    told: list[Told] = []
+    problems: list[str] = []
+    for entry in entries:
+        found, problem = summary.load(entry, options)
+        if found is None:
+            problems.append(problem)
+        elif found.traces or found.power:
+            told += of_run(found, entry, how, args.idle)
+    if not told:
+        why = next((p for p in problems if p), f"{plain(args.path)}: holds neither a profile nor a power log that can be read")
+        raise UnreadableFile(args.path, why.removeprefix(f"{args.path}: "), hint=f"See what is there: powertui doctor {args.path}")
+    return told
+
+
+def of_run(run: Run, entry: RunEntry | None, how: align.Options, idle_w: float | None) -> list[Told]:
+    """The accounts of all traces of a run."""
+    if not run.traces:
+        return [Told(run, "", None, None, "this run has no profile: its power is told on its own clock")]
+    out = []
+    for index, trace in enumerate(run.traces):
+        found = account.of(run, index, entry, how, idle_w=idle_w)
+        out.append(Told(run, trace.host, found, found.compare(), "" if run.power else NO_POWER))
+    return out
+
+
+# ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
+
+_COLUMNS = (
+    "run", "host", "epoch", "step", "start_s", "duration_s", "joules", "lo_joules", "hi_joules", "mean_watts", "badge", "reason",
+)  # fmt: skip
+
+
+def _csv_rows(told: Sequence[Told]) -> Iterator[Sequence[Any]]:
+    """One row per step. An empty cell is unknown, and the last column says why."""
+    for one in told:
+        found = one.account
+        if found is None:
+            continue
+        energies = found.step_energies
+        lows, highs = account.step_windows(found.steps)
+        for step in found.steps:
+            lo, hi = int(lows[step.index]), int(highs[step.index])
+            number = step.number if step.number >= 0 else None
+            cells = _step_cells(energies[step.index] if energies else None)
+            yield (one.run.name, one.host, found.epoch_number(step.epoch), number, lo / _S, (hi - lo) / _S, *cells)
+
+
+def _step_cells(energy: Energy | None) -> tuple[object, ...]:
+    if energy is None:
+        return (None, None, None, None, None, NO_POWER)
+    return energy.joules, energy.lo, energy.hi, energy.mean_w, energy.badge.value if energy.resolved else None, energy.reason
+
+
+# ── text and Markdown ────────────────────────────────────────────────────────────────────────────
+
+
+class _Style(Protocol):
+    def head(self, level: int, words: str) -> list[str]: ...
+    def line(self, words: str, deeper: bool = False) -> str: ...
+    def table(self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]) -> list[str]: ...
+
+
+class _Plain:
+    def head(self, level: int, words: str) -> list[str]:
+        return [plain(words)] if level == 1 else ["", plain(words)]
+
+    def line(self, words: str, deeper: bool = False) -> str:
+        return ("      " if deeper else "  ") + plain(words)
+
+    def table(self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]) -> list[str]:
+        return text.table(headers, rows, right=right, indent="  ")
+
+
+class _Markdown:
+    def head(self, level: int, words: str) -> list[str]:
+        return ["", "#" * (level + 1) + " " + text.markdown_text(words), ""]
+
+    def line(self, words: str, deeper: bool = False) -> str:
+        return ("  - " if deeper else "- ") + text.markdown_text(words)
+
+    def table(self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]) -> list[str]:
+        return [*text.markdown(headers, rows, right=right), ""]
+
+
+def _page(one: Told, style: _Style) -> list[str]:
+    lines = style.head(1, (one.run.name or "run") + (f" on {one.host}" if one.host else ""))
+    if one.problem:
+        lines.append(style.line(one.problem))
+    found = one.account
+    if found is None:
+        rows = [[s.sensor.name, sensors.sentence(s), *_cells(integrate.of_series(s))] for s in one.run.power]
+        lines += style.table(("sensor", "resolves", *_HEAD), rows, (2, 3, 4, 5))
+    elif found.placed:
+        lines += _alignment(found, style) + _sensors(found, style) + _energies(found, style)
+    if one.symmetry is not None:
+        lines += _symmetry(one.symmetry, style)
+    lost = [*one.run.warnings, *(w for s in one.run.power for w in s.warnings)]
+    if lost:
+        lines += style.head(2, "Warnings") + [style.line(w) for w in dict.fromkeys(str(w) for w in lost)]
+    return [*lines, ""]
+
+
+def _alignment(found: Account, style: _Style) -> list[str]:
+    alignment = found.alignment
+    lines = style.head(2, "Alignment")
+    if alignment is None:
+        return [*lines, style.line("none of the channels has a reading")]
+    if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
+        lines.append(style.line("none: nothing tells where the power log lies on this trace"))
+    else:
+        drift = f", drift {alignment.ppm:+.0f} ppm" if alignment.ppm else ""
+        lines.append(style.line(
+            f"{alignment.status}, {alignment.source}: the log's zero lies at {alignment.offset_s:.3f} s of the trace"
+            f" (95 % interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s){drift}"
+        ))  # fmt: skip
+    return lines + [style.line(words) for words in alignment.evidence]
+
+
+def _sensors(found: Account, style: _Style) -> list[str]:
+    series = [(p.power.series, p.alignment) for p in found.placed]
+    rows = [[s.sensor.name, s.sensor.scope.value, s.sensor.source, sensors.sentence(s), a.status] for s, a in series]
+    lines = style.head(2, "Sensors") + style.table(("sensor", "scope", "source", "resolves", "placed"), rows, ())
+    if found.text:
+        lines.append(style.line(f"counted: {found.text}"))
+    if found.idle is not None:
+        lines.append(style.line(f"idle power: {found.idle.value:.1f} W ({found.idle.badge.value})"))
+    return lines
+
+
+_HEAD = ("energy", "95 % interval", "mean", "max", "badge")
+
+
+def _energies(found: Account, style: _Style) -> list[str]:
+    rows = []
+    for index, lo, hi, edge in found.epoch_windows():
+        rows.append([f"epoch {found.epochs[index].number}", f"{(hi - lo) / _S:.2f} s", *_cells(found.energy(lo, hi, edge_ps=edge))])
+        mean, count = found.per_step(index), int((found.steps.epoch == index).sum())
+        if mean is not None:
+            rows.append([f"  a step of it ({count}, mean)", "", *_cells(mean)])
+    lo, hi = found.trace.span
+    whole = found.energy(lo, hi)
+    rows.append(["the whole profile", f"{(hi - lo) / _S:.2f} s", *_cells(whole)])
+    lines = style.head(2, "Energy") + style.table(("", "time", *_HEAD), rows, (1, 2, 3, 4, 5))
+    if whole is not None and whole.active_joules is not None and whole.idle_joules is not None:
+        idle, active = _joules(whole.idle_joules), _joules(whole.active_joules)
+        lines.append(style.line(f"of the whole profile an idle machine would have drawn {idle}; {active} came on top"))
+    if whole is not None and whole.gain_j:
+        lines.append(
+            style.line(f"the sensor's own gain: ± {_joules(whole.gain_j)} on the whole profile, systematic, not in the intervals")
+        )
+    steps = found.step_energies
+    unresolved = [e for e in steps if not e.resolved]
+    if unresolved:
+        lines.append(style.line(f"single steps: {len(unresolved)} of {len(steps)} {unresolved[0].reason}"))
+    return lines
+
+
+def _cells(energy: Energy | None) -> list[str]:
+    if energy is None:
+        return ["–", "", "", "", ""]
+    if energy.joules is None or energy.lo is None or energy.hi is None:
+        return ["–", "", "", "", energy.reason]
+    share = f", {energy.coverage:.0%} sampled" if energy.extrapolated else ""
+    mean = f"{energy.mean_w:.1f} W" if energy.mean_w is not None else ""
+    most = f"{energy.max_w:.0f} W" if energy.max_w is not None else ""
+    return [_joules(energy.joules), f"{_joules(energy.lo)} … {_joules(energy.hi)}", mean, most, energy.badge.value + share]
+
+
+def _joules(value: float) -> str:
+    if abs(value) >= 1e6:
+        return f"{value / 1e3:.0f} kJ"
+    return f"{value:.{0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2}f} J"
+
+
+def _symmetry(found: Symmetry, style: _Style) -> list[str]:
+    lines = style.head(2, "What stands out")
+    if found.reason:
+        lines.append(style.line(found.reason))
+    elif not found.findings:
+        lines.append(style.line("nothing: no stretch of steps differs from the same steps of the other epochs by more than chance"))
+    for one in found.findings:
+        spread = ""
+        if one.lo_watts is not None and one.hi_watts is not None:
+            spread = f", 95 % {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W"
+        lines.append(style.line(one.text))
+        where = f"at {one.start_ps / _S:.2f} … {one.end_ps / _S:.2f} s of the trace"
+        lines.append(style.line(f"{where} (by chance in {one.p:.1%} of all cases at most{spread}; {one.badge.value})", deeper=True))
+    return lines + [style.line(note) for note in found.notes]

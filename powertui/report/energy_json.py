@@ -1,0 +1,131 @@
+"""The JSON of `powertui energy`: a stable interface. What is unknown or not resolved is null, with the reason beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from powertui import __version__
+from powertui.data.energy import account, integrate
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.account import Account
+from powertui.data.energy.align import Alignment
+from powertui.data.energy.integrate import Energy
+from powertui.data.energy.symmetry import Finding, Symmetry
+from powertui.data.model import Figure, PowerSeries, Run, Warn
+
+NO_POWER = "no power log was found with this run: name one with --power FILE"
+_S = 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """One trace of one run, as it is told. `account` is None when there is no trace to lay the power on."""
+
+    run: Run
+    host: str
+    account: Account | None
+    symmetry: Symmetry | None
+    problem: str = ""
+
+
+def as_json(path: str, told: Sequence[Told]) -> dict[str, Any]:
+    """One object for everything under a path; one element of `runs` for every profiled host of every run."""
+    return {"powertui": __version__, "path": path, "runs": [_json_run(one) for one in told]}
+
+
+def _json_run(one: Told) -> dict[str, Any]:
+    found = one.account
+    shown: dict[str, Any] = {
+        "name": one.run.name, "host": one.host, "alignment": None,
+        "sensors": [_json_sensor(series, None) for series in one.run.power] if found is None else [
+            _json_sensor(p.power.series, p.alignment) for p in found.placed
+        ],
+        "counted": None, "idle_watts": None, "epochs": [], "steps": [], "findings": [],
+        "notes": [one.problem] if one.problem else [], "warnings": [_warn(w) for w in one.run.warnings],
+    }  # fmt: skip
+    if found is None:
+        shown["whole_log"] = [{"sensor": s.sensor.name} | _json_energy(integrate.of_series(s)) for s in one.run.power]
+        return shown
+    alignment = found.alignment
+    shown["alignment"] = alignment.as_dict() if alignment is not None else _NO_ALIGNMENT
+    shown["counted"] = {"channels": [found.placed[i].power.series.sensor.name for i in found.counted], "text": found.text}
+    shown["idle_watts"] = _figure(found.idle)
+    shown["profile"] = _json_energy(found.energy(*found.trace.span))
+    for index, lo, hi, edge in found.epoch_windows():
+        shown["epochs"].append(
+            {"number": found.epochs[index].number, "start_s": lo / _S, "end_s": hi / _S}
+            | _json_energy(found.energy(lo, hi, edge_ps=edge))
+            | {"per_step": _json_energy(found.per_step(index)), "channels": _json_channels(found, lo, hi, edge)}
+        )
+    energies = found.step_energies
+    lows, highs = account.step_windows(found.steps)
+    for step in found.steps:
+        shown["steps"].append(
+            {"index": step.index, "epoch": found.epoch_number(step.epoch), "number": step.number, "name": step.name,
+             "start_s": int(lows[step.index]) / _S, "end_s": int(highs[step.index]) / _S}
+            | _json_energy(energies[step.index] if energies else None)
+        )  # fmt: skip
+    if one.symmetry is not None:
+        shown["findings"] = [_json_finding(f) for f in one.symmetry.findings]
+        shown["notes"] += [*one.symmetry.notes, *([one.symmetry.reason] if one.symmetry.reason else [])]
+    return shown
+
+
+_NO_ALIGNMENT: dict[str, Any] = {
+    "offset_s": None, "lo_s": None, "hi_s": None, "source": "none", "status": "none", "evidence": [NO_POWER], "drift_ppm": 0.0,
+}  # fmt: skip
+
+
+def _json_energy(energy: Energy | None) -> dict[str, Any]:
+    if energy is None:
+        return {"joules": None, "mean_watts": None, "max_watts": None, "lo": None, "hi": None, "badge": None, "reason": NO_POWER}
+    return {
+        "joules": energy.joules, "mean_watts": energy.mean_w, "max_watts": energy.max_w, "lo": energy.lo, "hi": energy.hi,
+        "gain_joules": energy.gain_j, "idle_joules": energy.idle_joules, "active_joules": energy.active_joules,
+        "coverage": energy.coverage, "extrapolated": energy.extrapolated, "badge": energy.badge.value if energy.resolved else None,
+        "reason": energy.reason or None,
+    }  # fmt: skip
+
+
+def _json_channels(found: Account, lo: int, hi: int, edge: float) -> list[dict[str, Any]]:
+    return [
+        {"sensor": p.power.series.sensor.name, "counted": i in found.counted}
+        | _json_energy(integrate.energy(p.power, lo, hi, edge_ps=edge))
+        for i, p in enumerate(found.placed)
+    ]
+
+
+def _json_sensor(series: PowerSeries, alignment: Alignment | None) -> dict[str, Any]:
+    sensor = series.sensor
+    value = {
+        name: figure.value if (figure := getattr(sensor, name)) is not None else None
+        for name in ("poll_s", "refresh_s", "quantum_w", "window_s", "delay_s", "gain")
+    }
+    badges = {name: figure.badge.value for name in value if (figure := getattr(sensor, name)) is not None}
+    return {
+        "name": sensor.name, "source": sensor.source, "scope": sensor.scope.value, "host": sensor.host, "file": series.path,
+        **value, "badges": badges, "kind": series.kind.value, "rows": len(series), "text": sensors.sentence(series),
+        "alignment": alignment.as_dict() if alignment is not None else None,
+        "warnings": [_warn(w) for w in series.warnings],
+    }  # fmt: skip
+
+
+def _json_finding(one: Finding) -> dict[str, Any]:
+    return {
+        "kind": one.kind, "epoch": one.epoch, "step_lo": one.step_lo, "step_hi": one.step_hi,
+        "start_s": one.start_ps / _S, "end_s": one.end_ps / _S,
+        "elsewhere": [{"epoch": e, "start_s": lo / _S, "end_s": hi / _S} for e, lo, hi in one.elsewhere],
+        "delta_watts": one.delta_watts, "lo_watts": one.lo_watts, "hi_watts": one.hi_watts, "delta_joules": one.delta_joules,
+        "delta_seconds": one.delta_seconds, "p": one.p, "badge": one.badge.value,
+        "ops": [{"name": name, "seconds": seconds} for name, seconds in one.ops], "text": one.text,
+    }  # fmt: skip
+
+
+def _figure(figure: Figure | None) -> dict[str, Any] | None:
+    return None if figure is None else {"watts": figure.value, "badge": figure.badge.value}
+
+
+def _warn(warn: Warn) -> dict[str, Any]:
+    return {"file": warn.file, "where": warn.where, "cause": warn.cause, "count": warn.count}
