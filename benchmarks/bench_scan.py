@@ -246,7 +246,9 @@ def growth_table() -> None:
             f"{max(0, usage.peak_bytes - nothing.peak_bytes - size) / events:.0f}",
         )  # fmt: skip
     start = f"{nothing.cpu_s:.2f} s CPU, {nothing.peak_bytes / MB:.0f} MB"
-    table.note(f"The start: a report on 1,000 events takes {start} (Python, numpy, the package).")
+    table.note(
+        f"The start: a report on 1,000 events takes {start} (Python, numpy, the package). Bytes above that start and the file's own size."
+    )
     table.print()
 
 
