@@ -31,6 +31,7 @@ TICK_S = 0.5  # a person reads no faster, and a slow line carries no more
 WATCH_S = 2.0
 SUM = Key("", "sum")
 LOG_ROWS = 4
+GROW_S = 600  # longer histories than this are asked for
 
 
 class LiveScreen(BaseScreen):
@@ -64,6 +65,7 @@ class LiveScreen(BaseScreen):
         self._asked_to_leave = False
         self._over = False
         self._first_row = 0
+        self._zoomed = False  # until the person zooms, the history shown grows with what there is
 
     @property
     def feed(self) -> Feed | None:
@@ -133,7 +135,8 @@ class LiveScreen(BaseScreen):
     def order(self, feed: Feed) -> list[Key]:
         """Rows of the table: what stands out first, then by host and channel."""
         outliers = feed.board.outliers()
-        return sorted(feed.board.histories, key=lambda key: (-abs(outliers.get(key, 0.0)), feed.board.histories[key].host, key))
+        names = rows.names_of(feed.board.histories)
+        return sorted(names, key=lambda key: (-abs(outliers.get(key, 0.0)), rows.natural(names[key])))
 
     def draw(self) -> None:
         """Lay the page out and fill it."""
@@ -155,6 +158,8 @@ class LiveScreen(BaseScreen):
             self.query_one("#summary", LivePane).show([[], [("  waiting for the first reading …", "dim")], []])
             self.query_one("#log", LivePane).show(rows.log_rows(self.log_lines, LOG_ROWS))
             return
+        if not self._zoomed and self.view.follows:
+            self.view = rows.View(rows.fitting((now - self._first_ns(feed)) / NS, longest=GROW_S))
         history, total = self.shown(feed, keys)
         space = self._space(height, len(keys))
         first, last, _ = self.view.bounds(now, max(8, columns - rows.AXIS_WIDTH), 1)
@@ -259,9 +264,11 @@ class LiveScreen(BaseScreen):
         self.draw()
 
     def action_live_zoom_in(self) -> None:
+        self._zoomed = True
         self._look(self.view.zoomed(1))
 
     def action_live_zoom_out(self) -> None:
+        self._zoomed = True
         self._look(self.view.zoomed(-1))
 
     def action_live_back(self) -> None:
@@ -285,8 +292,8 @@ class LiveScreen(BaseScreen):
     def action_live_whole(self) -> None:
         """Everything since the first reading."""
         if self.feed is not None:
-            seconds = (self.feed.now_ns() - self._first_ns(self.feed)) / NS
-            self._look(rows.View(next((s for s in rows.SPANS_S if s >= seconds), rows.SPANS_S[-1]), None))
+            self._zoomed = True
+            self._look(rows.View(rows.fitting((self.feed.now_ns() - self._first_ns(self.feed)) / NS)))
 
     def _select(self, by: int) -> None:
         feed = self.feed

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -89,11 +91,24 @@ def clock(at_ns: int, seconds: bool = True) -> str:
     return time.strftime("%H:%M:%S" if seconds else "%H:%M", time.localtime(at_ns / NS))
 
 
-def name_of(key: Key, history: History) -> str:
-    """The machine, and the channel where its name says more."""
-    host = plain(history.host or key.source)
-    channel = plain(key.channel)
-    return host if channel in ("power", host) else f"{host} {channel}"
+def names_of(histories: Mapping[Key, History]) -> dict[Key, str]:
+    """For each row the machine, and the channel where its name says more; the source where that would not tell rows apart."""
+    names = {}
+    for key, history in histories.items():
+        host, channel = plain(history.host or key.source), plain(key.channel)
+        names[key] = host if channel in ("power", host) else f"{host} {channel}"
+    counts = Counter(names.values())
+    return {key: name if counts[name] == 1 else f"{plain(key.source)} {plain(key.channel)}" for key, name in names.items()}
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key that puts node9 before node10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def fitting(seconds: float, longest: int = SPANS_S[-1]) -> int:
+    """The shortest span that shows so many seconds, within reason."""
+    return next((s for s in SPANS_S if s >= seconds or s >= longest), SPANS_S[-1])
 
 
 @dataclass(frozen=True)
@@ -282,12 +297,15 @@ def table(
 ) -> list[Line]:
     """One row a channel: what it draws now, its recent course, its window, its health."""
     histories = feed.board.histories
-    names = {key: name_of(key, histories[key]) for key in rows}
-    widest = min(max((width(n) for n in names.values()), default=4), max(8, columns // 4))
+    names = names_of(histories)
+    widest = min(max((width(names[key]) for key in rows), default=4), max(8, columns // 4))
     now_ns, mono = feed.now_ns(), feed.mono()
-    fixed = widest + 2 + 9 + 7 + 3 * 7 + 10 + 9
-    spark = max(0, min(48, columns - fixed - 2))
-    header = f"{'':{widest + 2}}{'now W':>9}{'':7}{'':{spark}}{'min':>7}{'mean':>7}{'max':>7}{'energy':>10}{'change':>9}"
+    fixed = widest + 2 + 9 + 7 + 3 * 7
+    # What a narrow window can do without goes first.
+    energies, changes = fixed + 10 <= columns, fixed + 10 + 9 <= columns
+    spark = max(0, min(48, columns - fixed - 10 - 9 - 2))
+    header = f"{'':{widest + 2}}{'now W':>9}{'':7}{'':{spark}}{'min':>7}{'mean':>7}{'max':>7}"
+    header += f"{'energy':>10}" * energies + f"{'change':>9}" * changes
     lines: list[Line] = [[(header[:columns], "dim")]]
     for key in rows:
         history, health = histories[key], feed.healths[key]
@@ -308,8 +326,10 @@ def table(
             hold = int(max(feed.interval_s * 3, 1.0) * NS)
             line.append((curve.sparkline(curve.envelope(history.times[part], history.watts[part], edges, hold), glyphs), "power"))
         line.append((f"{watts(stretch.lowest):>7}{watts(stretch.mean):>7}{watts(stretch.highest):>7}", "text"))
-        line.append((f"{quantity(health.joules, 'J', 3) if health.covered_s else '–':>10}", "text"))
-        line.append((f"{ago(health.age(mono)):>9}", "dim"))
+        if energies:
+            line.append((f"{quantity(health.joules, 'J', 3) if health.covered_s else '–':>10}", "text"))
+        if changes:
+            line.append((f"{ago(health.age(mono)):>9}", "dim"))
         if health.reason:
             line.append((f"  {plain(health.reason)}", "error"))
         lines.append(line)

@@ -1,0 +1,148 @@
+"""What the live screen says, for every width, character set and state of its sensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from powertui.data.live import Key, WindowEnergy
+from powertui.data.model import Badge, Clock, PowerSeries, Scope, Sensor
+from powertui.data.watch import FinishedEpoch
+from powertui.feed import NS, ReplayFeed
+from powertui.plain import width
+from powertui.sampler.recorder import Event
+from powertui.sampler.source import Stamp
+from powertui.terminal.glyphs import ASCII, CONSOLE, UNICODE, Glyphs
+from powertui.widgets import live_rows as rows
+from powertui.widgets.live_rows import Line
+
+ZERO = 1_795_224_813 * NS
+SIZES = [(60, 8), (80, 14), (120, 20), (200, 36)]
+SETS = [UNICODE, CONSOLE, ASCII]
+
+
+def series(name: str, watts: list[float], host: str = "bmc", scope: Scope = Scope.NODE) -> PowerSeries:
+    times = (np.arange(len(watts)) * NS).astype(np.int64)
+    return PowerSeries(Sensor(name, "test", scope, host), times, np.array(watts), clock=Clock(ZERO, ZERO, "absolute timestamps"))
+
+
+def played(*channels: PowerSeries, seconds: float = 1e6) -> ReplayFeed:
+    now = [0.0]
+    feed = ReplayFeed(channels, "a log", clock=lambda: now[0])
+    feed.start()
+    now[0] = seconds
+    feed.drain()
+    return feed
+
+
+def text(line: Line) -> str:
+    return "".join(part for part, _ in line)
+
+
+def test_the_grid_of_the_chart_stands_still_while_time_passes() -> None:
+    view = rows.View(60)
+    before = view.bounds(ZERO, 92, 2)
+    after = view.bounds(ZERO + 300_000_000, 92, 2)
+    assert (after[0] - before[0]) % (before[2] * 2) == 0, "a later picture is the former one moved by whole cells"
+    assert after[1] >= ZERO + 300_000_000
+    assert before[1] - before[0] >= 60 * NS
+
+
+def test_panning_back_holds_still_and_forward_follows_again() -> None:
+    view = rows.View(60)
+    back = view.panned(-0.5, ZERO, ZERO - 3600 * NS)
+    assert back.end_ns == ZERO - 30 * NS
+    assert back.panned(0.25, ZERO + 5 * NS, 0).end_ns == ZERO - 15 * NS
+    assert back.panned(2, ZERO + 5 * NS, 0).follows
+    assert view.panned(-1e6, ZERO, ZERO - 100 * NS).end_ns is not None
+
+
+def test_zoom_stays_on_its_rungs() -> None:
+    view = rows.View(300)
+    assert view.zoomed(1).span_s < 300 < view.zoomed(-1).span_s
+    for _ in range(50):
+        view = view.zoomed(-1)
+    assert view.span_s == rows.SPANS_S[-1]
+    assert rows.fitting(45) == 60
+    assert rows.fitting(1e9) == rows.SPANS_S[-1]
+    assert rows.fitting(5000, longest=600) == 600
+
+
+@pytest.mark.parametrize("glyphs", SETS, ids=lambda g: g.name)
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_every_line_fits(glyphs: Glyphs, size: tuple[int, int]) -> None:
+    columns, height = size
+    feed = played(series("power", [100.0 + i % 50 for i in range(400)]), series("power", [90.0] * 400, host="other"))
+    history = feed.board.histories[Key("bmc", "power")]
+    view = rows.View(300)
+    bounds = view.bounds(feed.now_ns(), columns, 1)[:2]
+    lines = [
+        rows.head(feed, columns),
+        *rows.summary(feed, history, None, bounds, columns, glyphs),
+        *rows.chart(history, view, feed.now_ns(), 3 * NS, (columns, height), glyphs, [(ZERO + 200 * NS, "epoch 1")]),
+        *rows.table(feed, list(feed.board.histories), None, {}, view, columns, glyphs),
+    ]
+    for line in lines[:1] + lines[4:]:
+        assert width(text(line)) <= columns, text(line)
+    if glyphs is ASCII:
+        drawn = "".join(text(line) for line in rows.chart(history, view, feed.now_ns(), NS, size, glyphs, []))
+        assert drawn.isascii()
+
+
+def test_an_unknown_value_is_a_dash_and_never_zero() -> None:
+    feed = played(series("power", [100.0, 100.0, float("nan")]))
+    history = feed.board.histories[Key("bmc", "power")]
+    lines = rows.summary(feed, history, None, (ZERO, ZERO + 3 * NS), 80, ASCII)
+    assert "- W" in text(lines[1])
+    assert "no value" in text(lines[2])
+    table = rows.table(feed, [history.key], None, {}, rows.View(30), 100, ASCII)
+    assert " – " in text(table[1]) or "–" in text(table[1])
+
+
+def test_energy_waits_for_two_readings_and_says_measured() -> None:
+    one = played(series("power", [100.0]))
+    assert "not resolved" in text(rows.summary(one, next(iter(one.board)), None, (ZERO, ZERO), 120, ASCII)[1])
+    many = played(series("power", [100.0] * 11))
+    line = text(rows.summary(many, next(iter(many.board)), None, (ZERO, ZERO), 120, ASCII)[1])
+    assert "1 kJ" in line
+    assert "measured" in line
+
+
+def test_what_comes_from_outside_cannot_move_the_cursor() -> None:
+    feed = played(series("po\x1b[2Jwer", [1.0, 2.0], host="ev\nil"))
+    names = rows.names_of(feed.board.histories)
+    event = Event(Stamp(0, 0), "info", "x\x1b]0;", "y\r\n")
+    drawn = [*names.values(), text(rows.log_rows([event], 3)[0])]
+    assert not any(char in part for part in drawn for char in "\x1b\n\r")
+
+
+def test_same_names_are_told_apart_by_their_source() -> None:
+    feed = played(series("power", [1.0], host="a"), series("GPU 0", [2.0], host="a"))
+    assert sorted(rows.names_of(feed.board.histories).values()) == ["a", "a GPU 0"]
+
+
+def test_natural_order() -> None:
+    assert sorted(["node10", "node9", "node9b"], key=rows.natural) == ["node9", "node9b", "node10"]
+
+
+def test_epochs_show_joules_with_interval_or_the_reason() -> None:
+    epochs = [
+        (FinishedEpoch(0, None, ZERO, (("loss", 0.5),)), None),
+        (FinishedEpoch(1, ZERO, ZERO + 10 * NS, (("loss", 0.25),)), WindowEnergy(2410.0, 2400.0, 2420.0, Badge.MEASURED)),
+        (FinishedEpoch(2, ZERO, ZERO + NS, ()), WindowEnergy(None, None, None, Badge.MEASURED, "the sensor refreshes every 3 s")),
+    ]
+    lines = [text(line) for line in rows.run_rows(epochs, 10)]
+    assert "not resolved: the sensor refreshes" in lines[1]
+    assert "2.41 kJ" in lines[2]
+    assert "10 J" in lines[2]
+    assert "measured" in lines[2]
+    assert "loss 0.25" in lines[2]
+    assert "not resolved: its begin is not known" in lines[3]
+    assert len(rows.run_rows(epochs, 2)) == 2
+
+
+def test_large_digits_have_three_rows_of_one_width() -> None:
+    lines = rows.big("1234567890 W", UNICODE)
+    assert len(lines) == rows.BIG_ROWS
+    assert len({len(line) for line in lines}) == 1
+    assert rows.big("245 W", CONSOLE) == ["", "245 W", ""]
