@@ -247,7 +247,7 @@ def growth_table() -> None:
         )  # fmt: skip
     start = f"{nothing.cpu_s:.2f} s CPU, {nothing.peak_bytes / MB:.0f} MB"
     table.note(
-        f"The start: a report on 1,000 events takes {start} (Python, numpy, the package). Bytes above that start and the file's own size."
+        f"The start: a report on 1,000 events takes {start} (Python, numpy, the package). Bytes/event: above start and file."
     )
     table.print()
 

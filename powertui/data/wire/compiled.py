@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from powertui.data.wire import _scan
+import powertui.data.wire._scan as _scan  # not `from …`: a missing scanner must be told from one that does not load
 from powertui.data.wire.types import (
     Bytes,
     Columns,
