@@ -267,6 +267,7 @@ class TraceBuilder:
         self.findings = Findings(path)
         self.clock = Clock()
         self.stop_ns: int | None = None
+        self.hostnames: tuple[str, ...] = ()
         self.earliest, self.latest = -LIMIT_PS, LIMIT_PS
         self.events = 0
         self._span: tuple[int, int] | None = None
@@ -303,4 +304,5 @@ class TraceBuilder:
             complete=complete,
             stop_ns=self.stop_ns,
             size=self.size,
+            hostnames=self.hostnames,
         )

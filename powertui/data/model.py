@@ -285,6 +285,7 @@ class Trace:
     complete: bool = True  # False while it is still loading, or when reading was broken off
     stop_ns: int | None = None  # Unix ns of the profile's end, when the file says so
     size: int = 0  # bytes of the file
+    hostnames: tuple[str, ...] = ()  # as the file itself says: copies and containers make them wrong
 
     def tracks(self) -> Iterator[tuple[Process, Track]]:
         """All lines with their planes, in drawing order."""

@@ -30,6 +30,7 @@ NAME = "trace_json"
 CHUNK = 1 << 18  # a piece of text; decoding it never holds the interpreter for long
 FIRST_PART = 20_000  # events after which the first partial trace is shown; each next one at twice as many
 TELL = 2_000  # events between two calls of progress
+WRITERS_LIMIT = 1_000_000  # TensorFlow drops events beyond so many when it writes this format
 UNIX_US = (1e14, 4e15)  # a ts in here (three years … 2096) is Unix time in µs
 
 _FOREIGN = (b'"deviceProperties"', b'"schemaVersion"', b'"baseTimeNanoseconds"', b'"neuronStartTimestampNs"', b'"distributedInfo"',
@@ -351,6 +352,10 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
         problem, hint = describe(source.head, source.path)
         raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
     builder.findings.add("damaged events were left out", count=stream.damaged)
+    if collector.count == WRITERS_LIMIT:
+        builder.findings.add(
+            "holds exactly the million events that TensorFlow's writer keeps: the rest of the capture may be missing"
+        )
     if stream.problem:
         builder.findings.add(f"{stream.problem}; what came before was read")
     progress(source.size, source.size, collector.count)

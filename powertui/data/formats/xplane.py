@@ -157,6 +157,7 @@ def _say(data: Bytes, space: wire.Hop, builder: TraceBuilder) -> None:
     for number, prefix in ((2, ERROR), (3, WARNING)):
         for lo, hi in _pairs(space.ranges(number)):
             builder.findings.add(prefix + wire.text(data, lo, min(hi, lo + 2000)).strip())
+    builder.hostnames = tuple(wire.text(data, lo, min(hi, lo + 255)) for lo, hi in _pairs(space.ranges(4)))
     if space.bad >= 0:
         builder.findings.add(
             "the file is truncated or damaged from here on; what came before was read", f"byte {space.bad:,} of {len(data):,}"

@@ -169,6 +169,8 @@ class EventNames:
         self._by_plane: dict[int, _PlaneNames] = {}
         self._unknown: dict[tuple[int, int], int] = {}  # (first index of the plane, id) → index
         self._unknown_ids: list[int] = []
+        self._full: dict[int, str] = {}  # what was asked for once is asked for every frame
+        self._display: dict[int, str] = {}
 
     def extend(self, entries: tuple[Int64s, Int64s], source: PlaneStats) -> None:
         """The event metadata of one more plane: it gets the next stretch of the numbering."""
@@ -220,13 +222,21 @@ class EventNames:
 
     def full(self, index: int) -> str:
         """The name as recorded."""
-        found = self._find(index)
-        return f"event {self._unknown_ids[index - self._count]}" if found is None else found[0].full(found[1])
+        text = self._full.get(index)
+        if text is None:
+            found = self._find(index)
+            text = f"event {self._unknown_ids[index - self._count]}" if found is None else found[0].full(found[1])
+            self._full[index] = text
+        return text
 
     def display(self, index: int) -> str:
         """The short name that viewers show; the full one where there is none."""
-        found = self._find(index)
-        return self.full(index) if found is None else found[0].display(found[1]) or found[0].full(found[1])
+        text = self._display.get(index)
+        if text is None:
+            found = self._find(index)
+            text = (found[0].display(found[1]) if found is not None else "") or self.full(index)
+            self._display[index] = text
+        return text
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         """Stats that hold for every event of this name."""

@@ -263,6 +263,12 @@ def test_nothing_to_read_is_one_sentence(tmp_path: Path, content: str) -> None:
     assert error.value.hint
 
 
+def test_a_capture_that_the_writer_cut_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_json, "WRITERS_LIMIT", 3)
+    assert not load(tmp_path, [x("a", i, 1) for i in range(2)]).warnings
+    assert "may be missing" in load(tmp_path, [x("a", i, 1) for i in range(3)]).warnings[0].cause
+
+
 def test_an_empty_list_is_a_trace_without_events(tmp_path: Path) -> None:
     assert load(tmp_path, []).event_count == 0
 

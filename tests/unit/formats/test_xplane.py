@@ -244,12 +244,15 @@ def test_the_profilers_own_errors_are_warnings_that_can_be_found(tmp_path: Path)
     space = new_space()
     space.errors.append("Failed to load libcupti (is it installed and accessible?)")
     space.warnings.append("no GPU")
+    space.hostnames.append("34.83.195.179:6003")
     trace = load(tmp_path, space)
     assert [w.cause for w in trace.warnings] == [
         "profiler error: Failed to load libcupti (is it installed and accessible?)",
         "profiler warning: no GPU",
     ]
     assert trace.event_count == 0
+    assert trace.host == "host"
+    assert trace.hostnames == ("34.83.195.179:6003",)
 
 
 def test_lines_in_unix_time_are_shifted_by_the_session_else_by_the_first_of_them(tmp_path: Path) -> None:
