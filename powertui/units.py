@@ -63,7 +63,7 @@ def _trim(text: str) -> str:
 
 
 def parse_time(text: str) -> int | None:
-    """"27.31s", "350ms", "12us", "1:02.5", "90" (seconds) as ps; None when it is no time."""
+    """ "27.31s", "350ms", "12us", "1:02.5", "90" (seconds) as ps; None when it is no time."""
     text = text.strip()
     clock = re.fullmatch(r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)", text)
     if clock:
@@ -84,7 +84,7 @@ def parse_time(text: str) -> int | None:
 def _scaled(number: str, exponent: int) -> int:
     whole, _, fraction = number.partition(".")
     digits = (fraction + "0" * exponent)[:exponent]
-    return int(whole or "0") * 10**exponent + int(digits or "0")
+    return int(whole or "0") * int(10**exponent) + int(digits or "0")
 
 
 def count(value: int) -> str:

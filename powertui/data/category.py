@@ -79,37 +79,66 @@ MEANINGS: dict[Category, str] = {
     Category.OTHER: "everything else",
 }
 
-# Order matters: `conv2d_backprop_input` is a convolution although it says input, `ncclAllReduce` exchanges although it reduces.
-_RULES: tuple[tuple[Category, re.Pattern[str]], ...] = tuple(
-    (category, re.compile(pattern, re.IGNORECASE))
-    for category, pattern in (
-        (Category.PYTHON, r"^\$|^<frozen |\.py:\d+"),
-        (Category.COMMUNICATION, r"all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|collective|\bnccl|\brccl|"
-                                 r"^_?(?:host)?(?:send|recv)\b|(?:^|[-_./])(?:send|recv)(?:-done)?(?:\.\d+)?$|ncclkernel|cross[-_ ]?replica"),
-        (Category.INPUT, r"^iterator\b|iterator(?:get)?next|iterator::|\bdataset|dataset(?:v\d)?\b|tf[._]data|infeed|decode_?(?:jpeg|png|image|raw)|"
-                         r"parse_?example|prefetch(?:generator)?|shuffle|\bbatch(?:v2|dataset)?$|record_?reader|tfrecord|readfile"),
-        (Category.CONVOLUTION, r"conv(?:olution)?(?:[\dv_ .\-]|$|nd|lstm)|depthwise|winograd|_dgrad|_wgrad|fprop|implicit_gemm|cudnn.*conv|miopen.*conv"),
-        (Category.MATMUL, r"mat_?mul|gemm|gemv|(?:^|[/_.:\- ])dot(?:[_.\-]|$|general|product)|einsum|cublas|cutlass|tensordot|\bmma|xdot|_rnn|cudnnrnn|"
-                          r"attention|\blstm|\bgru"),
-        (Category.COMPILE, r"compil|graph_?building|auto_?tun|hlo.?pass|xla.?pass|\bllvm|\bptx|optimizegraph|grappler|lower(?:ing|jaxpr)|trace_to_jaxpr|\btracing\b|"
-                           r"deserialize.?executable|codegen|\bpass:"),
-        (Category.NORMALIZATION, r"(?:batch|layer|group|instance|rms).?norm|soft_?max|normaliz|_bn_|\bbn_|\blrn\b|cross_?entropy"),
-        (Category.OPTIMIZER, r"adam|\bsgd\b|momentum|rmsprop|adagrad|optimi[sz]er|apply_?gradient|resource_?apply|assign(?:add|sub)?(?:variable|moving)?|"
-                             r"weight_?decay|update_?variable|readvariable"),
-        (Category.IDLE, r"\bidle\b|\bwait|sleep|block_?(?:host_?)?until|synchroni[sz]e|\bpoll\b|\bpark\b|futex|cond_?wait|acquire_?lock|semaphore|\bbarrier\b"),
-        (Category.MEMORY, r"mem_?cpy|mem_?set|(?:^|[-_/. :])copy|copy(?:start|done)|transpose|reshape|h2d|d2h|d2d|htod|dtoh|transfer|concat|\bslice|"
-                          r"gather|scatter|\bpad(?:v2)?\b|(?:un)?pack\b|alloc|deallocat|\bfree\b|swizzle|nchwtonhwc|nhwctonchw|bitcast|tile\b|"
-                          r"(?:un)?stack\b|split|literal|buffer"),
-        (Category.REDUCTION, r"reduc|(?:^|[/_.:\- ])(?:arg_?)?(?:sum|mean|max|min|prod)(?:[_.\-:]|$)|max_?pool|avg_?pool|l2loss|\bnorm\b|top_?k|\bsort|argmax|argmin|"
-                             r"cumsum|count_?nonzero"),
-        (Category.ELEMENTWISE, r"fusion|fused|relu|sigmoid|tanh|gelu|\bexp\b|\blog\b|sqrt|\bpow|square|bias_?add|(?:^|[/_.:\- ])(?:add(?:v2|n)?|sub|mul|div|neg|cast|select|"
-                               r"equal|greater|less|where|fill|real_?div|maximum|minimum|clip|convert|broadcast\w*|identity|iota|compare)(?:[_.\-:\d]|$)|"
-                               r"elementwise|pointwise|eigenmetakernel|loop_|dropout|random|philox|wrapped_"),
-        (Category.RUNTIME, r"executor|eager|functionrun|sessionrun|rungraph|launch|^(?:cu|hip)[A-Z]|cuda|\bhip|pjrt|pjit|thunk|kernel|threadpool|"
-                           r"tpu_?execute|program|runtime|client|dispatch|schedul|session|while|partitionedcall|traceme|tfrt|execute|"
-                           r"^process|callback|enqueue|region"),
-    )
-)  # fmt: skip
+# Patterns by kind; blanks are only for the eye (one that is meant is \x20). The most telling come first:
+# `conv2d_backprop_input` is a convolution although it says input, `ncclAllReduce` exchanges although it reduces.
+_WORDS: dict[Category, str] = {
+    Category.PYTHON: r"""
+        ^\$ | ^<frozen\x20 | \.py:\d+
+    """,
+    Category.COMMUNICATION: r"""
+        all[-_\x20]?reduce | all[-_\x20]?gather | reduce[-_\x20]?scatter | all[-_\x20]?to[-_\x20]?all | collective | \bnccl |
+        \brccl | ^_?(?:host)?(?:send|recv)\b | (?:^|[-_./])(?:send|recv)(?:-done)?(?:\.\d+)?$ | ncclkernel |
+        cross[-_\x20]?replica
+    """,
+    Category.INPUT: r"""
+        ^iterator\b | iterator(?:get)?next | iterator:: | \bdataset | dataset(?:v\d)?\b | tf[._]data | infeed |
+        decode_?(?:jpeg|png|image|raw) | parse_?example | prefetch(?:generator)? | shuffle | batch(?:v2|dataset)$ |
+        record_?reader | tfrecord | readfile
+    """,
+    Category.CONVOLUTION: r"""
+        conv(?:olution)?(?:[\dv_\x20.\-]|$|nd|lstm) | depthwise | winograd | _dgrad | _wgrad | fprop | implicit_gemm |
+        cudnn.*conv | miopen.*conv
+    """,
+    Category.MATMUL: r"""
+        mat_?mul | gemm | gemv | (?:^|[/_.:\-\x20])dot(?:[_.\-]|$|general|product) | einsum | cublas | cutlass | tensordot |
+        \bmma | xdot | _rnn | cudnnrnn | attention | \blstm | \bgru
+    """,
+    Category.COMPILE: r"""
+        compil | graph_?building | auto_?tun | hlo.?pass | xla.?pass | \bllvm | \bptx | optimizegraph | grappler |
+        lower(?:ing|jaxpr) | trace_to_jaxpr | \btracing\b | deserialize.?executable | codegen | \bpass:
+    """,
+    Category.NORMALIZATION: r"""
+        (?:batch|layer|group|instance|rms).?norm | soft_?max | normaliz | _bn_ | \bbn_ | \blrn\b | cross_?entropy
+    """,
+    Category.OPTIMIZER: r"""
+        adam | \bsgd\b | momentum | rmsprop | adagrad | optimi[sz]er | apply_?gradient | resource_?apply |
+        assign(?:add|sub)?(?:variable|moving)? | weight_?decay | update_?variable | readvariable
+    """,
+    Category.IDLE: r"""
+        \bidle\b | \bwait | sleep | block_?(?:host_?)?until | synchroni[sz]e | \bpoll\b | \bpark\b | futex | cond_?wait |
+        acquire_?lock | semaphore | \bbarrier\b
+    """,
+    Category.MEMORY: r"""
+        mem_?cpy | mem_?set | (?:^|[-_/.\x20:])copy | copy(?:start|done) | transpose | reshape | h2d | d2h | d2d | htod |
+        dtoh | transfer | concat | \bslice | gather | scatter | \bpad(?:v2)?\b | (?:un)?pack\b | alloc | deallocat |
+        \bfree\b | swizzle | nchwtonhwc | nhwctonchw | bitcast | tile\b | (?:un)?stack\b | split | literal | buffer
+    """,
+    Category.REDUCTION: r"""
+        reduc | (?:^|[/_.:\-\x20])(?:arg_?)?(?:sum|mean|max|min|prod)(?:[_.\-:]|$) | max_?pool | avg_?pool | l2loss |
+        \bnorm\b | top_?k | \bsort | argmax | argmin | cumsum | count_?nonzero
+    """,
+    Category.ELEMENTWISE: r"""
+        fusion | fused | relu | sigmoid | tanh | gelu | \bexp\b | \blog\b | sqrt | \bpow | square | bias_?add |
+        (?:^|[/_.:\-\x20])(?:add(?:v2|n)?|sub|mul|div|neg|cast|select|equal|greater|less|where|fill|real_?div|maximum|minimum|clip|convert|broadcast\w*|identity|iota|compare)(?:[_.\-:\d]|$) |
+        elementwise | pointwise | eigenmetakernel | loop_ | dropout | random | philox | wrapped_
+    """,
+    Category.RUNTIME: r"""
+        executor | eager | functionrun | sessionrun | rungraph | launch | ^(?:cu|hip)[A-Z] | cuda | \bhip | pjrt | pjit |
+        thunk | kernel | threadpool | tpu_?execute | program | runtime | client | dispatch | schedul | session | while |
+        partitionedcall | traceme | tfrt | execute | ^process | callback | enqueue | region
+    """,
+}
+_RULES = tuple((kind, re.compile("".join(words.split()), re.IGNORECASE)) for kind, words in _WORDS.items())
 
 _OP = re.compile(r"(?P<name>[A-Za-z0-9.][\w.\\/>-]*):(?P<type>[A-Za-z_]\w*)$")
 _NUMBERED = re.compile(r"(?:[._-]\d+)+$")

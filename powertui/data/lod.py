@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -228,7 +228,8 @@ class Forest:
         return winner
 
     def _duration(self, rows: Int64s) -> Int64s:
-        return _gather(self._cum, rows + 1) - _gather(self._cum, rows)
+        length: Int64s = _gather(self._cum, rows + 1) - _gather(self._cum, rows)
+        return length
 
     def _longest(self, lo: Int64s, hi: Int64s) -> Int64s:
         """The longest event of each range [lo, hi), hi > lo; the earliest of equals."""
@@ -266,26 +267,10 @@ class Forest:
         rows = np.minimum(lo[:, None] + steps, len(self._cum) - 1)
         durations = np.diff(_gather(self._cum, rows), axis=1)
         durations[lo[:, None] + steps[:-1] >= hi[:, None]] = -1
-        return lo + durations.argmax(axis=1)
+        found: Int64s = lo + durations.argmax(axis=1)
+        return found
 
     # ── single events ────────────────────────────────────────────────────────────────────────────
-
-    def event_at(self, lane: int, ps: int, slack: int = 0) -> int | None:
-        """Row (in its track's columns) of the event that covers `ps`; else the one nearest to it, at most `slack` away."""
-        starts = self._starts[lane]
-        if not len(starts):
-            return None
-        after = int(starts.searchsorted(ps, side="right"))
-        offset = int(self._lo[lane] - self.base[self.lanes[lane].track])
-        best: tuple[int, int] | None = None
-        for row in (after - 1, after):
-            if 0 <= row < len(starts):
-                start = int(starts[row])
-                end = start + int(self._cum[self._lo[lane] + row + 1] - self._cum[self._lo[lane] + row])
-                away = 0 if start <= ps < max(end, start + 1) else max(start - ps, ps - end + 1)
-                if away <= slack and (best is None or away < best[0]):
-                    best = (away, row + offset)
-        return None if best is None else best[1]
 
     def step(self, lane: int, ps: int, direction: int) -> int | None:
         """Row of the next event that starts after `ps` (direction > 0), or of the last that starts before it."""
@@ -301,8 +286,7 @@ class Forest:
 
 def _gather(array: npt.NDArray[Any], index: Any) -> npt.NDArray[Any]:
     """Every look into the index goes through here, so that a test can count them."""
-    out: npt.NDArray[Any] = array[index]
-    return out
+    return cast(npt.NDArray[Any], array[index])
 
 
 def _sparse_table(longest: Int64s, where: npt.NDArray[Any], span: int) -> npt.NDArray[Any]:

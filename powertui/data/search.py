@@ -48,7 +48,10 @@ class Hits:
         return int(self._tracks[hit.track].events.start[hit.row]), hit.track, hit.row
 
     def step(self, ps: int, direction: int, track: int = -1, row: int = -1) -> Hit | None:
-        """The next hit after a place (or the last before it), around the end. A place is a time, or an event when `row` is given."""
+        """The next hit after a place (or the last before it), around the end.
+
+        A place is a time, or an event when `row` is given.
+        """
         if not len(self):
             return None
         # Without an event, hits that start at `ps` itself count as ahead in both directions.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from powertui.data.search import Hits
-from powertui.widgets.rows import Folds, Row, RowKind
+from powertui.widgets.rows import NO_FOLDS, Folds, Row, RowKind
 from powertui.widgets.timeline_model import Selected, TimelineModel
 from powertui.widgets.viewport import FACTOR_TWO, Viewport
 
@@ -25,7 +25,7 @@ class State:
     selection: Selected | None = None
     window: tuple[int, int] | None = None  # the marked stretch of time
     mark: int | None = None  # where a window was opened that is not closed yet
-    folds: Folds = Folds()
+    folds: Folds = NO_FOLDS
     hits: Hits | None = None
     hit: int | None = None  # number of the hit that n and N came to
 
@@ -35,9 +35,9 @@ class Navigator:
 
     def __init__(self, model: TimelineModel, width: int, height: int, state: State | None = None) -> None:
         self.model = model
+        self._placed = state is not None  # False until the size of the screen is known: then the cursor goes to the middle
         if state is None:
-            viewport = Viewport.whole_of(model.span, width, height)
-            state = State(viewport, viewport.time(viewport.width // 2))
+            state = State(Viewport.whole_of(model.span, width, height), model.span[0])
         self._rows: tuple[Folds, tuple[Row, ...]] | None = None
         self.state = state
         self.resize(width, height)
@@ -68,7 +68,9 @@ class Navigator:
         self.model = model
         self._rows = None
         self._set(self.viewport.on(model.span), selection=selected, hits=None, hit=None)
-        where = next((i for i, r in enumerate(self.rows) if row and (r.kind, r.label, r.depth) == (row.kind, row.label, row.depth)), 0)
+        where = next(
+            (i for i, r in enumerate(self.rows) if row and (r.kind, r.label, r.depth) == (row.kind, row.label, row.depth)), 0
+        )
         self._go_row(where)
 
     def _same_event(self, model: TimelineModel) -> Selected | None:
@@ -90,7 +92,11 @@ class Navigator:
     # ── the view ─────────────────────────────────────────────────────────────────────────────────
 
     def resize(self, width: int, height: int) -> None:
-        self._set(self.viewport.resized(width, height))
+        view = self.viewport.resized(width, height)
+        self._set(view)
+        if not self._placed and width > 1:
+            self._placed = True
+            self._set(cursor_ps=self._clamp((max(view.t0, self.model.span[0]) + min(view.t1, self.model.span[1])) // 2))
         self._keep_cursor_in_sight()
 
     def pan(self, cells: int) -> None:

@@ -1,4 +1,7 @@
-"""The whole run in one row, the part in sight marked. Click or drag to go there."""
+"""The whole run in one row, the part in sight marked. Click or drag to go there.
+
+A cell is as high as the time that all lines together are busy in it, against the busiest cell of the run: where the work is.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from powertui.widgets.viewport import Viewport
 
 
 class Overview(TimeLane):
-    """Drawn over the rung that fits the run; the busiest lane of all decides how high a cell is."""
+    """Drawn over the rung that fits the run, so that it lies still while one moves about."""
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
@@ -37,8 +40,9 @@ class Overview(TimeLane):
             whole = Viewport.whole_of(model.span, width)
             folded = Folds(processes=frozenset(process.name for process in model.trace.processes))
             lanes = [lane for row in model.rows(folded) if row.kind is RowKind.PROCESS for lane in row.lanes]
-            frame = model.forest.summary(whole.edges(), lanes)
-            level = levels(frame.busy, frame.count, whole.cell_ps, full)[0]
+            frame = model.forest.frame(whole.edges(), lanes)
+            together = frame.busy.sum(axis=0, keepdims=True)
+            level = levels(together, frame.count.sum(axis=0, keepdims=True), max(1, int(together.max(initial=1))), full)[0]
             points = np.array([ord(char) for char in " " + self.glyphs.levels], "<u4")
             self._whole = whole
             self._drawn = (model, width, full, points[level].tobytes().decode("utf-32-le"))
@@ -67,12 +71,12 @@ class Overview(TimeLane):
         if self.model is None or self.state is None:
             return
         whole, _ = self._overview()
-        ps = whole.time(min(max(0, x - self.gutter), self.columns - 1)) + whole.cell_ps // 2
+        ps = whole.time(min(max(0, x - self.label_width), self.columns - 1)) + whole.cell_ps // 2
         view = self.state.viewport
         self.post_message(self.Asked("pan", amount=ps // view.cell_ps - view.width // 2 - view.cell0))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        if event.x >= self.gutter:
+        if event.x >= self.label_width:
             self._dragging = True
             self.capture_mouse()
             self._centre(event.x)

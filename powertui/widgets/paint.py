@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +109,7 @@ class Painted:
         self.chars[row, : len(points)] = points
 
     def fingerprint(self, row: int) -> bytes:
-        return self.chars[row].tobytes() + self.key[row].tobytes()
+        return bytes(self.chars[row].tobytes() + self.key[row].tobytes())
 
     def runs(self, row: int) -> int:
         """Changes of style in a row, plus one."""
@@ -119,7 +120,7 @@ class Painted:
         text = self.chars[row].astype("<u4").tobytes().decode("utf-32-le", "replace")
         bounds = [0, *(np.flatnonzero(key[1:] != key[:-1]) + 1).tolist(), len(key)]
         out = []
-        for lo, hi in zip(bounds, bounds[1:], strict=False):
+        for lo, hi in pairwise(bounds):
             # The second half of a wide character is drawn by the first.
             out.append(Segment(text[lo:hi].replace("\0", ""), look.style(int(key[lo]))))
         return out
@@ -136,7 +137,7 @@ def paint(cells: Cells, labels: Labels, look: Palette, *, cell0: int = 0, budget
     filled = cells.level > 0
     chars = look.levels[cells.level]
     key = _spread(key, filled & ~bars)
-    key[bars] = cells.ink[bars] | _BAR_KEY
+    key[bars] = cells.ink[bars].astype(np.int32) | _BAR_KEY
     for row in np.flatnonzero(_run_counts(key) > budget).tolist():
         key[row], bars[row] = _merge(cells, row, bars[row], full[row], cell0, budget)
     _letters(chars, key, filled & ~bars, CODE_RUN if look.colours else CODE_RUN_PLAIN)
@@ -170,7 +171,7 @@ def _long_runs(mask: npt.NDArray[np.bool_], start: npt.NDArray[np.bool_], least:
 
 def _spread(key: npt.NDArray[np.int32], known: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
     """Cells that are not `known` take the ink of the nearest known cell before them (at the left edge: after them)."""
-    rows, width = key.shape
+    width = key.shape[1]
     columns = np.arange(width)
     source = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
     first = np.where(known.any(axis=1), known.argmax(axis=1), 0)[:, None]
@@ -187,7 +188,7 @@ def _merge(
     cells: Cells, row: int, bars: npt.NDArray[np.bool_], full: npt.NDArray[np.bool_], cell0: int, budget: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
     """One row's inks with the smallest groups that keep to the budget. Bars shorter than a group give up their names."""
-    level, ink = cells.level[row], cells.ink[row]
+    level, ink = cells.level[row], cells.ink[row].astype(np.int32)
     filled = level > 0
     columns = cell0 + np.arange(len(level))
     for size in GROUPS:
@@ -213,7 +214,7 @@ def _letters(chars: npt.NDArray[np.uint32], key: npt.NDArray[np.int32], inked: n
 
 def _name_bars(chars: npt.NDArray[np.uint32], cells: Cells, bars: npt.NDArray[np.bool_], labels: Labels, look: Palette) -> None:
     """Write names into bars. A bar right behind another of the same ink gets a thin edge, so that both are seen."""
-    rows, width = bars.shape
+    width = bars.shape[1]
     start = _starts(bars, cells.event[:, 1:] == cells.event[:, :-1])
     heads = np.flatnonzero(start.ravel())
     if not len(heads):

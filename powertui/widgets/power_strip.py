@@ -62,7 +62,7 @@ class PowerStrip(TimeLane):
         height, theme = self.size.height, self.theme_colors
         scale = self.axis
         name = self.curve.power.series.sensor.name or "power"
-        watts = self.curve.at(self.state.cursor_ps)
+        watts = self.curve.value(self.state.cursor_ps)
         value = "no value" if math.isnan(watts) else units.quantity(watts, "W")
         if height == 1:
             return self.name_label(name, value)
@@ -71,7 +71,7 @@ class PowerStrip(TimeLane):
         if y == height - 1:
             return self.name_label(value if height == 2 else self._certainty(), f"{scale.text(scale.lo)} W")
         if y == 1:
-            text = fit_text(value, self.gutter - 1, self.glyphs.ellipsis) + " "
+            text = fit_text(value, self.label_width - 1, self.glyphs.ellipsis) + " "
             return [Segment(text, theme.style("gutter") + theme.style("power"))]
         return self.name_label(self._source() if y == 2 else "")
 
@@ -100,7 +100,7 @@ class PowerStrip(TimeLane):
 
     def _draw(self, view: Viewport, height: int) -> list[list[Segment]]:
         theme, glyphs = self.theme_colors, self.glyphs
-        ink, gap_style, blank = theme.style("power"), theme.style("power_gap"), theme.style("lane")
+        ink, gap_style = theme.style("power"), theme.style("power_gap")
         if self.curve is None or self.curve.range is None:
             why = "no power was read" if self.curve is None else "this series holds no values"
             return [[Segment(fit_text(" " + why if row == 0 else "", view.width), theme.style("dim"))] for row in range(height)]
@@ -111,11 +111,12 @@ class PowerStrip(TimeLane):
         styles: list[list[Style]] = [[ink] * view.width for _ in range(height)]
         # A gap is a stretch without a value inside the series: before it began and after it ended nothing is missing.
         starts = view.edges()[:-1]
-        inside = (starts + view.cell_ps > int(self.curve.times[0])) & (starts <= int(self.curve.times[-1]))
+        begin, end = self.curve.span
+        inside = (starts + view.cell_ps > begin) & (starts < end)
         for column in np.flatnonzero(inside & ~known).tolist():
             chars[-1][column], styles[-1][column] = glyphs.shade, gap_style
         self._uncertainty(view, chars, styles)
-        return [styled(c, [blank if char == " " else style for char, style in zip(c, s, strict=True)]) for c, s in zip(chars, styles, strict=True)]
+        return [styled(row, style) for row, style in zip(chars, styles, strict=True)]
 
     def _uncertainty(self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]) -> None:
         """A bar as long as the 95 % interval of the offset, at that end of the top row where less is drawn."""

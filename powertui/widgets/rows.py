@@ -15,8 +15,9 @@ from powertui.data.model import Process, ProcessKind, Trace, Track, TrackKind
 from powertui.plain import plain
 
 SHOWN_THREADS = 8  # threads of a host that are shown before the rest hides
-OPEN_LANES = 8  # a track with more lanes than this starts folded
-QUIET = 200  # a thread that is busy for less than 1/200 of the busiest is quiet
+OPEN_LANES = 6  # a track with more lanes than this starts folded
+OPEN_ROWS = 12  # threads of a host open as long as they take no more rows than this
+QUIET = 0.004  # of the busiest thread's weight: less is quiet
 SUMMARY_LANES = 48  # lanes that a folded process is drawn from: its busiest
 
 
@@ -73,6 +74,9 @@ class Folds:
         return replace(self, quiet=self.quiet ^ {name})
 
 
+NO_FOLDS = Folds()
+
+
 @dataclass(frozen=True, eq=False)
 class RowModel:
     """The rows of a trace under some folds, and what the default is."""
@@ -83,7 +87,7 @@ class RowModel:
 
     @classmethod
     def of(cls, trace: Trace, forest: Forest) -> RowModel:
-        infos = []
+        infos: list[TrackInfo] = []
         for p, process in enumerate(trace.processes):
             for track in process.tracks:
                 infos.append(TrackInfo(len(infos), p, process, track))
@@ -107,7 +111,7 @@ class RowModel:
         lines = "line" if len(infos) == 1 else "lines"
         out.append(
             Row(RowKind.PROCESS, p, plain(process.name, 200), lanes=self._summary(infos) if folded else (), folded=folded,
-                note=f"{len(infos)} {lines}, {events:,} events")
+                note=f" {len(infos)} {lines}, {events:,} events")
         )  # fmt: skip
         if folded:
             return
@@ -116,19 +120,18 @@ class RowModel:
             hidden = True
         else:
             hidden = bool(quiet)
-        first = True
+        opened = self.open_by_default(process, shown)
         for info in shown:
-            self._track(out, p, info, folds, busiest=first)
-            first = False
+            self._track(out, p, info, folds, opened=info.number in opened)
         if hidden:
             text = f"{len(quiet)} more" if quiet else "fewer"
-            note = "quiet or derived lines: Enter shows them" if quiet else "Enter hides the quiet lines again"
+            note = " quiet or derived lines: Enter shows them" if quiet else " Enter hides the quiet lines again"
             out.append(Row(RowKind.MORE, p, text, folded=bool(quiet), note=note))
 
-    def _track(self, out: list[Row], p: int, info: TrackInfo, folds: Folds, *, busiest: bool) -> None:
+    def _track(self, out: list[Row], p: int, info: TrackInfo, folds: Folds, *, opened: bool) -> None:
         track = info.track
         depths = [d for d in range(track.lane_count) if track.lanes[d + 1] > track.lanes[d]]
-        is_open = self.open_by_default(info, busiest) != (info.id in folds.tracks)
+        is_open = opened != (info.id in folds.tracks)
         label = plain(track.name, 200) or f"line {track.key}"
         if not is_open:
             depth = self.telling_depth(track)
@@ -146,21 +149,27 @@ class RowModel:
 
     def split(self, process: Process, infos: list[TrackInfo]) -> tuple[list[TrackInfo], list[TrackInfo]]:
         """What is shown, and what hides behind "more"."""
-        busy = {info.number: self.forest.track_busy(info.number) for info in infos}
         if process.kind is ProcessKind.DEVICE:
             quiet = [i for i in infos if i.track.kind is TrackKind.STEPS]
             shown = [i for i in infos if i.track.kind is not TrackKind.STEPS]
             return (shown, quiet) if shown else (quiet, [])
-        ranked = sorted(infos, key=lambda info: -busy[info.number])
-        least = busy[ranked[0].number] // QUIET
-        shown = [info for info in ranked[:SHOWN_THREADS] if busy[info.number] >= least]
+        # Time alone would hide a pool of workers with a hundred thousand short ops behind a main thread that brackets it all.
+        busiest = max(1, max(self.forest.track_busy(i.number) for i in infos))
+        most = max(len(i.track.events) for i in infos)
+        weight = {i.number: self.forest.track_busy(i.number) / busiest + len(i.track.events) / most for i in infos}
+        ranked = sorted(infos, key=lambda info: -weight[info.number])
+        shown = [info for info in ranked[:SHOWN_THREADS] if weight[info.number] >= QUIET]
         return shown, ranked[len(shown) :]
 
-    def open_by_default(self, info: TrackInfo, busiest: bool) -> bool:
-        """Devices and the busiest thread show their nesting, when it is shallow enough to be read at once."""
-        if info.track.lane_count > OPEN_LANES:
-            return False
-        return info.process.kind is ProcessKind.DEVICE or busiest
+    def open_by_default(self, process: Process, shown: list[TrackInfo]) -> set[int]:
+        """Tracks that show their nesting at once: of a device all that are shallow, of a host as many as fit a small screen."""
+        opened, rows = set(), len(shown)
+        for info in shown:
+            extra = info.track.lane_count - 1
+            if info.track.lane_count <= OPEN_LANES and (process.kind is ProcessKind.DEVICE or rows + extra <= OPEN_ROWS):
+                opened.add(info.number)
+                rows += extra
+        return opened
 
     @staticmethod
     def telling_depth(track: Track) -> int:

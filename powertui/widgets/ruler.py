@@ -64,7 +64,10 @@ class Ruler(TimeLane):
     def label(self, y: int) -> list[Segment]:
         assert self.state is not None
         view = self.state.viewport
-        return self.name_label(units.instant(self.state.cursor_ps, view.cell_ps), f"{units.duration(view.cell_ps)}/{'cell' if self.gutter > 22 else '#'}")
+        return self.name_label(
+            units.instant(self.state.cursor_ps, view.cell_ps),
+            f"{units.duration(view.cell_ps)}/cell" if self.label_width > 22 else "",
+        )
 
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
@@ -82,7 +85,10 @@ class Ruler(TimeLane):
         if window is not None:
             first, last = max(0, view.column(window[0])), min(width - 1, view.column(max(window[0], window[1] - 1)))
             styles[first : last + 1] = [marked] * max(0, last + 1 - first)
-            for column, char in ((view.column(window[0]), self.glyphs.range_left), (view.column(window[1] - 1), self.glyphs.range_right)):
+            for column, char in (
+                (view.column(window[0]), self.glyphs.range_left),
+                (view.column(window[1] - 1), self.glyphs.range_right),
+            ):
                 if 0 <= column < width:
                     chars[column] = char
         column = view.column(self.state.cursor_ps)

@@ -57,26 +57,26 @@ class TimeLane(Widget):
             super().__init__()
             self.what, self.ps, self.amount = what, ps, amount
 
-    def __init__(self, *, theme: Theme, glyphs: str = "unicode", gutter: int = 20, id: str | None = None) -> None:
+    def __init__(self, *, theme: Theme, glyphs: str = "unicode", label_width: int = 20, id: str | None = None) -> None:
         super().__init__(id=id)
         self.theme_colors = theme
         self.glyphs = glyph_sets.get(glyphs)
-        self.gutter = gutter
+        self.label_width = label_width
         self.model: TimelineModel | None = None
         self.state: State | None = None
 
     @property
     def columns(self) -> int:
-        return max(0, self.size.width - self.gutter)
+        return max(0, self.size.width - self.label_width)
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         self.theme_colors = theme
         self.glyphs = glyph_sets.get(glyphs)
         self.refresh()
 
-    def set_gutter(self, gutter: int) -> None:
-        if gutter != self.gutter:
-            self.gutter = gutter
+    def set_label_width(self, width: int) -> None:
+        if width != self.label_width:
+            self.label_width = width
             self.refresh()
 
     def update_state(self, model: TimelineModel, state: State) -> None:
@@ -92,7 +92,7 @@ class TimeLane(Widget):
 
     def label(self, y: int) -> list[Segment]:
         """The gutter's text: exactly `gutter` cells."""
-        return [Segment(" " * self.gutter, self.theme_colors.style("gutter"))]
+        return [Segment(" " * self.label_width, self.theme_colors.style("gutter"))]
 
     def cells(self, y: int) -> list[Segment]:
         """The lane's cells: exactly `columns` of them."""
@@ -101,7 +101,7 @@ class TimeLane(Widget):
     def name_label(self, text: str, right: str = "") -> list[Segment]:
         """A label with something at its right end."""
         style = self.theme_colors.style("gutter")
-        room = max(0, self.gutter - 1)
+        room = max(0, self.label_width - 1)
         right = right[:room]
         left = fit_text(plain(text, 100), max(0, room - len(right) - (1 if right else 0)), self.glyphs.ellipsis)
         return [Segment(fit_text(left + (" " if right else "") + right, room) + " ", style)]
@@ -116,7 +116,7 @@ class TimeLane(Widget):
     def time_at(self, x: int) -> int:
         """The moment under a screen column of this widget."""
         assert self.state is not None
-        return self.state.viewport.time(min(max(0, x - self.gutter), max(0, self.columns - 1)))
+        return self.state.viewport.time(min(max(0, x - self.label_width), max(0, self.columns - 1)))
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         self._wheel(event, 1)
@@ -134,5 +134,5 @@ class TimeLane(Widget):
             self.post_message(self.Asked("pan", amount=-direction * max(1, self.columns // 12)))
 
     def on_click(self, event: events.Click) -> None:
-        if self.state is not None and event.x >= self.gutter:
+        if self.state is not None and event.x >= self.label_width:
             self.post_message(self.Asked("goto", self.time_at(event.x)))

@@ -116,7 +116,7 @@ class Timeline(Widget, can_focus=True):
         if keep and self._navigator is not None:
             self._navigator.replace_model(model)
         else:
-            self._navigator = Navigator(model, *self._size())
+            self._navigator = Navigator(model, *self._grid())
         self._scene = None
         self._hit_starts = None
         self._changed(before)
@@ -224,7 +224,9 @@ class Timeline(Widget, can_focus=True):
         if after is None or after == before:
             return
         self._stale = True
-        rows_moved = before is None or before.viewport != after.viewport or before.folds != after.folds or before.hits is not after.hits
+        rows_moved = (
+            before is None or before.viewport != after.viewport or before.folds != after.folds or before.hits is not after.hits
+        )
         if rows_moved:
             self.refresh()
         else:
@@ -235,7 +237,11 @@ class Timeline(Widget, can_focus=True):
             listener(before, after)
         if before is None or before.viewport != after.viewport:
             self.post_message(self.ViewportChanged(after.viewport))
-        if before is None or (before.cursor_ps, before.cursor_row, before.folds) != (after.cursor_ps, after.cursor_row, after.folds):
+        if before is None or (before.cursor_ps, before.cursor_row, before.folds) != (
+            after.cursor_ps,
+            after.cursor_row,
+            after.folds,
+        ):
             self.post_message(self.CursorMoved(after.cursor_ps, self._navigator.row if self._navigator else None))
         if before is None or before.selection != after.selection:
             self.post_message(self.SelectionChanged(after.selection))
@@ -256,11 +262,11 @@ class Timeline(Widget, can_focus=True):
         self._stale = True
         self.refresh()
 
-    def _size(self) -> tuple[int, int]:
+    def _grid(self) -> tuple[int, int]:
         return max(1, self.size.width), max(1, self.size.height)
 
     def on_resize(self, event: events.Resize) -> None:
-        self._do(lambda n: n.resize(*self._size()))
+        self._do(lambda n: n.resize(*self._grid()))
         self._redraw()
 
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
@@ -273,12 +279,15 @@ class Timeline(Widget, can_focus=True):
     def _compose_frame(self) -> None:
         self._stale = False
         navigator = self._navigator
-        width, height = self._size()
+        width, height = self._grid()
         if navigator is None:
             self._strips = []
             return
         if (navigator.viewport.width, navigator.viewport.height) != (width, height):
+            # Drawn before the resize event came: the others learn of it when this frame is done.
+            before = navigator.state
             navigator.resize(width, height)
+            self.call_later(self._changed, before)
         self.frames += 1
         view = navigator.viewport
         rows = navigator.rows[view.row0 : view.row0 + height]

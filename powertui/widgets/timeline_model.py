@@ -13,10 +13,13 @@ from powertui.data import search
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.lod import Forest
 from powertui.data.model import Epochs, Int64s, Run, Stat, Step, Steps, Trace
+from powertui.data.tools.op_stats import Op
 from powertui.errors import UsageError
 from powertui.units import parse_time
 from powertui.widgets.labels import SHADES, Labels
 from powertui.widgets.rows import Folds, Row, RowModel, TrackInfo
+
+PLACES = "Try 27.31s-28.78s, step 12 or epoch 1 step 185-258."
 
 
 class Selected(NamedTuple):
@@ -66,9 +69,7 @@ class TimelineModel:
         epochs = run.epochs[index] if index < len(run.epochs) else Epochs()
         forest = Forest.of(trace, progress=progress)
         lo, hi = trace.span
-        return cls(
-            run, index, trace, steps, epochs, forest, RowModel.of(trace, forest), Labels(trace.names), (lo, max(hi, lo + 1))
-        )
+        return cls(run, index, trace, steps, epochs, forest, RowModel.of(trace, forest), Labels(trace.names), (lo, max(hi, lo + 1)))
 
     @property
     def tracks(self) -> tuple[TrackInfo, ...]:
@@ -114,6 +115,11 @@ class TimelineModel:
 
     def lane_of(self, selected: Selected) -> int:
         return self.forest.lane_number(selected.track, self.tracks[selected.track].track.depth_of(selected.row))
+
+    @staticmethod
+    def longest(op: Op) -> Selected:
+        """Where the longest occurrence of an op is."""
+        return Selected(op.track, op.row)
 
     # ── search ───────────────────────────────────────────────────────────────────────────────────
 
@@ -181,7 +187,7 @@ class TimelineModel:
                 if unit and re.fullmatch(r"[\d.]+", head.strip()):  # "27.31-28.78ms": the unit holds for both
                     lo = parse_time(head.strip() + unit[0]) or 0
                 return min(lo, hi), max(lo, hi)
-        raise UsageError(f"neither a time nor a place: {text.strip()[:80]}", hint="Try 27.31s-28.78s, step 12 or epoch 1 step 185-258.")
+        raise UsageError(f"neither a time nor a place: {text.strip()[:80]}", hint=PLACES)
 
     def _step_place(self, text: str, epoch: int | None, first: int | None, last: int | None) -> tuple[int, int]:
         index = None
@@ -196,7 +202,7 @@ class TimelineModel:
                     raise UsageError(f"nothing tells where epoch {epoch} begins and ends", hint="Go to one of its steps instead.")
                 return bounds
         if first is None:
-            raise UsageError(f"neither a time nor a place: {text.strip()[:80]}", hint="Try 27.31s-28.78s or step 12.")
+            raise UsageError(f"neither a time nor a place: {text.strip()[:80]}", hint=PLACES)
         last = first if last is None else last
         rows = np.flatnonzero((self.steps.number >= min(first, last)) & (self.steps.number <= max(first, last)))
         if index is not None:

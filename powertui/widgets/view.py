@@ -24,7 +24,7 @@ from powertui.widgets.timeline_model import TimelineModel
 MOST_STRIPS = 4
 
 
-def gutter_width(width: int) -> int:
+def label_width(width: int) -> int:
     """Label columns for a view this wide: a fifth of it, within reason."""
     return min(26, max(12, width // 5))
 
@@ -32,7 +32,7 @@ def gutter_width(width: int) -> int:
 def strip_heights(height: int, series: int, epochs: bool) -> list[int]:
     """How many rows each power strip gets: none where the rows of the timeline would be fewer than eight."""
     spare = height - 3 - int(epochs) - 8
-    heights = []
+    heights: list[int] = []
     for _ in range(min(series, MOST_STRIPS)):
         rows = min(4, spare // 2) if not heights else min(3, spare // 2)
         if rows < 2:
@@ -58,7 +58,7 @@ class TimelineView(Vertical):
         self.overview = Overview(**options)
         self.epochs = EpochLane(**options)
         self.steps = StepLane(**options)
-        self.gutter = Gutter(**options)
+        self.row_labels = Gutter(**options)
         self.timeline = Timeline(**options)
         self.timeline.listeners.append(self._follow)
         self._power: tuple[PowerOnTrace, ...] = ()
@@ -74,7 +74,7 @@ class TimelineView(Vertical):
         yield self.epochs
         yield self.steps
         with Horizontal():
-            yield self.gutter
+            yield self.row_labels
             yield self.timeline
 
     def on_mount(self) -> None:
@@ -99,8 +99,10 @@ class TimelineView(Vertical):
         self._arrange()
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
-        for widget in (*self.lanes, self.gutter, self.timeline):
-            widget.restyle(theme, glyphs)
+        for lane in self.lanes:
+            lane.restyle(theme, glyphs)
+        self.row_labels.restyle(theme, glyphs)
+        self.timeline.restyle(theme, glyphs)
 
     def on_resize(self, event: events.Resize) -> None:
         self._arrange()
@@ -109,10 +111,10 @@ class TimelineView(Vertical):
         """Shares the height out: power first gives way, then the lane of epochs when there are none."""
         if not self.is_mounted or not self.size.width:
             return
-        gutter = gutter_width(self.size.width)
-        self.gutter.styles.width = gutter
+        labels = label_width(self.size.width)
+        self.row_labels.styles.width = labels
         for lane in self.lanes:
-            lane.set_gutter(gutter)
+            lane.set_label_width(labels)
         model = self.timeline.model
         epochs = model is not None and (len(model.epochs) > 0 or len(model.epochs.phases) > 0)
         self.epochs.display = epochs
@@ -128,7 +130,7 @@ class TimelineView(Vertical):
             return
         for lane in self.lanes:
             lane.update_state(model, after)
-        self.gutter.update_rows(self.timeline.rows, after)
+        self.row_labels.update_rows(self.timeline.rows, after)
 
     # ── what the pointer asks of the lanes ───────────────────────────────────────────────────────
 

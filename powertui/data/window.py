@@ -1,0 +1,83 @@
+"""Everything that happened between two times: rows of every line, steps, epochs, power.
+
+It is what a selection holds, and what is exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Epochs, Events, Int64s, PowerOnTrace, Process, Steps, Trace, Track
+
+
+class Cut(NamedTuple):
+    """The events of one lane that touch the window: rows [first, last) of the track's columns."""
+
+    number: int  # of the track, as Trace.tracks() counts
+    process: Process
+    track: Track
+    depth: int
+    first: int
+    last: int
+
+    @property
+    def events(self) -> Events:
+        return self.track.events[slice(self.first, self.last)]
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """[lo, hi) of a trace. An event belongs to it when it overlaps it, or lies in it without length; it is not cut off."""
+
+    trace: Trace
+    lo: int
+    hi: int
+    steps: Steps
+    epochs: Epochs
+    power: tuple[PowerOnTrace, ...] = ()
+
+    def cuts(self, *, derived: bool = True) -> Iterator[Cut]:
+        """Lane by lane, in drawing order; empty ones are left out."""
+        for number, (process, track) in enumerate(self.trace.tracks()):
+            if track.derived and not derived:
+                continue
+            for depth in range(track.lane_count):
+                lo, hi = int(track.lanes[depth]), int(track.lanes[depth + 1])
+                starts = track.events.start[lo:hi]
+                first, last = (lo + int(i) for i in starts.searchsorted([self.lo, self.hi]))
+                if first > lo and int(track.events.start[first - 1] + track.events.duration[first - 1]) > self.lo:
+                    first -= 1
+                if last > first:
+                    yield Cut(number, process, track, depth, first, last)
+
+    def event_count(self, *, derived: bool = False) -> int:
+        """How many events; lines drawn from other lines count only when asked for."""
+        return sum(cut.last - cut.first for cut in self.cuts(derived=derived))
+
+    def step_rows(self) -> Int64s:
+        """Indices of the steps that touch the window."""
+        start = self.steps.start
+        return np.flatnonzero((start < self.hi) & (start + np.maximum(self.steps.duration, 1) > self.lo))
+
+    def epoch_rows(self) -> list[int]:
+        """Indices of the epochs that touch it; those without known bounds do not."""
+        return [
+            i for i, epoch in enumerate(self.epochs)
+            if epoch.start is not None and epoch.start < self.hi and (epoch.end is None or epoch.end > self.lo)
+        ]  # fmt: skip
+
+    def samples(self, power: PowerOnTrace) -> slice:
+        """The rows of a power series inside the window."""
+        first, last = power.times.searchsorted([self.lo, self.hi])
+        return slice(int(first), int(last))
+
+
+def of(
+    trace: Trace, lo: int, hi: int, *, steps: Steps | None = None, epochs: Epochs | None = None, power: Sequence[PowerOnTrace] = ()
+) -> Window:
+    """What happened in [lo, hi) of a trace."""
+    return Window(trace, min(lo, hi), max(lo, hi), steps if steps is not None else Steps.none(), epochs or Epochs(), tuple(power))

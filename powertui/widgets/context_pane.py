@@ -1,0 +1,65 @@
+"""The pane beside the timeline: the context as lines. Only lines that changed are drawn again."""
+
+from __future__ import annotations
+
+import textwrap
+
+from rich.style import Style
+
+from powertui.data.model import Badge
+from powertui.widgets.context import Context, Fact
+from powertui.widgets.lines import Line, LinesPane
+
+NAME_WIDTH = 10
+MOST_LINES = 4  # of one value
+MARKS = {Badge.MEASURED: "measured", Badge.ESTIMATED: "estimated", Badge.ASSUMED: "assumed"}
+
+
+class ContextPane(LinesPane):
+    """Sections with a title; names at the left, values at the right, wrapped."""
+
+    DEFAULT_CSS = "ContextPane { width: 34; height: 1fr; padding: 0 1; }"
+
+    context: Context | None = None
+
+    def show(self, context: Context) -> None:
+        self.context = context
+        self.rebuild()
+
+    def on_resize(self) -> None:
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        if self.context is None or not self.size.width:
+            self.refresh()
+            return
+        lines: list[Line] = []
+        for section in self.context.sections:
+            if lines:
+                lines.append(())
+            lines.append(((section.title, self.theme_colors.style("title")),))
+            for fact in section.facts:
+                lines.extend(self._fact(fact))
+        self.set_lines(lines)
+
+    def _fact(self, fact: Fact) -> list[Line]:
+        theme = self.theme_colors
+        label, text = theme.style("dim"), theme.style("text")
+        name = fact.name[: NAME_WIDTH - 1].ljust(NAME_WIDTH)
+        room = max(8, self.size.width - NAME_WIDTH)
+        if fact.category is not None:
+            mark: tuple[str, Style] = (f" {fact.category.code} ", theme.category(fact.category.value))
+            return [((name, label), mark, (" " + fact.value, text))]
+        pieces = textwrap.wrap(fact.value, room, break_long_words=True) or [""]
+        if len(pieces) > MOST_LINES:
+            pieces = [*pieces[: MOST_LINES - 1], " ".join(pieces[MOST_LINES - 1 :])]
+        lines: list[Line] = []
+        for i, piece in enumerate(pieces):
+            lines.append(((name if i == 0 else " " * NAME_WIDTH, label), (piece, text)))
+        if fact.badge is not None:
+            badge = (MARKS[fact.badge], theme.style(fact.badge.value))
+            if len(pieces[-1]) + 1 + len(badge[0]) <= room:
+                lines[-1] = (*lines[-1], (" ", text), badge)
+            else:
+                lines.append(((" " * NAME_WIDTH, label), badge))
+        return lines
