@@ -129,7 +129,8 @@ _WORDS: dict[Category, str] = {
     """,
     Category.ELEMENTWISE: r"""
         fusion | fused | relu | sigmoid | tanh | gelu | \bexp\b | \blog\b | sqrt | \bpow | square | bias_?add |
-        (?:^|[/_.:\-\x20])(?:add(?:v2|n)?|sub|mul|div|neg|cast|select|equal|greater|less|where|fill|real_?div|maximum|minimum|clip|convert|broadcast\w*|identity|iota|compare)(?:[_.\-:\d]|$) |
+        (?:^|[/_.:\-\x20])(?:add(?:v2|n)?|sub|mul|div|neg|cast|select|equal|
+        greater|less|where|fill|real_?div|maximum|minimum|clip|convert|broadcast\w*|identity|iota|compare)(?:[_.\-:\d]|$) |
         elementwise | pointwise | eigenmetakernel | loop_ | dropout | random | philox | wrapped_
     """,
     Category.RUNTIME: r"""

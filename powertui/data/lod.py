@@ -233,7 +233,7 @@ class Forest:
 
     def _longest(self, lo: Int64s, hi: Int64s) -> Int64s:
         """The longest event of each range [lo, hi), hi > lo; the earliest of equals."""
-        winner = lo.copy()
+        winner: Int64s = lo.copy()
         first, last = lo >> _SHIFT, (hi - 1) >> _SHIFT
         near = np.flatnonzero((first == last) & (hi - lo > 1))
         if len(near):

@@ -148,12 +148,18 @@ def head(feed: Feed, columns: int) -> Line:
     if feed.trouble:
         right, role = f"{feed.trouble} ", "error"
     elif feed.file is not None:
-        right, role = f"● recording to {feed.file}", "ok"
+        said = "● recording to "
+        right, role = said + _tail(plain(str(feed.file)), columns - 24 - len(said)), "ok"
     else:
         right, role = "not recorded", "dim"
     right = plain(right, max(10, columns - 20))
     left = plain(feed.title, max(8, columns - width(right) - 3))
     return [(left, "title"), (" " * max(2, columns - width(left) - width(right)), "text"), (right, role)]
+
+
+def _tail(path: str, room: int) -> str:
+    """The end of a path: the file's name tells more than the folders above it."""
+    return path if len(path) <= room else "…" + path[-max(8, room - 1) :]
 
 
 def summary(feed: Feed, history: History, total: Total | None, view: tuple[int, int], columns: int, glyphs: Glyphs) -> list[Line]:

@@ -148,7 +148,7 @@ def paint(cells: Cells, labels: Labels, look: Palette, *, cell0: int = 0, budget
 
 def _starts(mask: npt.NDArray[np.bool_], same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Where a run of `mask` begins: in the mask, and not a continuation (`same` as the cell before)."""
-    start = mask.copy()
+    start: npt.NDArray[np.bool_] = mask.copy()
     start[:, 1:] &= ~(mask[:, :-1] & same)
     return start
 
@@ -166,7 +166,8 @@ def _long_runs(mask: npt.NDArray[np.bool_], start: npt.NDArray[np.bool_], least:
     length = np.bincount(number[flat], minlength=1) if flat.any() else np.zeros(1, np.int64)
     keep = flat.copy()
     keep[flat] = length[number[flat]] >= least
-    return keep.reshape(mask.shape)
+    out: npt.NDArray[np.bool_] = keep.reshape(mask.shape)
+    return out
 
 
 def _spread(key: npt.NDArray[np.int32], known: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
@@ -181,7 +182,8 @@ def _spread(key: npt.NDArray[np.int32], known: npt.NDArray[np.bool_]) -> npt.NDA
 
 
 def _run_counts(key: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    return (key[:, 1:] != key[:, :-1]).sum(axis=1) + 1
+    changes: npt.NDArray[np.int64] = (key[:, 1:] != key[:, :-1]).sum(axis=1) + 1
+    return changes
 
 
 def _merge(
