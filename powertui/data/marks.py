@@ -72,9 +72,9 @@ def marked(trace: Trace) -> Marks:
         parts = []
         for process, lines in _planes(trace):
             if (process.kind is ProcessKind.HOST) == hosts:
-                carriers = _carriers(trace, process, [track for _, track in lines])
-                if carriers.any():
-                    parts += list(_of_names(trace, process, lines, carriers, must_carry=True))
+                names = carriers(trace, process, [track for _, track in lines])
+                if names.any():
+                    parts += list(_of_names(trace, process, lines, names, must_carry=True))
         if any(len(part) for part in parts):
             return join(parts)
     return join([])
@@ -147,8 +147,8 @@ def _planes(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]]:
             yield process, lines
 
 
-def _carriers(trace: Trace, process: Process, tracks: Sequence[Track]) -> Bools:
-    """Which names carry one of the marker stats, judged by a sample of each line."""
+def carriers(trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str] = _CARRIES) -> Bools:
+    """Which names carry one of these stats, judged by a sample of each line."""
     found = np.zeros(len(trace.names), np.bool_)
     names, positions = [], []
     for track in tracks:
@@ -156,8 +156,8 @@ def _carriers(trace: Trace, process: Process, tracks: Sequence[Track]) -> Bools:
         names.append(track.events.name[rows])
         positions.append(track.events.position[rows])
     every = np.concatenate(names)
-    columns = process.source.columns(np.concatenate(positions), _CARRIES)
-    for name in _CARRIES:
+    columns = process.source.columns(np.concatenate(positions), stats)
+    for name in stats:
         found[every[columns[name].present]] = True
     return found
 
