@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from powertui.feed import Feed
 
 
+HANGUP = 129  # the terminal is gone: nobody reads what would be said
+
+
 def run(args: argparse.Namespace) -> int:
     """Watch until the person leaves. What was recorded is complete in every case, also after a hang-up."""
     capabilities, look = prepare(args)
@@ -22,6 +26,7 @@ def run(args: argparse.Namespace) -> int:
     if feed.file is not None:
         # A profile that appears while we watch is opened with what was recorded until then.
         args.power = [*args.power, str(feed.file)]
+    code = 1
     try:
         from powertui.screens.shell import Shell
 
@@ -30,7 +35,8 @@ def run(args: argparse.Namespace) -> int:
         code = shell.run_to_exit()
     finally:
         feed.stop("the screen was closed")
-        _tell(feed)
+        if code != HANGUP:
+            _tell(feed)
     return code
 
 
@@ -46,11 +52,18 @@ def _feed(args: argparse.Namespace) -> Feed:
     from powertui.sampler.process import RecorderProcess
 
     wanted = chosen_targets(args) or local_targets()
-    path = None if args.no_record else str(Path(args.output or default_path()).absolute())
+    path = None if args.no_record else args.output or default_path()
     recorder = RecorderProcess([(t.url, t.options) for t in wanted], path=path, interval=args.interval)
-    hosts = args.host or [t.url for t in wanted]
-    title = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts" if args.host else f"{len(hosts)} sources"
-    return RecorderFeed(recorder, f"{title}, every {args.interval:g} s")
+    return RecorderFeed(recorder, f"{_title(args, [t.url for t in wanted])}, every {args.interval:g} s")
+
+
+def _title(args: argparse.Namespace, urls: Sequence[str]) -> str:
+    """What is watched, in a few words."""
+    if len(urls) > 1:
+        return f"{len(urls)} {'hosts' if args.host else 'sources'}"
+    if args.host:
+        return str(args.host[0])
+    return urls[0].rpartition("://")[2].rpartition("@")[2] or urls[0]
 
 
 def _replay(args: argparse.Namespace) -> Feed:

@@ -1,0 +1,208 @@
+"""`powertui live` as a person runs it: a real process in a pty, a real BMC over UDP, a run that trains meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from powertui.data.power import registry
+from tests.bmc.rmcpplus import Bmc
+from tests.e2e.terminal import Terminal, environment
+from tests.synthetic.tfevents import frame, scalar, write_scalars
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def bmc() -> Iterator[Bmc]:
+    with Bmc() as one:
+        yield one
+
+
+@pytest.fixture
+def password(tmp_path: Path) -> Path:
+    path = tmp_path / "password"
+    path.write_text("pw-viewer\n")
+    path.chmod(0o600)
+    return path
+
+
+def live(*arguments: str, size: tuple[int, int] = (100, 30), cwd: Path) -> Terminal:
+    command = [sys.executable, "-m", "powertui", "live", *arguments]
+    env = environment(extra={"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])})
+    return Terminal(command, size=size, env=env, cwd=cwd)
+
+
+def watching(bmc: Bmc, password: Path, *more: str) -> list[str]:
+    url = f"ipmi://viewer@127.0.0.1:{bmc.port}"
+    return ["--source", url, "--password-file", str(password), "--interval", "0.2", *more]
+
+
+def recorded(path: Path) -> list[float]:
+    return [watts for series in registry.load(str(path)).series for watts in series.watts.tolist()]
+
+
+def test_it_records_by_default_says_where_and_ends_with_a_whole_file(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+    bmc.machine.watts = 321
+    with live(*watching(bmc, password), cwd=tmp_path) as terminal:
+        terminal.wait_for(r"recording to .*power-\d+-\d+\.csv")
+        terminal.wait_for(r"min 321  mean 321  max 321 W")
+        terminal.press("m")
+        terminal.wait_for("mark 1")
+        terminal.run(1.0)
+        terminal.press("q")
+        assert terminal.wait_exit() == 0
+        assert not terminal.left_on()
+        assert "rows in" in terminal.raw.decode(errors="replace")
+    files = list(tmp_path.glob("power-*.csv"))
+    assert len(files) == 1
+    assert set(recorded(files[0])) == {321.0}
+    assert "mark 1" in files[0].read_text()
+    assert "# ended:" in files[0].read_text()
+    assert "pw-viewer" not in files[0].read_text()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 129), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_with_a_whole_file(bmc: Bmc, password: Path, tmp_path: Path, number: signal.Signals, code: int) -> None:
+    path = tmp_path / "power.csv"
+    with live(*watching(bmc, password, "-o", str(path)), cwd=tmp_path) as terminal:
+        terminal.wait_for(r"mean 245")
+        terminal.signal(number)
+        assert terminal.wait_exit() == code
+        assert not terminal.left_on()
+    assert "# ended:" in path.read_text()
+
+
+def test_a_lost_terminal_loses_no_sample(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+    path = tmp_path / "power.csv"
+    with live(*watching(bmc, password, "-o", str(path)), cwd=tmp_path) as terminal:
+        terminal.wait_for(r"mean 245")
+        terminal.hang_up()
+        assert terminal.wait_exit() == 129
+    text = path.read_text()
+    assert "# ended:" in text
+    assert set(recorded(path)) == {245.0}
+
+
+def test_a_killed_screen_leaves_a_whole_file(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+    path = tmp_path / "power.csv"
+    with live(*watching(bmc, password, "-o", str(path)), cwd=tmp_path) as terminal:
+        terminal.wait_for(r"mean 245")
+        terminal.signal(signal.SIGKILL)
+        assert terminal.wait_exit() == -signal.SIGKILL
+        deadline = time.monotonic() + 10
+        while "# ended:" not in path.read_text() and time.monotonic() < deadline:
+            time.sleep(0.1)
+    assert "# ended:" in path.read_text()
+
+
+def test_an_outage_is_a_gap_with_its_reason_and_passes(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+    path = tmp_path / "power.csv"
+    with live(*watching(bmc, password, "-o", str(path)), cwd=tmp_path) as terminal:
+        terminal.wait_for(r"mean 245")
+        bmc.restart(down=1.0)
+        terminal.wait_for(r"no value", limit=20)
+        terminal.wait_for(r"values again after", limit=20)
+        terminal.wait_for(r"\d+ gaps?", limit=20)
+        terminal.press("q")
+        assert terminal.wait_exit() == 0
+    values = recorded(path)
+    assert any(value != value for value in values), "the outage is in the file"
+    assert {value for value in values if value == value} == {245.0}, "and no invented value"
+
+
+def test_watching_alone_asks_before_it_leaves(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+    with live(*watching(bmc, password, "--no-record"), cwd=tmp_path) as terminal:
+        terminal.wait_for(r"not recorded")
+        terminal.wait_for(r"mean 245")
+        terminal.press("q")
+        terminal.wait_for("q once more")
+        terminal.press("q")
+        assert terminal.wait_exit() == 0
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_a_refused_password_is_one_sentence_before_any_screen(bmc: Bmc, tmp_path: Path) -> None:
+    wrong = tmp_path / "password"
+    wrong.write_text("nonsense\n")
+    wrong.chmod(0o600)
+    with live(*watching(bmc, wrong), cwd=tmp_path) as terminal:
+        assert terminal.wait_exit() == 1
+        shown = terminal.raw.decode(errors="replace")
+    assert "Traceback" not in shown
+    assert "password" in shown.lower()
+    assert "nonsense" not in shown
+
+
+def test_epochs_get_their_joules_beside_the_loss(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    train = logs / "train" / "events.out.tfevents.1.vm.7.0.v2"
+    with live(*watching(bmc, password, "--logdir", str(logs)), cwd=tmp_path) as terminal:
+        terminal.wait_for(r"mean 245")
+        begin = time.time()
+        write_scalars(train, [(begin, 0, "epoch_loss", 0.75)], begin - 1)
+        terminal.wait_for(r"loss 0\.75")
+        terminal.run(3.0)
+        with train.open("ab") as stream:
+            stream.write(frame(scalar(time.time(), 1, "epoch_loss", 0.5)))
+        terminal.wait_for(r"(?m)^ +1 .* J .*measured .*loss 0\.5")
+        terminal.press("q")
+        terminal.wait_exit()
+
+
+def test_a_profile_that_appears_opens_with_the_live_power(bmc: Bmc, password: Path, tmp_path: Path, data: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    recorded_profile = next((data / "logdirs").rglob("*.xplane.pb"))
+    with live(*watching(bmc, password, "--logdir", str(logs)), cwd=tmp_path) as terminal:
+        terminal.wait_for(r"mean 245")
+        terminal.press("Enter")
+        terminal.wait_for("No profile has appeared yet")
+        run = logs / "plugins" / "profile" / "2026_11_21_00_50_42"
+        run.mkdir(parents=True)
+        (run / "vm.xplane.pb").write_bytes(recorded_profile.read_bytes())
+        terminal.wait_for("A profile has appeared")
+        terminal.press("Enter")
+        terminal.wait_for(r"host:CPU|python")
+        terminal.press("9")
+        terminal.wait_for(r"recording to")
+        terminal.press("q")
+        assert terminal.wait_exit() == 0
+
+
+def test_replay_plays_a_recording_and_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("time_unix_s,watts\n" + "".join(f"{1795224813 + i},{200 + i % 7}\n" for i in range(300)))
+    with live("--replay", str(path), "--speed", "100", cwd=tmp_path) as terminal:
+        terminal.wait_for("replay of log.csv")
+        terminal.wait_for("end of the recording")
+        for key in ("w", "s", "a", "d", "Space", "0", "G"):
+            terminal.press(key)
+            terminal.settle(0.1)
+        terminal.press("q")
+        assert terminal.wait_exit() == 0
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_tick_costs_few_bytes_and_a_finished_replay_none(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = "".join(f"{1795224813 + i},{200 + 50 * (i // 20 % 2) + i % 7}\n" for i in range(600))
+    path.write_text("time_unix_s,watts\n" + rows)
+    with live("--replay", str(path), "--speed", "20", size=(200, 50), cwd=tmp_path) as terminal:
+        terminal.wait_for("replay of log.csv")
+        terminal.run(2.0)
+        before = terminal.total
+        terminal.run(5.0)
+        per_tick = (terminal.total - before) / 10
+        assert 0 < per_tick <= 4096, f"{per_tick:.0f} bytes for a tick of half a second"
+        terminal.wait_for("end of the recording", limit=60)
+        terminal.settle(1.5)
+        assert terminal.run(2.0) == 0, "nothing changes, nothing is sent"
+        terminal.press("q")
+        terminal.wait_exit()
