@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
         if not args.json:
             text.out(NOTE + "\n")
         return summary.run(_as("report", path, json=args.json))
-    return int(importlib.import_module("powertui.app").run(_as("open", path, **vars(args), notice=NOTE)))
+    said = {name: value for name, value in vars(args).items() if name not in ("verb", "path")}
+    return int(importlib.import_module("powertui.app").run(_as("open", path, **said, notice=NOTE)))
 
 
 def _as(verb: str, path: str, **said: object) -> argparse.Namespace:

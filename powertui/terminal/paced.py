@@ -37,6 +37,7 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
             encoding=capabilities.encoding,
             shift=capabilities.shift,
             page=ColorTriplet(*themes.rgb(theme.background)),
+            ink=ColorTriplet(*themes.rgb(theme.foreground)),
         )
         self._frame_timer: asyncio.TimerHandle | None = None
         self._level = 0

@@ -59,8 +59,9 @@ class Painter:
         encoding: str = "utf-8",
         shift: bool = True,
         page: ColorTriplet | None = None,
+        ink: ColorTriplet | None = None,
     ) -> None:
-        self.pens = Pens(color, page)
+        self.pens = Pens(color, page, ink)
         self.shift = shift
         self._translate = translator(glyphs, encoding)
         self._clusters: list[str] = [""]
@@ -97,7 +98,7 @@ class Painter:
         """
         if color == self.pens.color:
             return
-        old, self.pens = self.pens, Pens(color, self.pens.page)
+        old, self.pens = self.pens, Pens(color, self.pens.page, self.pens.ink)
         numbers = np.array([self.pens.number(style) for style in old.samples()], np.int64)
         self.wanted = (numbers[self.wanted >> CODE_BITS] << CODE_BITS) | (self.wanted & CODE_MASK)
         self.shown[:] = UNKNOWN

@@ -15,15 +15,17 @@ _SYSTEMS = {"16": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "true": Co
 _CONTRAST = 40.0
 
 Look = tuple[frozenset[int], str, str]  # attributes, ink, paper: SGR parameters, "" for the default
+_PLAIN = Style()
 DEFAULT: Look = (frozenset(), "", "")
 
 
 class Pens:
-    """Numbers for the looks that a depth of colour can tell apart. Number 0 is the terminal's default."""
+    """Numbers for the looks that a depth of colour can tell apart. Number 0 is the terminal's own look."""
 
-    def __init__(self, color: str, page: ColorTriplet | None = None) -> None:
+    def __init__(self, color: str, page: ColorTriplet | None = None, ink: ColorTriplet | None = None) -> None:
         self.color = color
-        self.page = page
+        self.page = page  # background and text colour of what has none of its own; None leaves them to the terminal
+        self.ink = ink
         self._looks: list[Look] = [DEFAULT]
         self._samples: list[Style | None] = [None]
         self._numbers: dict[Look, int] = {DEFAULT: 0}
@@ -33,7 +35,7 @@ class Pens:
     def number(self, style: Style | None) -> int:
         """The number of the look that a style has at this depth."""
         if style is None:
-            return 0
+            style = _PLAIN
         found = self._styles.get(style)
         if found is None:
             if len(self._styles) > 50_000:
@@ -60,6 +62,13 @@ class Pens:
         return frozenset(flags), self._codes(style.color, True), self._codes(style.bgcolor, False)
 
     def _codes(self, color: Color | None, foreground: bool) -> str:
+        page = self.ink if foreground else self.page
+        if self.color == "16":
+            # The person's own background and text colour: ours is only a guess at them.
+            if page is not None and color is not None and color.triplet == page:
+                return ""
+        elif (color is None or color.type is ColorType.DEFAULT) and page is not None:
+            color = Color.from_triplet(page)
         if color is None or color.type is ColorType.DEFAULT:
             return ""
         return ";".join(color.downgrade(_SYSTEMS[self.color]).get_ansi_codes(foreground))

@@ -126,6 +126,11 @@ class Theme:
         """Palette entry of the page behind everything."""
         return 231 if self.name == "light" else 233
 
+    @property
+    def foreground(self) -> int:
+        """Palette entry of plain text."""
+        return 236 if self.name == "light" else 252
+
     def style(self, role: str) -> Style:
         """The style of a role of `ROLES`."""
         return _role_style(self, role)

@@ -1,0 +1,128 @@
+"""What every screen has: bindings from the keymap, a message line, the shared session, a word for windows that are too small."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Resize
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static
+
+from powertui.screens.session import Session
+from powertui.screens.status import StatusLine
+from powertui.terminal import keymap
+from powertui.terminal.capabilities import SMALLEST
+
+if TYPE_CHECKING:
+    from powertui.screens.shell import Shell
+
+
+def bindings_for(screen: str) -> list[BindingType]:
+    """Textual bindings for the actions that exist on this screen alone."""
+    return [
+        Binding(",".join(action.keys), action.method, action.title, show=False, priority=action.priority, id=action.id)
+        for action in keymap.ACTIONS
+        if screen in action.screens
+    ]
+
+
+def global_bindings() -> list[BindingType]:
+    """Textual bindings for the actions that exist everywhere."""
+    return [
+        Binding(",".join(action.keys), f"app.{action.method}", action.title, show=False, priority=action.priority, id=action.id)
+        for action in keymap.ACTIONS
+        if "*" in action.screens
+    ]
+
+
+class _Paced(Screen[Any]):
+    """Renders only when the result can leave: what changes meanwhile is rendered once."""
+
+    def _on_timer_update(self) -> None:
+        # Textual's own update method: while the gate is closed the timer stays awake and asks again.
+        if not cast("Shell", self.app).holds_frames:
+            super()._on_timer_update()
+
+
+class BaseScreen(_Paced):
+    """A page of powertui. Subclasses set NAME, BINDINGS = bindings_for(NAME), and write `body` and `action_*` methods."""
+
+    NAME: ClassVar[str] = ""
+    AUTO_FOCUS: ClassVar[str | None] = "*"
+
+    @property
+    def shell(self) -> Shell:
+        """The application."""
+        return cast("Shell", self.app)
+
+    @property
+    def session(self) -> Session:
+        """What is open now."""
+        return self.shell.session
+
+    def compose(self) -> ComposeResult:
+        yield from self.body()
+        yield StatusLine(self.NAME, theme=self.shell.look, id="status")
+        yield Static(
+            f"This window is too small.\npowertui needs {SMALLEST[0]} columns and {SMALLEST[1]} rows.\nq quits.",
+            id="too-small",
+            markup=False,
+        )
+
+    def body(self) -> ComposeResult:
+        """The widgets of this page."""
+        yield from ()
+
+    def on_resize(self, event: Resize) -> None:
+        """Below the smallest size there is only a message."""
+        small = event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1]
+        self.set_class(small, "-too-small")
+
+    def on_screen_resume(self) -> None:
+        """Shown (again): catch up with what changed meanwhile."""
+        self.session_changed("shown")
+
+    def session_changed(self, what: str) -> None:
+        """Something of the session changed: "run", "power", "window", "trace", or the screen was just "shown"."""
+
+    def show_progress(self, progress: str) -> None:
+        """How far reading has come; "" when it has ended."""
+        self.query_one("#status", StatusLine).set_right(progress)
+
+    def quality_changed(self, runs: int) -> None:
+        """The link carries more or less: `runs` is how many colour runs a row should have at most."""
+
+    def say(self, message: str, *, warn: bool = False) -> None:
+        """One sentence on the bottom line, until the next key."""
+        self.query_one("#status", StatusLine).say(message, warn=warn)
+
+    def goto(self, lo: int, hi: int) -> None:
+        """Show a stretch of time (ps) in the timeline."""
+        self.shell.goto(lo, hi)
+
+    def leaving(self) -> bool:
+        """Whether the program may end now. A page that says False has asked the person first."""
+        return True
+
+    def back(self) -> bool:
+        """Close what is open on this page. False when there was nothing to close."""
+        return False
+
+
+class Dialog(ModalScreen[Any], _Paced):
+    """Something in front of a page. Esc closes it; the keys that work everywhere work here too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss_dialog", show=False),
+        *(
+            Binding(",".join(action.keys), f"app.{action.method}", show=False, priority=True)
+            for action in keymap.ACTIONS
+            if action.priority
+        ),
+    ]
+
+    def action_dismiss_dialog(self) -> None:
+        """Leave without an answer."""
+        self.dismiss(None)

@@ -1,0 +1,65 @@
+"""What `y` copies: the facts of the selection as plain lines, ready for a mail or an issue."""
+
+from __future__ import annotations
+
+from powertui import units
+from powertui.data.energy import integrate
+from powertui.data.model import PowerOnTrace
+from powertui.plain import plain
+from powertui.widgets.navigation import State
+from powertui.widgets.timeline_model import TimelineModel
+
+LONGEST_STAT = 400
+
+
+def of(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ...]) -> str:
+    """The run, then the selected event with its stats, then the marked window; the moment under the cursor when nothing is selected."""
+    lines = [f"run: {plain(model.run.name)}", f"host: {plain(model.trace.host)}", f"file: {plain(model.trace.path)}"]
+    if state.selection is not None:
+        event = model.facts(state.selection)
+        lines += [
+            f"event: {plain(event.name, 2000)}",
+            f"on: {plain(event.process)} / {plain(event.track)}",
+            f"start: {_seconds(event.start)}",
+            f"duration: {units.duration(event.duration)}",
+        ]
+        lines += [f"  {plain(stat.name)}: {plain(_text(stat.value), LONGEST_STAT)}" for stat in model.stats(state.selection)]
+        lines += _place(model, event.start)
+        lines += _energy(power, event.start, event.end)
+    if state.window is not None:
+        lo, hi = state.window
+        lines += [f"window: {_seconds(lo)} to {_seconds(hi)} ({units.duration(hi - lo)})", *_energy(power, lo, hi)]
+    if state.selection is None and state.window is None:
+        lines += [f"cursor: {_seconds(state.cursor_ps)}", *_place(model, state.cursor_ps)]
+    return "\n".join(lines)
+
+
+def _seconds(ps: int) -> str:
+    return f"{units.fixed(ps, 10**12, 9)} s"
+
+
+def _text(value: int | float | str | bytes) -> str:
+    return f"{len(value)} bytes" if isinstance(value, bytes) else str(value)
+
+
+def _place(model: TimelineModel, ps: int) -> list[str]:
+    step, epoch = model.step_at(ps), model.epoch_at(ps)
+    out = []
+    if epoch is not None:
+        out.append(f"epoch: {model.epochs[epoch].number}")
+    if step is not None:
+        out.append(f"step: {step.number if step.number >= 0 else plain(step.name)} ({units.duration(step.duration)})")
+    return out
+
+
+def _energy(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> list[str]:
+    out = []
+    for one in power:
+        energy = integrate.energy(one, lo, hi)
+        name = plain(one.series.sensor.name)
+        if energy.resolved and energy.joules is not None and energy.mean_w is not None:
+            interval = f" [{energy.lo:.4g}, {energy.hi:.4g}]" if energy.lo is not None and energy.hi is not None else ""
+            out.append(f"energy ({name}): {energy.joules:.4g} J{interval}, mean {energy.mean_w:.4g} W, {energy.badge.value}")
+        else:
+            out.append(f"energy ({name}): not resolved: {energy.reason}")
+    return out

@@ -1,0 +1,120 @@
+"""Every key, from the one table; and what this terminal and this line can do."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.table import Table
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from powertui import __version__
+from powertui.screens import SCREENS
+from powertui.screens.base import BaseScreen, bindings_for
+from powertui.terminal import keymap
+from powertui.terminal.capabilities import Capabilities
+from powertui.terminal.pacing import PaintGate
+from powertui.terminal.theme import Theme
+
+NARROW = 100  # below so many columns the groups stand under one another
+
+
+def keys_table(look: Theme, groups: tuple[str, ...]) -> Table:
+    """The keys of some groups, as a person reads them."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, min_width=12)
+    table.add_column()
+    for group in groups:
+        rows = [action for action in keymap.ACTIONS if action.group == group]
+        if not rows:
+            continue
+        table.add_row(Text(group, look.style("title")), "")
+        for action in rows:
+            text = Text(action.title)
+            if action.help:
+                text.append(f"  {action.help}", look.style("dim"))
+            table.add_row(Text("  " + action.keys_shown, look.style("key")), text)
+        table.add_row("", "")
+    return table
+
+
+def link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, str]]:
+    """What is drawn with, and how fast the line is."""
+    rows = [
+        (
+            "terminal",
+            f"TERM={capabilities.term}, {_colors(capabilities.color)}, {capabilities.glyphs} glyphs, {capabilities.encoding}",
+        ),
+        ("mouse", "clicks, drags and wheel" if capabilities.mouse else "left to the terminal"),
+        ("link", gate.describe()),
+    ]
+    if capabilities.remote and gate.wants_compression:
+        rows.append(("advice", "this line is slow: connect with `ssh -C` (compression)"))
+    elif capabilities.remote:
+        rows.append(("advice", "`ssh -C` compresses: screens then take a tenth of the bytes"))
+    return rows
+
+
+def _colors(color: str) -> str:
+    return {"none": "no colours", "true": "24-bit colour"}.get(color, f"{color} colours")
+
+
+class HelpScreen(BaseScreen):
+    """Keys on the left, terminal and line below."""
+
+    NAME = "help"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("help")
+    AUTO_FOCUS = "#page"
+
+    def body(self) -> ComposeResult:
+        with VerticalScroll(id="page"):
+            yield Static(id="keys", markup=False)
+
+    def session_changed(self, what: str) -> None:
+        """The measured round trip is of now."""
+        self._show()
+
+    def on_mount(self) -> None:
+        self._show()
+
+    def _show(self) -> None:
+        shell = self.shell
+        look = shell.look
+        groups = [*keymap.GROUPS, *sorted({action.group for action in keymap.ACTIONS} - set(keymap.GROUPS))]
+        page = Table.grid(padding=(0, 1))
+        if self.size.width >= NARROW:
+            half = groups.index("Windows") if "Windows" in groups else len(groups) // 2
+            page.add_column(ratio=1)
+            page.add_column(ratio=1)
+            page.add_row(keys_table(look, tuple(groups[:half])), keys_table(look, tuple(groups[half:])))
+        else:
+            page.add_column()
+            page.add_row(keys_table(look, tuple(groups)))
+        facts = Table.grid(padding=(0, 2, 0, 0))
+        facts.add_column(no_wrap=True, min_width=12)
+        facts.add_column()
+        numbered = "  ".join(f"{entry.key} {entry.title}" for entry in SCREENS if entry.key)
+        facts.add_row(Text("  screens", look.style("key")), Text(numbered))
+        facts.add_row(
+            Text("  mouse", look.style("key")), Text("wheel scrolls, Ctrl+wheel zooms, click selects, drag marks a window")
+        )
+        for name, text in link_lines(shell.capabilities, shell.gate):
+            facts.add_row(Text("  " + name, look.style("key")), Text(text))
+        whole = Table.grid()
+        whole.add_row(Text(f"powertui {__version__}", look.style("title")))
+        whole.add_row("")
+        whole.add_row(page)
+        whole.add_row(Text("This terminal and line", look.style("title")))
+        whole.add_row(facts)
+        self.query_one("#keys", Static).update(whole)
+
+    def on_resize(self, event: object) -> None:
+        super().on_resize(event)  # type: ignore[arg-type]
+        self._show()
+
+    def back(self) -> bool:
+        """To where one came from."""
+        return False

@@ -1,0 +1,144 @@
+"""`:` and Ctrl+P: one line for commands and for places. Type a part of a command, a time, or a range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from powertui import units
+from powertui.errors import PowertuiError
+from powertui.plain import plain
+from powertui.screens import SCREENS
+from powertui.screens.base import BaseScreen, Dialog
+from powertui.terminal import keymap
+
+NOT_LISTED = ("palette", "back", "pane-next", "pane-previous")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the palette."""
+
+    command: str  # what `Shell.run_command` takes
+    title: str
+    note: str
+    keys: str
+
+
+def entries(page: str) -> list[Entry]:
+    """Everything that can be done on this page, from the keymap and the table of screens."""
+    out = [
+        Entry(f"do:{action.id}", action.title, action.help, action.keys_shown)
+        for action in keymap.on_screen(page)
+        if action.id not in NOT_LISTED
+    ]
+    out += [Entry(f"show:{spec.name}", f"Show: {spec.title}", "", spec.key) for spec in SCREENS if spec.name not in (page, "help")]
+    return out
+
+
+def rank(entry: Entry, words: list[str]) -> int | None:
+    """How well an entry fits what was typed: 0 is best, None not at all."""
+    title = entry.title.lower()
+    text = f"{title} {entry.note.lower()} {entry.command}"
+    if not all(word in text for word in words):
+        return None
+    return 0 if words and title.startswith(words[0]) else 1 if all(word in title for word in words) else 2
+
+
+class Palette(Dialog):
+    """Answers with a command for `Shell.run_command`, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", show=False),
+        Binding("up", "move(-1)", show=False),
+        Binding("pagedown", "move(10)", show=False),
+        Binding("pageup", "move(-10)", show=False),
+    ]
+
+    def __init__(self, page: BaseScreen) -> None:
+        super().__init__()
+        self._page = page
+        self._entries = entries(page.NAME)
+        self._place: tuple[int, int] | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="palette"):
+            yield Input(placeholder="a command, 27.31s, 27.31s-28.78s, step 12, epoch 1 step 185-258", compact=True)
+            yield OptionList(markup=False, compact=True)
+
+    def on_mount(self) -> None:
+        box = self.query_one(Input)
+        box.cursor_blink = False
+        box.focus()
+        self._fill("")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Narrow the list while typing."""
+        event.stop()
+        self._fill(event.value)
+
+    def _fill(self, text: str) -> None:
+        look = self._page.shell.look
+        words = text.lower().split()
+        ranked = [(place, number) for number, entry in enumerate(self._entries) if (place := rank(entry, words)) is not None]
+        found = [self._entries[number] for _, number in sorted(ranked)]
+        self._place, why = self._place_of(text)
+        options: list[Option] = []
+        if self._place is not None:
+            lo, hi = self._place
+            where = units.duration(lo) if lo == hi else f"{units.duration(lo)} to {units.duration(hi)}"
+            options.append(Option(Text.assemble(("Go to ", look.style("title")), where), id=f"goto:{lo},{hi}"))
+        for entry in found:
+            line = Text(no_wrap=True, overflow="ellipsis")
+            line.append(f"{entry.keys:>16}  ", look.style("key"))
+            line.append(entry.title)
+            if entry.note:
+                line.append(f"  {entry.note}", look.style("dim"))
+            options.append(Option(line, id=entry.command))
+        if not options:
+            options.append(Option(Text(plain(why or "No such command."), look.style("warn")), disabled=True))
+        listed = self.query_one(OptionList)
+        listed.clear_options()
+        listed.add_options(options)
+        listed.highlighted = 0 if not options[0].disabled else None
+
+    def _place_of(self, text: str) -> tuple[tuple[int, int] | None, str]:
+        """Where a text leads to, or why it leads nowhere."""
+        model = self._page.session.model
+        if not text.strip() or model is None:
+            return None, ""
+        try:
+            return model.place(text), ""
+        except PowertuiError as error:
+            return None, str(error)
+
+    def action_move(self, by: int) -> None:
+        """The arrow keys move in the list while the cursor stays in the box."""
+        listed = self.query_one(OptionList)
+        if listed.option_count and listed.highlighted is not None:
+            listed.highlighted = min(max(0, listed.highlighted + by), listed.option_count - 1)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter."""
+        event.stop()
+        listed = self.query_one(OptionList)
+        if listed.highlighted is not None:
+            self.dismiss(listed.get_option_at_index(listed.highlighted).id)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click."""
+        event.stop()
+        self.dismiss(event.option.id)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the palette closes it."""
+        if event.widget is self:
+            self.dismiss(None)

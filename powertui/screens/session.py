@@ -1,0 +1,60 @@
+"""What is open now, shared by all screens: the logdir, the run, the trace, the marked window."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+
+from powertui.data.logdir import Logdir, RunEntry
+from powertui.data.model import Epochs, PowerOnTrace, Run, Steps, Trace
+from powertui.feed import Feed
+from powertui.widgets.timeline_model import TimelineModel
+
+
+@dataclass
+class Session:
+    """Mutable on purpose: it is the one place that changes. Screens are told through `BaseScreen.session_changed(what)`."""
+
+    args: argparse.Namespace
+    logdir: Logdir | None = None
+    entry: RunEntry | None = None
+    run: Run | None = None
+    model: TimelineModel | None = None  # index of the trace that is looked at
+    trace_index: int = 0
+    complete: bool = False  # False while the run is still being read
+    power: tuple[PowerOnTrace, ...] = ()  # placed on that trace's clock
+    window: tuple[int, int] | None = None  # marked by the person, ps
+    view: tuple[int, int] | None = None  # visible in the timeline, ps
+    cursor_ps: int | None = None
+    feed: Feed | None = None  # what a live screen shows; it outlives the runs that are opened meanwhile
+    notes: list[str] = field(default_factory=list)  # what went wrong while reading, for the person
+
+    @property
+    def trace(self) -> Trace | None:
+        """The trace that is looked at."""
+        if self.run is None or not self.run.traces:
+            return None
+        return self.run.traces[min(self.trace_index, len(self.run.traces) - 1)]
+
+    @property
+    def steps(self) -> Steps:
+        """Its steps."""
+        if self.run is None or self.trace_index >= len(self.run.steps):
+            return Steps.none()
+        return self.run.steps[self.trace_index]
+
+    @property
+    def epochs(self) -> Epochs:
+        """Its epochs."""
+        if self.run is None or self.trace_index >= len(self.run.epochs):
+            return Epochs()
+        return self.run.epochs[self.trace_index]
+
+    def close(self) -> None:
+        """Nothing is open any more (the logdir stays)."""
+        self.entry = self.run = self.model = None
+        self.trace_index = 0
+        self.complete = False
+        self.power = ()
+        self.window = self.view = self.cursor_ps = None
+        self.notes.clear()

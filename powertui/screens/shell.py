@@ -1,0 +1,372 @@
+"""The Textual application: which screen is shown, one run at a time, and leaving in order."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from textual.binding import BindingType
+from textual.events import Key
+from textual.theme import Theme as TextualTheme
+
+from powertui.data.loading import LoadOptions
+from powertui.data.logdir import Logdir, RunEntry
+from powertui.data.model import PowerOnTrace, Run
+from powertui.errors import PowertuiError
+from powertui.plain import plain
+from powertui.screens import SCREENS, spec
+from powertui.screens.base import BaseScreen, global_bindings
+from powertui.screens.loader import Loader, Part, Progress
+from powertui.screens.session import Session
+from powertui.terminal import clipboard, keymap, signals
+from powertui.terminal import theme as themes
+from powertui.terminal.capabilities import Capabilities
+from powertui.terminal.paced import PacedApp
+from powertui.terminal.pacing import Quality
+from powertui.widgets.timeline_model import TimelineModel
+
+ISSUES = "https://github.com/powertui/powertui/issues"
+COMPRESS = "This line is slow: `ssh -C` (compression) makes powertui several times quicker."
+
+
+class Shell(PacedApp[int]):
+    """powertui's screens. `first` names the one to begin with."""
+
+    TITLE = "powertui"
+    CSS_PATH = "shell.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    NOTIFICATION_TIMEOUT = 8
+    BINDINGS: ClassVar[list[BindingType]] = [*global_bindings()]
+
+    def __init__(self, args: argparse.Namespace, capabilities: Capabilities, look: themes.Theme, *, first: str = "open") -> None:
+        super().__init__(capabilities, look)
+        self.session = Session(args)
+        self._first = first
+        self._loader: Loader | None = None
+        self._screens: dict[str, BaseScreen] = {}
+        self._crash: BaseException | None = None
+        self._compress_said = False
+        self._remove_signals: Callable[[], None] = lambda: None
+        for entry in SCREENS:
+            if entry.key:
+                self.bind(entry.key, f"show('{entry.name}')", description=entry.title, show=False)
+
+    # ── start and end ────────────────────────────────────────────────────────────────────────────
+
+    def on_mount(self) -> None:
+        """The terminal is ours now: colours, signals, first screen."""
+        self.register_theme(textual_theme(self.look))
+        self.theme = "powertui"
+        self._remove_signals = signals.install(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
+        self.show(self._first)
+
+    def on_unmount(self) -> None:
+        """Stop what still runs."""
+        self.stop_loading()
+        self._remove_signals()
+
+    def run_to_exit(self) -> int:
+        """Run until the person leaves; the process's exit code. After a crash the traceback is printed on the restored terminal."""
+        self.run(mouse=self.capabilities.mouse)
+        if self._crash is not None:
+            sys.stderr.write("".join(traceback.format_exception(self._crash)))
+            sys.stderr.write(f"\npowertui: this is a defect of powertui. Please report it, with the lines above: {ISSUES}\n")
+            return 1
+        return self.return_code or 0
+
+    def _fatal_error(self) -> None:
+        # Textual's own traceback shows the values of local variables: passwords, perhaps. Ours is printed after the screen is gone.
+        self._crash = self._crash or self._exception or sys.exc_info()[1]
+        self._close_messages_no_wait()
+
+    # ── screens ──────────────────────────────────────────────────────────────────────────────────
+
+    def page(self, name: str) -> BaseScreen:
+        """The screen of this name, made when it is first asked for."""
+        if name not in self._screens:
+            module, _, cls = spec(name).target.partition(":")
+            self._screens[name] = getattr(importlib.import_module(module), cls)()
+        return self._screens[name]
+
+    def show(self, name: str) -> None:
+        """Bring a screen to the front."""
+        entry = spec(name)
+        if entry.needs_run and self.session.entry is None:
+            self.say("Open a run first: choose one and press Enter.", warn=True)
+            return
+        page = self.page(name)
+        if self.screen is page:
+            return
+        while len(self.screen_stack) > 2:
+            self.pop_screen()
+        if not page.is_attached:
+            self.install_screen(page, name)
+        if len(self.screen_stack) > 1:
+            self.switch_screen(name)
+        else:
+            self.push_screen(name)
+
+    def action_show(self, name: str) -> None:
+        """A number key."""
+        self.show(name)
+
+    def current(self) -> BaseScreen | None:
+        """The page in front (behind a dialog, the page below it)."""
+        return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, BaseScreen)), None)
+
+    def say(self, message: str, *, warn: bool = False) -> None:
+        """One sentence on the bottom line of the page in front."""
+        page = self.current()
+        if page is not None and page.is_mounted:
+            page.say(message, warn=warn)
+
+    def tell(self, what: str) -> None:
+        """The session changed: the page in front catches up now, the others when they are shown."""
+        page = self.current()
+        if page is not None and page.is_mounted:
+            page.session_changed(what)
+
+    def goto(self, lo: int, hi: int) -> None:
+        """Show a stretch of time in the timeline."""
+        self.session.view = (lo, hi)
+        self.show("timeline")
+        self.tell("goto")
+
+    # ── runs ─────────────────────────────────────────────────────────────────────────────────────
+
+    def open_run(self, entry: RunEntry) -> None:
+        """Read a run and show its timeline, growing."""
+        self.stop_loading()
+        self.session.close()
+        self.session.entry = entry
+        self._load()
+        self.show("timeline")
+        self.tell("run")
+
+    def _load(self) -> None:
+        assert self.session.entry is not None
+        self._loader = loader = Loader(
+            self.session.entry,
+            LoadOptions.from_args(self.session.args),
+            on_progress=lambda progress: self.from_thread(self._progressed, loader, progress),
+            on_part=lambda part: self.from_thread(self._parted, loader, part),
+            on_failed=lambda error: self.from_thread(self._failed, loader, error),
+            place_power=self._place_power,
+            trace_index=self.session.trace_index,
+        )
+        loader.start()
+
+    def from_thread(self, function: Callable[..., None], *args: Any) -> None:
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._in_context, function, args)
+
+    def _in_context(self, function: Callable[..., None], args: tuple[Any, ...]) -> None:
+        with self._context():
+            try:
+                function(*args)
+            except Exception as error:
+                self._handle_exception(error)
+
+    def _place_power(self, run: Run, index: int) -> tuple[PowerOnTrace, ...]:
+        """Put the run's power on the trace's clock (in the reading thread)."""
+        from powertui.screens.power import place
+
+        return place(run, index, self.session.entry, self.session.args)
+
+    def show_trace(self, index: int) -> None:
+        """Look at another host's profile of the same run."""
+        run = self.session.run
+        if run is None:
+            return
+        self.session.trace_index = index
+        self.session.model, self.session.power, self.session.window = None, (), None
+        self.tell("trace")
+
+        def build() -> None:
+            model = TimelineModel.of(run, index)
+            self.from_thread(self._indexed, run, model, self._place_power(run, index))
+
+        self.run_worker(build, thread=True, exclusive=True, group="trace")
+
+    def _indexed(self, run: Run, model: TimelineModel, power: tuple[PowerOnTrace, ...]) -> None:
+        if run is self.session.run and model.index == self.session.trace_index:
+            self.session.model, self.session.power = model, power
+            self.tell("trace")
+            self.say(f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}).")
+
+    def _progressed(self, loader: Loader, progress: Progress) -> None:
+        if loader is self._loader:
+            page = self.current()
+            if page is not None and page.is_mounted:
+                page.show_progress(str(progress))
+
+    def _parted(self, loader: Loader, part: Part) -> None:
+        if loader is not self._loader:
+            return
+        session = self.session
+        session.run, session.model, session.power, session.complete = part.run, part.model, part.power, part.complete
+        page = self.current()
+        if part.complete and page is not None and page.is_mounted:
+            page.show_progress("")
+            notice = getattr(session.args, "notice", "")
+            if notice:
+                page.say(notice)
+        self.tell("run")
+
+    def _failed(self, loader: Loader, error: Exception) -> None:
+        if loader is not self._loader:
+            return
+        if not isinstance(error, PowertuiError):
+            raise error
+        self.session.notes.append(str(error))
+        self.session.close()
+        self._loader = None
+        self.show("open")
+        self.say(str(error), warn=True)
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a run is being read."""
+        return self._loader is not None and self._loader.running and not self.session.complete
+
+    def stop_loading(self) -> None:
+        """Stop reading; what was read stays."""
+        if self._loader is not None:
+            self._loader.cancel()
+            self._loader = None
+
+    # ── actions of everywhere ────────────────────────────────────────────────────────────────────
+
+    def on_key(self, event: Key) -> None:
+        """A message stands until the next key."""
+        del event
+
+    async def action_back(self) -> None:
+        """Esc: close what is open, stop what loads, go back to the timeline or the runs. Never quits."""
+        page = self.current()
+        if page is None or (page.is_mounted and page.back()):
+            return
+        if self.is_loading:
+            self.stop_loading()
+            page.show_progress("")
+            if self.session.run is None:
+                self.session.close()
+                self.show("open")
+            self.say("Reading was stopped." + (" What was read so far is shown." if self.session.run else ""))
+        elif page.NAME == "help" or page.NAME not in ("timeline", "open"):
+            self.show("timeline" if self.session.entry is not None else "open")
+
+    def action_help(self) -> None:
+        """The keys, and what the terminal can do."""
+        self.show("help")
+
+    def action_palette(self) -> None:
+        """Commands, times and ranges."""
+        from powertui.screens.palette import Palette
+
+        page = self.current()
+        if page is not None and not isinstance(self.screen, Palette):
+            self.push_screen(Palette(page), self.run_command)
+
+    def run_command(self, command: str | None) -> None:
+        """What the palette answered: an action's id, `show:<screen>`, or a place."""
+        if not command:
+            return
+        kind, _, text = command.partition(":")
+        if kind == "show":
+            self.show(text)
+        elif kind == "goto":
+            lo, hi = (int(part) for part in text.split(","))
+            self.goto(lo, hi)
+        else:
+            action = next(action for action in keymap.ACTIONS if action.id == text)
+            target: Any = self if "*" in action.screens else self.current()
+            self.call_later(self._perform, target, action.method)
+
+    async def _perform(self, target: Any, method: str) -> None:
+        result = getattr(target, f"action_{method}")()
+        if asyncio.iscoroutine(result):
+            await result
+
+    def action_runs(self) -> None:
+        """Back to the list of runs."""
+        self.show("open")
+
+    def action_pane_next(self) -> None:
+        """Focus the next pane."""
+        self.screen.focus_next()
+
+    def action_pane_previous(self) -> None:
+        """Focus the previous pane."""
+        self.screen.focus_previous()
+
+    def action_redraw(self) -> None:
+        """Send everything again."""
+        self.redraw()
+
+    def action_suspend(self) -> None:
+        """Ctrl+Z."""
+        self.action_suspend_process()
+
+    async def action_quit(self) -> None:
+        """Leave, unless a page has something to ask."""
+        if all(page.leaving() for page in self._screens.values() if page.is_mounted):
+            self.exit(return_code=0)
+
+    def action_quit_now(self) -> None:
+        """Ctrl+C: leave from anywhere."""
+        self.exit(return_code=130)
+
+    def copy_text(self, text: str) -> bool:
+        """Put a text on the person's clipboard, through the terminal."""
+        sequence = clipboard.osc52(text, self.capabilities.term)
+        if sequence and self._driver is not None:
+            self._driver.write(sequence)
+        self._clipboard = text
+        return bool(sequence)
+
+    def quality_changed(self, quality: Quality) -> None:
+        """Less or more colour and fewer or more runs; once, a hint at compression."""
+        page = self.current()
+        if page is not None and page.is_mounted:
+            page.quality_changed(quality.runs)
+            page.refresh(layout=True)
+        if self.gate.wants_compression and self.capabilities.remote and not self._compress_said:
+            self._compress_said = True
+            self.say(COMPRESS)
+
+
+def textual_theme(look: themes.Theme) -> TextualTheme:
+    """Our palette for Textual's own widgets."""
+    dark = look.name == "dark"
+
+    def pick(dark_index: int, light_index: int) -> str:
+        return themes.hex_of(dark_index if dark else light_index)
+
+    return TextualTheme(
+        "powertui",
+        primary=pick(74, 25),
+        secondary=pick(109, 31),
+        accent=pick(221, 130),
+        foreground=pick(252, 236),
+        background=pick(233, 231),
+        surface=pick(234, 255),
+        panel=pick(235, 254),
+        warning=pick(221, 130),
+        error=pick(210, 160),
+        success=pick(114, 28),
+        dark=dark,
+    )
+
+
+def start(args: argparse.Namespace, capabilities: Capabilities, look: themes.Theme, logdir: Logdir) -> int:
+    """Show a logdir: the list of its runs, or the timeline at once when there is but one."""
+    shell = Shell(args, capabilities, look)
+    shell.session.logdir = logdir
+    return shell.run_to_exit()

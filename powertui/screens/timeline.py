@@ -1,0 +1,464 @@
+"""The timeline page: the timeline itself, the context beside it, details and op table below on demand."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.events import Resize
+from textual.widgets import Input, Static
+
+from powertui import units
+from powertui.data.tools import op_stats
+from powertui.errors import PowertuiError
+from powertui.plain import plain
+from powertui.screens import facts
+from powertui.screens.base import BaseScreen, bindings_for
+from powertui.widgets.context import Context
+from powertui.widgets.context_pane import ContextPane
+from powertui.widgets.details import DetailsPane
+from powertui.widgets.op_table import OpTable
+from powertui.widgets.timeline import Timeline
+from powertui.widgets.view import TimelineView
+
+CONTEXT_FROM = 100  # columns from which there is room for the context pane
+BELOW_FROM = 20  # rows from which there is room for a pane below
+OPS_AFTER_S = 0.25  # the op table follows the view once it has stood still for so long
+
+
+class TimelineScreen(BaseScreen):
+    """Walk through one run."""
+
+    NAME = "timeline"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("timeline")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._context_wanted = True
+        self._below: str = ""  # "details", "ops" or ""
+        self._shown_entry: object = None
+        self._ops_timer: Any = None
+        self._box: str = ""  # what the input box is for: "search" or "filter"
+
+    def body(self) -> ComposeResult:
+        look, glyphs = self.shell.look, self.shell.capabilities.glyphs
+        with Horizontal(id="main"):
+            with Vertical(id="left"):
+                yield Static("", id="waiting", markup=False)
+                yield TimelineView(theme=look, glyphs=glyphs, id="view")
+                yield DetailsPane(theme=look, glyphs=glyphs, id="details")
+                yield OpTable(theme=look, glyphs=glyphs, id="ops")
+            yield ContextPane(theme=look, glyphs=glyphs, id="context")
+        yield Input(id="box", classes="hidden", compact=True)
+
+    @property
+    def view(self) -> TimelineView:
+        """The timeline with its strips and lanes."""
+        return self.query_one("#view", TimelineView)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The part that has the cursor."""
+        return self.view.timeline
+
+    def on_mount(self) -> None:
+        """Keys go to the timeline."""
+        self.query_one("#box", Input).cursor_blink = False
+        self.timeline.run_budget = self.shell.gate.quality.runs
+        self._arrange()
+        self.timeline.focus()
+        self._catch_up()
+
+    def on_resize(self, event: Resize) -> None:
+        """Panes fold away as space shrinks."""
+        super().on_resize(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        width, height = self.size
+        self.query_one("#context").display = self._context_wanted and width >= CONTEXT_FROM
+        room = height >= BELOW_FROM
+        self.query_one("#details").display = self._below == "details"
+        self.query_one("#ops").display = self._below == "ops"
+        # Without room for both, the pane below takes the place of the timeline until it is closed.
+        self.view.display = room or not self._below
+
+    # ── the session ──────────────────────────────────────────────────────────────────────────────
+
+    def session_changed(self, what: str) -> None:
+        """Another run, more of it, or a place to go to."""
+        if self.is_mounted:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        session = self.session
+        waiting = self.query_one("#waiting", Static)
+        model = session.model
+        if model is None:
+            name = plain(session.entry.name) if session.entry else ""
+            empty = session.complete and session.run is not None
+            why = f"{name} holds no timeline. `powertui doctor` says what there is." if empty else f"Reading {name} …"
+            waiting.update(why)
+            waiting.display = True
+            self.view.display = False
+            return
+        waiting.display = False
+        self._arrange()
+        if self.timeline.model is not model or session.complete:
+            keep = self._shown_entry is session.entry
+            self.view.show(model, session.power, keep=keep)
+            self._shown_entry = session.entry
+        if session.view is not None and session.view != self._visible():
+            lo, hi = session.view
+            session.view = None
+            self._go(lo, hi)
+        self._show_context()
+        self._show_ops_soon()
+
+    def _go(self, lo: int, hi: int) -> None:
+        if lo == hi:
+            self.timeline.goto(lo)
+        else:
+            self.timeline.show_window(lo, hi)
+
+    def _visible(self) -> tuple[int, int] | None:
+        viewport = self.timeline.viewport
+        return None if viewport is None else (viewport.t0, viewport.t1)
+
+    def show_progress(self, progress: str) -> None:
+        """How far reading has come."""
+        super().show_progress(progress)
+        if self.session.model is None and progress and self.session.entry is not None:
+            text = f"Reading {plain(self.session.entry.name)}: {progress}\n\nEsc stops."
+            self.query_one("#waiting", Static).update(text)
+
+    def quality_changed(self, runs: int) -> None:
+        self.timeline.set_run_budget(runs)
+
+    # ── what follows a move ──────────────────────────────────────────────────────────────────────
+
+    def on_timeline_viewport_changed(self, event: Timeline.ViewportChanged) -> None:
+        """The op table is of what is visible."""
+        self._show_context()
+        self._show_ops_soon()
+
+    def on_timeline_cursor_moved(self, event: Timeline.CursorMoved) -> None:
+        """The context pane follows the cursor."""
+        self.session.cursor_ps = event.ps
+        self._show_context()
+
+    def on_timeline_selection_changed(self, event: Timeline.SelectionChanged) -> None:
+        """So do the details."""
+        self._show_context()
+        self._show_details()
+
+    def on_timeline_window_marked(self, event: Timeline.WindowMarked) -> None:
+        """A window was marked, or given up."""
+        self.session.window = event.window
+        self._show_context()
+        self._show_ops_soon()
+        if event.window is not None:
+            lo, hi = event.window
+            self.say(f"Window of {units.duration(hi - lo)} marked: t op table, e export, f fit, y copy, Esc gives it up.")
+
+    def _show_context(self) -> None:
+        pane = self.query_one("#context", ContextPane)
+        if self.session.model is not None and pane.display and self.timeline.state is not None:
+            pane.show(Context.of(self.session.model, self.timeline.state, self.session.power))
+
+    def _show_details(self) -> None:
+        if self._below == "details" and self.session.model is not None:
+            self.query_one("#details", DetailsPane).show(self.session.model, self.timeline.selection)
+
+    def _show_ops_soon(self) -> None:
+        if self._below != "ops":
+            return
+        if self._ops_timer is not None:
+            self._ops_timer.stop()
+        self._ops_timer = self.set_timer(OPS_AFTER_S, self._show_ops)
+
+    def _show_ops(self) -> None:
+        session = self.session
+        window = self.timeline.window or self._visible()
+        if self._below != "ops" or session.trace is None or window is None:
+            return
+        trace, (lo, hi) = session.trace, window
+        marked = self.timeline.window is not None
+
+        def compute() -> None:
+            stats = op_stats.of(trace, lo, hi)
+            self.shell.from_thread(self._got_ops, trace, stats, marked)
+
+        self.run_worker(compute, thread=True, exclusive=True, group="ops")
+
+    def _got_ops(self, trace: object, stats: Any, marked: bool) -> None:
+        if self.is_mounted and trace is self.session.trace:
+            self.query_one("#ops", OpTable).show(stats)
+
+    def on_op_table_chosen(self, event: OpTable.Chosen) -> None:
+        """Enter in the op table: to the longest occurrence."""
+        model = self.session.model
+        found = model.longest(event.op) if model is not None else None
+        if found is not None:
+            self.timeline.select(*found)
+            self.timeline.focus()
+
+    # ── moving ───────────────────────────────────────────────────────────────────────────────────
+
+    def action_zoom_in(self) -> None:
+        self.timeline.zoom()
+
+    def action_zoom_out(self) -> None:
+        self.timeline.zoom(-3)
+
+    def action_pan_left(self) -> None:
+        self.timeline.pan_held(-1)
+
+    def action_pan_right(self) -> None:
+        self.timeline.pan_held(1)
+
+    def action_fit(self) -> None:
+        self.timeline.fit()
+
+    def action_whole(self) -> None:
+        self.timeline.whole()
+
+    def action_go_start(self) -> None:
+        self.timeline.start()
+
+    def action_go_end(self) -> None:
+        self.timeline.end()
+
+    def action_event_left(self) -> None:
+        self.timeline.move_event(-1)
+
+    def action_event_right(self) -> None:
+        self.timeline.move_event(1)
+
+    def action_row_up(self) -> None:
+        self.timeline.move_track(-1)
+
+    def action_row_down(self) -> None:
+        self.timeline.move_track(1)
+
+    def action_page_up(self) -> None:
+        self.timeline.move_track(-max(1, self.timeline.size.height - 2))
+
+    def action_page_down(self) -> None:
+        self.timeline.move_track(max(1, self.timeline.size.height - 2))
+
+    def action_time_left(self) -> None:
+        self.timeline.move_time(-1)
+
+    def action_time_right(self) -> None:
+        self.timeline.move_time(1)
+
+    def action_fold(self) -> None:
+        """On a heading: fold it. On an event: its details."""
+        if self.timeline.selection is not None:
+            self.action_details()
+        else:
+            self.timeline.fold()
+
+    def action_fold_all(self) -> None:
+        self._folded = not getattr(self, "_folded", False)
+        self.timeline.fold_all(self._folded)
+
+    def action_step_next(self) -> None:
+        self._step(1)
+
+    def action_step_previous(self) -> None:
+        self._step(-1)
+
+    def _step(self, direction: int) -> None:
+        if not len(self.session.steps):
+            why = self.session.steps.source or "no steps were found in this profile"
+            self.say(f"No steps: {why}.".replace("..", "."), warn=True)
+        self.timeline.next_step(direction)
+
+    def action_epoch_next(self) -> None:
+        self._epoch(1)
+
+    def action_epoch_previous(self) -> None:
+        self._epoch(-1)
+
+    def _epoch(self, direction: int) -> None:
+        if not len(self.session.epochs):
+            self.say("No epochs are known of this profile.", warn=True)
+        self.timeline.next_epoch(direction)
+
+    def action_event_next(self) -> None:
+        self.timeline.next_event(1)
+
+    def action_event_previous(self) -> None:
+        self.timeline.next_event(-1)
+
+    # ── search and filter ────────────────────────────────────────────────────────────────────────
+
+    def action_search(self) -> None:
+        """Names, by text or regular expression."""
+        self._open_box("search", "search: text, or /regular expression/")
+
+    def action_filter(self) -> None:
+        """Rows of the op table."""
+        if self._below != "ops":
+            self.action_ops()
+        self._open_box("filter", "filter the op table: part of a name, type or device")
+
+    def _open_box(self, purpose: str, placeholder: str) -> None:
+        box = self.query_one("#box", Input)
+        self._box = purpose
+        box.placeholder = placeholder
+        box.value = ""
+        box.remove_class("hidden")
+        box.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """The table is filtered while one types; a search waits for Enter."""
+        if self._box == "filter":
+            self.query_one("#ops", OpTable).filter(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter in the box."""
+        purpose, text = self._box, event.value
+        self._close_box()
+        if purpose == "search":
+            self._search(text)
+        elif purpose == "filter":
+            self.query_one("#ops", OpTable).focus()
+
+    def _close_box(self) -> None:
+        self._box = ""
+        self.query_one("#box", Input).add_class("hidden")
+        self.timeline.focus()
+
+    def _search(self, text: str) -> None:
+        model = self.session.model
+        if not text or model is None:
+            self.timeline.set_hits(None)
+            self.say("")
+            return
+        regex = len(text) > 2 and text.startswith("/") and text.endswith("/")
+        self.say("Searching …")
+
+        def find() -> None:
+            try:
+                hits = model.search(text[1:-1] if regex else text, regex=regex)
+            except PowertuiError as error:
+                self.shell.from_thread(self.say, str(error))
+                return
+            self.shell.from_thread(self._found, model, text, hits)
+
+        self.run_worker(find, thread=True, exclusive=True, group="search")
+
+    def _found(self, model: object, text: str, hits: Any) -> None:
+        if model is not self.session.model:
+            return
+        self.timeline.set_hits(hits if len(hits) else None)
+        if not len(hits):
+            self.say(f"Nothing is named like {text}.", warn=True)
+            return
+        self.timeline.next_hit(1)
+        self._say_hit()
+
+    def _say_hit(self) -> None:
+        state = self.timeline.state
+        if state is not None and state.hits is not None:
+            number = f"{state.hit + 1:,} of " if state.hit is not None else ""
+            self.say(f"{number}{len(state.hits):,} events match {state.hits.pattern}: n next, N previous, Esc gives up.")
+
+    def action_hit_next(self) -> None:
+        self._hit(1)
+
+    def action_hit_previous(self) -> None:
+        self._hit(-1)
+
+    def _hit(self, direction: int) -> None:
+        if self.timeline.next_hit(direction):
+            self._say_hit()
+        else:
+            self.say("Search first: / and a part of a name.", warn=True)
+
+    # ── panes ────────────────────────────────────────────────────────────────────────────────────
+
+    def action_mark(self) -> None:
+        self.timeline.mark()
+        state = self.timeline.state
+        if state is not None and state.mark is not None:
+            self.say("The window begins here: move the cursor and press m again.")
+
+    def action_details(self) -> None:
+        """All stats of the selected event, below."""
+        self._toggle_below("details")
+        self._show_details()
+
+    def action_ops(self) -> None:
+        """The op table, below."""
+        self._toggle_below("ops")
+        self._show_ops()
+        if self._below == "ops":
+            self.query_one("#ops", OpTable).focus()
+
+    def _toggle_below(self, name: str) -> None:
+        self._below = "" if self._below == name else name
+        self._arrange()
+        if not self._below:
+            self.timeline.focus()
+
+    def action_expand(self) -> None:
+        self.query_one("#details", DetailsPane).toggle()
+
+    def action_sort(self) -> None:
+        if self._below == "ops":
+            self.query_one("#ops", OpTable).sort_next()
+
+    def action_context(self) -> None:
+        """The pane beside the timeline."""
+        self._context_wanted = not self._context_wanted
+        self._arrange()
+        if self._context_wanted and self.size.width < CONTEXT_FROM:
+            self.say(f"The context pane needs {CONTEXT_FROM} columns.", warn=True)
+        self._show_context()
+
+    def action_host(self) -> None:
+        """The profile of the next host."""
+        run = self.session.run
+        if run is None or len(run.traces) < 2:
+            self.say("This run has a profile of one host only.")
+            return
+        self.shell.show_trace((self.session.trace_index + 1) % len(run.traces))
+
+    def action_export(self) -> None:
+        """Write the window to a file."""
+        from powertui.screens.export import ExportDialog
+
+        if not self.session.complete:
+            self.say("The run is still being read: export when it is complete.", warn=True)
+            return
+        lo_hi = self.timeline.window or self._visible()
+        if lo_hi is not None:
+            self.app.push_screen(ExportDialog(self.session, *lo_hi), lambda message: self.say(message) if message else None)
+
+    def action_copy(self) -> None:
+        """The facts of what is selected, to the clipboard."""
+        model, state = self.session.model, self.timeline.state
+        if model is None or state is None:
+            return
+        text = facts.of(model, state, self.session.power)
+        if self.shell.copy_text(text):
+            self.say(f"Copied {len(text.splitlines())} lines to the clipboard of your terminal (if it takes OSC 52).")
+        else:
+            self.say("That is too long for a terminal's clipboard.", warn=True)
+
+    def back(self) -> bool:
+        """Close the box, then the pane below, then give up selection, window and hits."""
+        if self._box:
+            self._close_box()
+            return True
+        if self._below:
+            self._toggle_below(self._below)
+            return True
+        self.say("")
+        return self.timeline.clear()

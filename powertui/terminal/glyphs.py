@@ -1,0 +1,54 @@
+"""The characters that widgets draw with: three sets, by what a terminal's font holds.
+
+`unicode` needs block elements and braille. `console` is what the Linux console's fonts have: shades, full block, box lines,
+arrows; no eighth blocks, no half blocks, no braille. `ascii` is printable ASCII alone, for anything that is not UTF-8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Glyphs:
+    """One set. `levels` runs from the least to the most; nothing at all is a space."""
+
+    name: str
+    levels: str  # coverage of one cell, rising; the last is full
+    bars: str  # height of a bar in one cell, rising; the last is full
+    braille: bool  # 2×4 dots per cell for curves
+    dot: str  # one sample of a sparse curve
+    line: str  # a curve between samples
+    horizontal: str
+    vertical: str
+    tick: str
+    cursor: str  # points down from the ruler
+    left: str
+    right: str
+    open: str  # an unfolded row
+    closed: str  # a folded row
+    leaf: str
+    ellipsis: str
+    bullet: str
+    plus_minus: str
+    range_left: str
+    range_right: str
+    shade: str  # fills a window, or what cannot be said
+
+
+UNICODE = Glyphs(
+    "unicode", "▁▂▃▄▅▆▇█", "▁▂▃▄▅▆▇█", True, "•", "─", "─", "│", "┬", "▼", "◀", "▶", "▾", "▸", " ", "…", "·", "±", "├", "┤", "░"
+)  # fmt: skip
+CONSOLE = Glyphs(
+    "console", "░▒█", "░▒█", False, "•", "─", "─", "│", "┬", "▼", "◄", "►", "▼", "►", " ", "~", "·", "±", "├", "┤", "░"
+)  # fmt: skip
+ASCII = Glyphs(
+    "ascii", ".:-=+*#@", ".:-=+*#@", False, "*", "-", "-", "|", "+", "v", "<", ">", "-", "+", " ", "~", ".", "+-", "[", "]", ":"
+)  # fmt: skip
+
+GLYPHS = {"unicode": UNICODE, "console": CONSOLE, "ascii": ASCII}
+
+
+def get(name: str) -> Glyphs:
+    """The set of this name; the plainest one for a name that is none."""
+    return GLYPHS.get(name, ASCII)

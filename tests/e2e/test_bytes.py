@@ -1,0 +1,103 @@
+"""Bytes are what a slow line costs, and they do not depend on the machine: so they have limits, and the limits are tested."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import Opener
+from e2e.terminal import Terminal
+
+pytestmark = pytest.mark.e2e
+
+FIRST_FRAME = 40_000
+PAN = 30_000
+CURSOR = 2_000
+READY = "whole run"
+
+
+def cost(terminal: Terminal, key: str) -> int:
+    """Bytes that one key causes."""
+    before = terminal.total
+    terminal.press(key)
+    terminal.settle()
+    return terminal.total - before
+
+
+def test_budgets_on_the_demo(start: Opener) -> None:
+    terminal = start("demo", size=(200, 50))
+    terminal.wait_for(READY)
+    terminal.settle(1.0)
+    assert 0 < terminal.total <= FIRST_FRAME
+    terminal.press("Z", "z")
+    terminal.settle()
+    terminal.press("z")
+    terminal.settle()
+    for _ in range(4):
+        assert cost(terminal, "w") <= PAN
+    for key in ("d", "a", "D", "A"):
+        assert 0 < cost(terminal, key) <= PAN
+    for key in ("j", "k", "l", "h", "Down", "Right", "S-Right"):
+        assert cost(terminal, key) <= CURSOR, key
+    assert terminal.run(2.0) == 0  # nothing is sent while nothing changes
+
+
+def test_idle_costs_nothing_on_any_page(start: Opener, logdir: Path) -> None:
+    terminal = start(logdir, size=(120, 30))
+    terminal.wait_for("Enter opens")
+    terminal.settle(1.5)
+    assert terminal.run(1.5) == 0
+    terminal.press("?")
+    terminal.wait_for("Zoom in")
+    terminal.settle()
+    assert terminal.run(1.5) == 0
+    terminal.press(":")
+    terminal.wait_for("Look again")
+    terminal.settle()
+    assert terminal.run(1.5) == 0
+
+
+def test_keys_that_change_nothing_cost_nothing(start: Opener, profile: Path) -> None:
+    terminal = start(profile)
+    terminal.wait_for(READY)
+    terminal.settle()
+    terminal.press("0")
+    terminal.settle()
+    assert cost(terminal, "0") == 0
+    assert cost(terminal, "f5") <= 200
+
+
+def test_a_terminal_that_never_answers_still_gets_frames(start: Opener, profile: Path) -> None:
+    terminal = start(profile, answers=False)
+    terminal.wait_for(READY)
+    terminal.settle(1.0)
+    before = terminal.text()
+    terminal.press("w", "w", "d")
+    terminal.settle(1.5)
+    assert terminal.text() != before
+    terminal.press("?")
+    terminal.wait_for("does not answer")
+    terminal.press("q")
+    assert terminal.wait_exit() == 0
+
+
+def test_frames_wait_for_the_terminal(start: Opener, profile: Path) -> None:
+    """While the terminal has not acknowledged a frame, no other is sent: the newest state follows when it has."""
+    terminal = start(profile, size=(120, 30))
+    terminal.wait_for(READY)
+    terminal.settle()
+    terminal._answers = False
+    terminal.press("w")
+    terminal.settle()
+    questions = bytes(terminal.raw).count(b"\x1b[6n")
+    held = terminal.total
+    for key in "wwwdddaaa":
+        terminal.press(key)
+    terminal.run(1.0)
+    assert terminal.total == held
+    terminal._answers = True
+    terminal.write(b"\x1b[1;1R")
+    terminal.settle()
+    # Nine keys, one frame (two if one was already being rendered).
+    assert bytes(terminal.raw).count(b"\x1b[6n") - questions <= 2

@@ -1,0 +1,135 @@
+"""Over a real sshd, on an emulated slow line: 1 Mbit/s, 100 ms."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import python_env
+from e2e.ssh import Line, Sshd
+from e2e.terminal import Terminal, environment
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("needs_sshd")]
+
+READY = "whole run"
+RTT_S, BYTES_PER_S = 0.1, 125_000.0
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    with Sshd(tmp_path_factory.mktemp("sshd")) as running:
+        yield running
+
+
+def connect(server: Sshd, line: Line, *arguments: str, size: tuple[int, int] = (120, 30)) -> Terminal:
+    """powertui at the far end of the line."""
+    env = python_env()
+    wanted = {key: env[key] for key in ("PYTHONPATH", "LANG", "XDG_CONFIG_HOME")}
+    command = server.command(line.port, [sys.executable, "-m", "powertui", *arguments], env=wanted)
+    return Terminal(command, size=size, env=environment())
+
+
+def slow(server: Sshd) -> Line:
+    """1 Mbit/s, 100 ms."""
+    return Line(server.port, rtt_s=RTT_S, bytes_per_s=BYTES_PER_S)
+
+
+def hold(terminal: Terminal, key: str, seconds: float) -> None:
+    """Hold a key down: thirty times a second, as keyboards do."""
+    end = next_press = time.monotonic()
+    end += seconds
+    while time.monotonic() < end and not terminal.eof:
+        if time.monotonic() >= next_press:
+            terminal.write(key.encode())
+            next_press += 1 / 30
+        terminal.read(0.005)
+
+
+def test_keys_and_leaving(server: Sshd, profile: Path) -> None:
+    with Line(server.port) as line, connect(server, line, str(profile)) as terminal:
+        terminal.wait_for(READY)
+        terminal.press("w", "w", "d", "j", "?")
+        terminal.wait_for("round trip")
+        terminal.press("Esc", "q")
+        assert terminal.wait_exit() == 0
+        assert terminal.left_on() == []
+
+
+def test_a_held_key_never_floods_the_line(server: Sshd, profile: Path) -> None:
+    """What is in flight when the key is released is at most a frame or two, whatever the machine's speed."""
+    with (
+        Line(server.port, rtt_s=RTT_S, bytes_per_s=BYTES_PER_S) as line,
+        connect(server, line, str(profile), size=(200, 50)) as terminal,
+    ):
+        terminal.wait_for(READY)
+        terminal.settle(0.6)
+        terminal.press("g", *"wwwwww")
+        terminal.settle(0.6)
+        before = bytes(terminal.raw).count(b"\x1b[6n")
+        hold(terminal, "d", 3.0)
+        during = bytes(terminal.raw).count(b"\x1b[6n") - before
+        at_release = line.received
+        terminal.settle(1.0)
+        after = bytes(terminal.raw).count(b"\x1b[6n") - before - during
+        # 3 s at one frame a round trip are thirty frames; after release at most the one in flight, the newest state, and a tail.
+        assert 1 <= during <= 3.0 / RTT_S + 2
+        assert after <= 3
+        assert line.received - at_release <= 40_000
+        shown = terminal.text()
+        terminal.press("C-l")
+        terminal.settle(0.6)
+        assert terminal.text() == shown
+
+
+def test_quitting_in_the_middle_of_it(server: Sshd, profile: Path) -> None:
+    with (
+        Line(server.port, rtt_s=RTT_S, bytes_per_s=BYTES_PER_S) as line,
+        connect(server, line, str(profile), size=(200, 50)) as terminal,
+    ):
+        terminal.wait_for(READY)
+        hold(terminal, "d", 1.0)
+        before = line.received
+        terminal.press("q")
+        assert terminal.wait_exit() == 0
+        assert terminal.left_on() == []
+        assert line.received - before <= 60_000  # nothing was queued that had to be waited for
+
+
+def test_a_line_that_breaks_ends_the_program(server: Sshd, profile: Path, tmp_path: Path) -> None:
+    with Line(server.port) as line:
+        run = (
+            "import sys; from powertui.cli import main\n"
+            "code = main(sys.argv[1:])\n"
+            f"open({str(tmp_path / 'code')!r}, 'w').write(str(code))"
+        )
+        env = python_env()
+        wanted = {key: env[key] for key in ("PYTHONPATH", "LANG", "XDG_CONFIG_HOME")}
+        command = server.command(line.port, [sys.executable, "-c", run, str(profile)], env=wanted)
+        with Terminal(command, size=(120, 30), env=environment()) as terminal:
+            terminal.wait_for(READY)
+            line.cut()
+            deadline = time.monotonic() + 20
+            while not (tmp_path / "code").exists() and time.monotonic() < deadline:
+                terminal.read(0.05)
+            assert (tmp_path / "code").read_text() == "129"
+
+
+def test_a_stalled_line_loses_nothing(server: Sshd, profile: Path) -> None:
+    with Line(server.port) as line, connect(server, line, str(profile)) as terminal:
+        terminal.wait_for(READY)
+        terminal.settle()
+        line.freeze()
+        terminal.press(*"wwdd")
+        assert terminal.run(0.5) == 0
+        line.freeze(False)
+        terminal.settle(0.6)
+        shown = terminal.text()
+        terminal.press("C-l")
+        terminal.settle(0.6)
+        assert terminal.text() == shown
+        terminal.press("q")
+        assert terminal.wait_exit() == 0

@@ -1,0 +1,152 @@
+"""The same screens on many terminals: layout stays, and only what the terminal has is sent."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import Opener
+
+pytestmark = pytest.mark.e2e
+
+READY = "whole run"
+SGR = re.compile(rb"\x1b\[([0-9;]*)m")
+
+TRUE, MANY, FEW, NONE = "24 bit", "256", "16", "none"
+
+
+def depth(raw: bytes) -> str:
+    """The richest colours in a byte stream."""
+    found = b" ".join(SGR.findall(raw))
+    if re.search(rb"[34]8;2;", found):
+        return TRUE
+    if re.search(rb"[34]8;5;", found):
+        return MANY
+    return FEW if re.search(rb"(^|[ ;])(3[0-7]|4[0-7]|9[0-7]|10[0-7])", found) else NONE
+
+
+@pytest.mark.parametrize(
+    ("term", "env", "colors", "ascii_only"),
+    [
+        ("xterm-256color", {"COLORTERM": "truecolor"}, TRUE, False),
+        ("xterm-256color", {}, MANY, False),
+        ("tmux-256color", {}, MANY, False),
+        ("screen", {}, FEW, False),
+        ("xterm", {}, FEW, False),  # PuTTY
+        ("linux", {}, FEW, False),
+        ("vt100", {}, NONE, True),
+        ("xterm-256color", {"NO_COLOR": "1"}, NONE, False),
+        ("xterm-256color", {"LANG": "C"}, MANY, False),
+        ("xterm-256color", {"LANG": "en_US.ISO-8859-1"}, MANY, True),
+        ("xterm-256color", {"PYTHONIOENCODING": "latin-1"}, MANY, True),
+    ],
+)
+def test_terminal(start: Opener, profile: Path, term: str, env: dict[str, str], colors: str, ascii_only: bool) -> None:
+    terminal = start(profile, term=term, env=env, size=(100, 30))
+    terminal.wait_for(READY)
+    terminal.settle()
+    assert depth(bytes(terminal.raw)) == colors
+    if ascii_only:
+        assert bytes(terminal.raw).isascii()
+    if term == "linux":
+        assert not set("▁▂▃▄▅▆▇⣿▏") & set(terminal.text())
+        assert set("░▒█") & set(terminal.text())
+    lines = terminal.text().splitlines()
+    assert "quit" in lines[-1]
+    terminal.press("w", "w", "d", "?")
+    terminal.wait_for("Zoom in")
+    terminal.press("Esc", "q")
+    assert terminal.wait_exit() == 0
+    assert terminal.left_on() == []
+
+
+@pytest.mark.parametrize(
+    ("flag", "check"),
+    [
+        (["--glyphs", "ascii"], lambda raw: raw.isascii()),
+        (["--glyphs", "console"], lambda raw: "▁".encode() not in raw and "█".encode() in raw),
+        (["--color", "none"], lambda raw: depth(raw) == NONE),
+        (["--color", "16"], lambda raw: depth(raw) == FEW),
+        (["--color", "true"], lambda raw: depth(raw) == TRUE),
+        (["--no-mouse"], lambda raw: b"?1000h" not in raw and b"?1002h" not in raw),
+    ],
+)
+def test_flags_force_it(start: Opener, profile: Path, flag: list[str], check: object) -> None:
+    terminal = start(profile, *flag)
+    terminal.wait_for(READY)
+    terminal.settle()
+    assert check(bytes(terminal.raw))  # type: ignore[operator]
+
+
+def test_the_mouse_reports_clicks_and_drags_but_not_every_motion(start: Opener, profile: Path) -> None:
+    terminal = start(profile)
+    terminal.wait_for(READY)
+    terminal.settle()
+    assert b"?1002h" in terminal.raw
+    assert b"?1003h" not in terminal.raw
+
+
+def test_the_config_file_is_read(start: Opener, profile: Path, tmp_path: Path) -> None:
+    (tmp_path / "powertui").mkdir()
+    (tmp_path / "powertui" / "config.toml").write_text('color = "16"\nglyphs = "ascii"\n')
+    terminal = start(profile, env={"XDG_CONFIG_HOME": str(tmp_path)})
+    terminal.wait_for(READY)
+    terminal.settle()
+    assert depth(bytes(terminal.raw)) == FEW
+    assert bytes(terminal.raw).isascii()
+
+
+def test_a_mistake_in_the_config_file_is_told_before_any_screen(start: Opener, profile: Path, tmp_path: Path) -> None:
+    (tmp_path / "powertui").mkdir()
+    (tmp_path / "powertui" / "config.toml").write_text('\ncolour = "16"\n')
+    terminal = start(profile, env={"XDG_CONFIG_HOME": str(tmp_path)})
+    assert terminal.wait_exit() == 2
+    text = terminal.text().replace("\n", "")
+    assert "config.toml:2" in text
+    assert "Did you mean color" in text
+
+
+@pytest.mark.parametrize("size", [(200, 50), (120, 30), (80, 24), (60, 15)])
+def test_sizes(start: Opener, profile: Path, size: tuple[int, int]) -> None:
+    terminal = start(profile, size=size)
+    terminal.wait_for(READY)
+    terminal.settle()
+    terminal.press("t")
+    terminal.settle()
+    terminal.press("Esc", "i", "Esc", "w", "d", "j")
+    terminal.settle()
+    assert READY in terminal.text()
+
+
+@pytest.mark.parametrize("size", [(59, 15), (60, 14), (20, 5), (1, 1)])
+def test_a_window_that_is_too_small_gets_a_message_and_can_grow(start: Opener, profile: Path, size: tuple[int, int]) -> None:
+    terminal = start(profile, size=size)
+    terminal.settle(1.0)
+    if size[0] >= 20:
+        assert "too small" in " ".join(terminal.text().split())
+    terminal.resize(100, 30)
+    terminal.wait_for(READY)
+    terminal.press("q")
+    assert terminal.wait_exit() == 0
+
+
+def test_a_storm_of_resizes(start: Opener, profile: Path) -> None:
+    terminal = start(profile, size=(120, 40))
+    terminal.wait_for(READY)
+    for round_ in range(12):
+        for columns, rows in ((120, 40), (40, 10), (200, 50), (10, 3), (61, 16), (1, 1), (100, 30)):
+            terminal.resize(columns, rows)
+            terminal.read(0.005)
+            if round_ % 4 == 0:
+                terminal.press("d")
+    terminal.resize(100, 30)
+    terminal.settle(0.6)
+    stormy = terminal.text()
+    assert READY in stormy
+    terminal.press("C-l")
+    terminal.settle()
+    assert terminal.text() == stormy  # nothing was left over from another size
+    terminal.press("q")
+    assert terminal.wait_exit() == 0
