@@ -30,6 +30,7 @@ NAME = "xplane"
 
 SLICE = 1 << (18 if wire.COMPILED else 16)  # events decoded between two looks at the clock: some ms, pure a tenth of a second
 FIRST_PART = 1 << 16  # events after which the first partial trace is shown; each next one at twice as many
+LONG_LINE = 1 << 18  # events of a line that is worth showing the others before it
 # Unix times of this century in ns. A session that is older than three years is no session.
 UNIX_NS = (10**18, 4 * 10**18)
 
@@ -120,7 +121,7 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
     names = EventNames(data)
     planes = [_outline(data, lo, hi, names, builder) for lo, hi in _pairs(space.ranges(1))]
     _say(data, space, builder)
-    if not planes and not builder.findings:
+    if not planes and not builder.hostnames and not builder.findings.all():
         problem, hint = describe(source.head, source.path)
         raise UnreadableFile(source.path, problem, hint=hint)
     session = _session(planes)
@@ -129,16 +130,18 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
         builder.stop_ns = session[1]
     zero_ns = _zero(planes, session, builder)
 
-    total = sum(line.events for plane in planes for line in plane.lines)
-    reader = _LineReader(data, names, builder, progress, source.size, total)
+    # Short lines first: a part with all of them is there at once, and only the long ones are waited for.
+    processes = [(builder.process(plane.name, plane.stats, plane.source), plane) for plane in planes]
+    lines = [(process, plane.source, line) for process, plane in processes for line in plane.lines]
+    lines.sort(key=lambda item: item[2].events)
+    reader = _LineReader(data, names, builder, progress, source.size, sum(line.events for _, _, line in lines))
     shown = FIRST_PART
-    for plane in planes:
-        process = builder.process(plane.name, plane.stats, plane.source)
-        for line in plane.lines:
-            reader.read(process, line, plane.source, zero_ns)
-            if builder.events >= shown and reader.done < total:
-                shown = builder.events * 2
-                yield builder.build(names, complete=False, warnings=source.warnings)
+    for process, stats, line in lines:
+        long_wait = line.events >= LONG_LINE and line.events > builder.events > 0
+        if builder.events >= shown or long_wait:
+            shown = builder.events * 2
+            yield builder.build(names, complete=False, warnings=source.warnings)
+        reader.read(process, line, stats, zero_ns)
     if space.bad >= 0 and not builder.events:
         raise UnreadableFile(
             source.path,

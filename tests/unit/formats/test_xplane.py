@@ -350,6 +350,28 @@ def test_parts_come_first_and_the_whole_last(data: Path, monkeypatch: pytest.Mon
     assert sum(p.event_count for p in traces[0].processes) == counts[0]
 
 
+def test_short_lines_are_shown_before_a_long_one_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xplane, "LONG_LINE", 50)
+    space = new_space()
+    plane = add_plane(space, "/host:CPU", {1: "a"})
+    for key, count in enumerate((60, 3, 5)):
+        line = plane.lines.add(id=key, name=f"t{key}")
+        for i in range(count):
+            line.events.add(metadata_id=1, offset_ps=i * 10, duration_ps=1)
+    path = tmp_path / "h.xplane.pb"
+    path.write_bytes(space.SerializeToString())
+    parts = [{track.name for _, track in trace.tracks()} for trace in registry.load(path)]
+    assert parts == [{"t1", "t2"}, {"t0", "t1", "t2"}]
+
+
+def test_a_profile_of_nothing_is_a_trace_and_foreign_fields_are_not(tmp_path: Path) -> None:
+    space = new_space()
+    space.hostnames.append("vm")
+    assert load(tmp_path, space).event_count == 0
+    with pytest.raises(UnreadableFile, match="no profile"):
+        load(tmp_path, b"\x2a\x02ab" * 5)
+
+
 # ── files that are not whole ──
 
 
