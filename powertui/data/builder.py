@@ -38,7 +38,7 @@ from powertui.data.model import (
 # 26 days. No profile runs that long, so a time beyond it is damage; sums of two such times cannot overflow.
 LIMIT_PS = 1 << 61
 # Events may lie a little outside the session: device clocks drift, threads end late.
-MARGIN_PS = 600 * PS_PER_S
+MARGIN_PS = 60 * PS_PER_S
 SLICE = 1 << 20  # rows looked at together where a whole line's temporaries would be large
 
 # ── names that mean something ────────────────────────────────────────────────────────────────────
