@@ -152,6 +152,7 @@ class _Scan:
             hint = "Ask its owner for read access, or copy the logs to where you may read them."
             raise UnreadableFile(shown, f"cannot be listed: {_reason(error)}", hint=hint) from None
         folders = list(self.walk())
+        entries = self.entries
         runs: list[RunEntry] = []
         loose: list[OtherFile] = []
         events: list[EventFile] = []
@@ -168,7 +169,7 @@ class _Scan:
         logs = self.power_files(power)
         return Logdir(
             shown, tuple(self.with_power(runs, logs)), tuple(events), logs, tuple(loose),
-            tuple(self.problems), self.entries, self.truncated,
+            tuple(self.problems), entries, self.truncated,
         )  # fmt: skip
 
     def single(self, shown: str, path: Path) -> Logdir:
@@ -220,7 +221,7 @@ class _Scan:
             _, below = self.listing(folder)
             yield folder
             if self.entries >= MAX_ENTRIES or depth >= MAX_DEPTH:
-                if below and not self.truncated:
+                if (below or (stack and self.entries >= MAX_ENTRIES)) and not self.truncated:
                     self.truncated = True
                     what = f"{self.entries:,} names" if self.entries >= MAX_ENTRIES else f"{depth} levels of folders"
                     self.problems.append(

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from powertui.data import logdir
+from powertui.data.logdir import scan
+from powertui.errors import UnreadableFile
+
+JAX = "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50"
+
+
+def make(folder: Path, *names: str, content: bytes = b"\x0a\x01x") -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def power(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("time_unix_s,watts\n" + "".join(f"{1_700_000_000 + i},{200 + i % 7}\n" for i in range(20)))
+
+
+# ── runs ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_runs_are_named_as_tensorboard_names_them(tmp_path: Path) -> None:
+    make(tmp_path, "a/train/plugins/profile/2026_01_02_03_04_05/vm.xplane.pb", "plugins/profile/now/vm.xplane.pb")
+    assert {run.name for run in scan(tmp_path).runs} == {"a/train/2026_01_02_03_04_05", "now"}
+
+
+@pytest.mark.parametrize("level", ["", "train", "train/plugins", "train/plugins/profile", "train/plugins/profile/r1"])
+def test_the_wrong_level_works_too(tmp_path: Path, level: str) -> None:
+    make(tmp_path, "train/plugins/profile/r1/vm.xplane.pb", "train/events.out.tfevents.1.vm.7.0.v2")
+    make(tmp_path, "validation/events.out.tfevents.2.vm.7.1.v2")
+    (run,) = scan(tmp_path / level).runs
+    assert [profile.host for profile in run.profiles] == ["vm"]
+    assert run.name.endswith("r1")
+    assert {(event.group, event.kind) for event in run.tfevents} == {("train", "scalars"), ("validation", "scalars")}
+
+
+def test_a_bare_file_knows_its_surroundings(tmp_path: Path) -> None:
+    make(tmp_path / "train/plugins/profile/r1", "vm.xplane.pb", "vm.trace.json.gz")
+    make(tmp_path, "train/events.out.tfevents.1.vm.7.0.v2")
+    (run,) = scan(tmp_path / "train/plugins/profile/r1/vm.xplane.pb").runs
+    assert run.name == "r1"
+    assert [p.tool for p in run.profiles] == ["xplane.pb"]
+    assert [p.tool for p in run.alternates] == ["trace.json.gz"]
+    assert len(run.tfevents) == 1
+
+
+def test_standard_input_is_a_run() -> None:
+    (run,) = scan("-").runs
+    assert run.profiles[0].path == "-"
+
+
+def test_profiles_outside_plugins_are_runs_of_their_folder(tmp_path: Path) -> None:
+    make(tmp_path, "deep/down/host.with.dots_6003.xplane.pb", "xplane.pb")
+    names = {run.name: [p.host for p in run.profiles] for run in scan(tmp_path).runs}
+    assert names == {"deep/down": ["host.with.dots_6003"], tmp_path.name: [""]}
+
+
+def test_one_profile_a_host_and_the_second_form_kept_apart(tmp_path: Path) -> None:
+    folder = "plugins/profile/r1/"
+    make(tmp_path, folder + "a.xplane.pb", folder + "a.trace.json.gz", folder + "b.trace.json.gz")
+    make(tmp_path, folder + "c.xplane.pb", content=b"")  # empty: the second form is the better one
+    make(tmp_path, folder + "c.trace.json.gz", content=b"\x1f\x8b")
+    (run,) = scan(tmp_path).runs
+    assert [(p.host, p.tool) for p in run.profiles] == [("a", "xplane.pb"), ("b", "trace.json.gz"), ("c", "trace.json.gz")]
+    assert [(p.host, p.tool) for p in run.alternates] == [("a", "trace.json.gz"), ("c", "xplane.pb")]
+
+
+def test_results_caches_and_unread_files_are_told_apart(tmp_path: Path) -> None:
+    folder = tmp_path / "plugins/profile/r1"
+    make(folder, "h.overview_page.pb", "h.kernel_stats.pb", "h.op_stats_v2.pb", "cache_version.txt")
+    make(folder, "neuron_trace.json", "h.xplane.riegeli")
+    (run,) = scan(tmp_path).runs
+    assert not run.profiles
+    assert {f.tool for f in run.results} == {"overview_page.pb", "kernel_stats.pb"}
+    assert {f.tool for f in run.unread} == {"neuron_trace.json", "xplane.riegeli"}
+    assert {f.tool for f in run.ignored} == {"op_stats_v2.pb", "cache_version.txt"}
+    assert run.hosts == ("", "h")
+
+
+def test_an_empty_run_folder_says_so(tmp_path: Path) -> None:
+    (tmp_path / "plugins/profile/r1").mkdir(parents=True)
+    (run,) = scan(tmp_path).runs
+    assert "empty" in run.problems[0].cause
+
+
+def test_the_same_bytes_under_two_hosts_are_noticed(tmp_path: Path) -> None:
+    make(tmp_path, "plugins/profile/r/a.xplane.pb", "plugins/profile/r/b.xplane.pb", content=b"\x0a" * 70_000)
+    make(tmp_path, "plugins/profile/r/c.xplane.pb", content=b"\x0b" * 70_000)
+    (run,) = scan(tmp_path).runs
+    assert len(run.problems) == 1
+    assert "b.xplane.pb" in run.problems[0].file
+    assert "a.xplane.pb" in run.problems[0].cause
+
+
+def test_traces_of_other_tools_are_listed_by_name(tmp_path: Path) -> None:
+    make(tmp_path, "worker0.pt.trace.json.gz")
+    make(tmp_path, "rank0.json", content=b'{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [' + b" " * 64 + b"]}")
+    found = scan(tmp_path)
+    assert not found.runs
+    assert {file.what for file in found.unread} == {"PyTorch (Kineto) trace"}
+
+
+# ── tfevents ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_markers_belong_to_the_process_that_wrote_the_scalars(tmp_path: Path) -> None:
+    make(tmp_path, "logs/train/plugins/profile/r/h.xplane.pb", "logs/train/events.out.tfevents.1.h.19202.0.v2")
+    make(tmp_path, "demo_logs/events.out.tfevents.9.h.19202.5.v2", "demo_logs/events.out.tfevents.9.h.4400.5.v2")
+    (run,) = scan(tmp_path / "logs").runs
+    assert [Path(e.path).name for e in run.tfevents if e.group == "demo_logs"] == ["events.out.tfevents.9.h.19202.5.v2"]
+
+
+def test_profile_empty_is_not_scalars(tmp_path: Path) -> None:
+    make(tmp_path, "plugins/profile/r/h.xplane.pb", "events.out.tfevents.1616280775.h.profile-empty")
+    (run,) = scan(tmp_path).runs
+    assert [event.kind for event in run.tfevents] == ["profile-empty"]
+
+
+# ── power ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "place", ["power.csv", "data/watts.csv", "logs/power.csv", "logs/fit/train/power.csv", "measurements/power.csv"]
+)
+def test_power_in_or_beside_the_logs_is_found(tmp_path: Path, place: str) -> None:
+    make(tmp_path, "project/logs/fit/train/plugins/profile/r/h.xplane.pb")
+    power(tmp_path / "project" / place)
+    (run,) = scan(tmp_path / "project").runs
+    assert [Path(log.path).name for log in run.power] == [Path(place).name]
+
+
+@pytest.mark.parametrize("level", ["logs", "logs/fit", "logs/fit/train", "logs/fit/train/plugins/profile/r/h.xplane.pb"])
+def test_power_beside_the_logs_folder_is_found_from_below(tmp_path: Path, level: str) -> None:
+    make(tmp_path, "project/logs/fit/train/plugins/profile/r/h.xplane.pb")
+    power(tmp_path / "project/power.csv")
+    (run,) = scan(tmp_path / "project" / level).runs
+    assert [Path(log.path).name for log in run.power] == ["power.csv"]
+
+
+def test_power_of_one_project_is_not_given_to_another(tmp_path: Path) -> None:
+    make(tmp_path, "a/logs/plugins/profile/r/h.xplane.pb", "b/logs/plugins/profile/r/h.xplane.pb")
+    power(tmp_path / "a/power.csv")
+    power(tmp_path / "elsewhere/power.csv")
+    found = scan(tmp_path)
+    assert {run.name: len(run.power) for run in found.runs} == {"a/logs/r": 1, "b/logs/r": 0}
+    assert len(found.power) == 2  # the other is known, and belongs to nobody
+
+
+def test_tables_that_are_no_power_are_left_alone(tmp_path: Path) -> None:
+    make(tmp_path, "plugins/profile/r/h.xplane.pb")
+    make(tmp_path, "manifest.tsv", "notes.txt", "results.csv", content=b"name\tsize\nalpha\tbeta\n")
+    assert scan(tmp_path).power == ()
+
+
+def test_a_power_log_alone_is_a_run(tmp_path: Path) -> None:
+    power(tmp_path / "power.csv")
+    (run,) = scan(tmp_path / "power.csv").runs
+    assert not run.profiles
+    assert len(run.power) == 1
+
+
+# ── hostile and large folders ────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile) as caught:
+        scan(tmp_path / "nowhere")
+    assert caught.value.exit_code == 3
+    assert "nowhere" in str(caught.value)
+
+
+def test_links_in_a_circle_end(tmp_path: Path) -> None:
+    make(tmp_path, "logs/plugins/profile/r/h.xplane.pb")
+    (tmp_path / "logs/again").symlink_to(tmp_path / "logs", target_is_directory=True)
+    (tmp_path / "logs/up").symlink_to(tmp_path, target_is_directory=True)
+    assert len(scan(tmp_path).runs) == 1
+
+
+def test_a_linked_logdir_is_followed(tmp_path: Path) -> None:
+    make(tmp_path, "real/plugins/profile/r/h.xplane.pb")
+    (tmp_path / "view").mkdir()
+    (tmp_path / "view/linked").symlink_to(tmp_path / "real", target_is_directory=True)
+    assert [run.name for run in scan(tmp_path / "view").runs] == ["linked/r"]
+
+
+def test_broken_links_and_special_files_are_problems_not_crashes(tmp_path: Path) -> None:
+    folder = tmp_path / "plugins/profile/r"
+    make(tmp_path, "plugins/profile/r/ok.xplane.pb")
+    (folder / "gone.xplane.pb").symlink_to(folder / "nowhere")
+    os.mkfifo(folder / "pipe.xplane.pb")
+    found = scan(tmp_path)
+    assert [p.host for p in found.runs[0].profiles] == ["ok"]
+    assert {Path(problem.file).name for problem in found.problems} == {"gone.xplane.pb", "pipe.xplane.pb"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
+    make(tmp_path, "open/plugins/profile/r/h.xplane.pb", "closed/x")
+    (tmp_path / "closed").chmod(0)
+    try:
+        found = scan(tmp_path)
+    finally:
+        (tmp_path / "closed").chmod(0o755)
+    assert len(found.runs) == 1
+    assert "closed" in found.problems[0].file
+
+
+def test_odd_names_are_only_names(tmp_path: Path) -> None:
+    strange = ["\x1b[31mred", "new\nline", "tab\tname", "-rf", "ünïcode", "a" * 200, "‮reversed"]
+    for name in strange:
+        make(tmp_path, f"{name}/plugins/profile/r/{name[:50]}.xplane.pb")
+    os.makedirs(os.fsencode(tmp_path) + b"/caf\xe9/plugins/profile/r")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9/plugins/profile/r/h\xff.xplane.pb")).write_bytes(b"\x0a")
+    assert len(scan(tmp_path).runs) == len(strange) + 1
+
+
+def test_a_huge_tree_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logdir, "MAX_ENTRIES", 50)
+    for number in range(30):
+        make(tmp_path, f"d{number:02d}/a", f"d{number:02d}/b", f"d{number:02d}/c")
+    found = scan(tmp_path)
+    assert found.truncated
+    assert found.entries < 80
+    assert "larger than a scan" in found.problems[-1].cause
+
+
+def test_depth_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logdir, "MAX_DEPTH", 5)
+    make(tmp_path, "a/b/c/d/e/f/g/plugins/profile/r/h.xplane.pb", "a/plugins/profile/r/h.xplane.pb")
+    found = scan(tmp_path)
+    assert [run.name for run in found.runs] == ["a/r"]
+    assert found.truncated
+
+
+def test_nothing_is_opened_but_doubtful_files(data: Path, tmp_path: Path) -> None:
+    run = tmp_path / "plugins/profile/r"
+    run.mkdir(parents=True)
+    shutil.copy(data / JAX / "vm.xplane.pb", run / "vm.xplane.pb")
+    (run / "vm.xplane.pb").chmod(0)  # a scan that read it would fail for everyone but root
+    try:
+        (found,) = scan(tmp_path).runs
+    finally:
+        (run / "vm.xplane.pb").chmod(0o644)
+    assert found.size == 352_297
+
+
+# ── real logdirs ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_powerboards_own_runs(shared_data: Path) -> None:
+    (run,) = scan(shared_data / "public/powerboard_tf22_run195247").runs
+    assert run.name == "logs/20210320-195247/train/2021_03_20_19_52_54"
+    assert [(p.host, p.tool) for p in run.profiles] == [("madrid", "trace.json.gz")]
+    assert len(run.results) == 4
+    assert [e.group for e in run.tfevents if e.kind == "scalars"] == ["train", "validation", "demo_logs"]
+
+
+def test_every_recording_is_found(shared_data: Path) -> None:
+    found = scan(shared_data / "own")
+    recordings = {"custom_loop", "jax_cpu", "keras_cifar", "trace_export", "two_epochs_with_burst"}
+    assert {run.name.split("/")[0] for run in found.runs} == recordings
+    assert {run.name.split("/")[0] for run in found.runs if run.power} == {"two_epochs_with_burst"}
+    assert not found.problems
