@@ -302,7 +302,8 @@ def _wall_ns(record: memoryview) -> int | None:
     seconds: float = struct.unpack_from("<d", record, 1)[0]
     if not math.isfinite(seconds) or not 3e8 < seconds < 7.3e9:
         return None
-    return round(seconds * 1e9)
+    whole = int(seconds)  # apart from the fraction: their product would be rounded to 256 ns
+    return whole * 1_000_000_000 + round((seconds - whole) * 1e9)
 
 
 def _is_graph(record: memoryview) -> bool:
