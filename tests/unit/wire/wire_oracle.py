@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import warnings
 from types import ModuleType
 from typing import Any
 
@@ -140,10 +141,14 @@ def parsed(name: str, message: bytes) -> Any:
     """The message, or None when protobuf refuses it."""
     from google.protobuf.message import DecodeError
 
-    try:
-        return schemas.message(name).FromString(message)
-    except (DecodeError, UnicodeDecodeError):  # the pure Python protobuf raises the second for text that is no UTF-8
-        return None
+    # Protobuf in pure Python raises UnicodeDecodeError for text that is no UTF-8. The one in C++ (4.21) stops at a tag
+    # of 0 and only warns that it did; as an error that is a SystemError.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return schemas.message(name).FromString(message)
+        except (DecodeError, UnicodeDecodeError, SystemError):
+            return None
 
 
 def signed(value: int) -> int:
