@@ -48,6 +48,11 @@ def decimals_for(resolution: int, size: int) -> int:
     return decimals
 
 
+def resolution(length: int) -> int:
+    """The grid for moments that belong to something `length` long: a power of ten, about a thousandth of it."""
+    return int(10 ** max(0, len(str(max(1, length))) - 4))
+
+
 def fixed(value: int, size: int, decimals: int) -> str:
     """value/size with that many decimals, rounded half up, in integers throughout."""
     sign = "-" if value < 0 else ""

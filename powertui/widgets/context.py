@@ -98,7 +98,7 @@ def _step(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> 
     facts = [Fact("step", number)]
     if step.name and step.name != str(step.number):
         facts.append(Fact("name", plain(step.name, 100)))
-    facts.append(Fact("start", units.instant(step.start, max(1, step.duration // 1000))))
+    facts.append(Fact("start", units.instant(step.start, units.resolution(step.duration))))
     facts.append(Fact("duration", units.duration(step.duration)))
     if step.start_to_start is not None:
         facts.append(Fact("to next", units.duration(step.start_to_start)))
@@ -120,7 +120,7 @@ def _event(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
         Fact("name", plain(event.display, 300)),
         Fact("kind", MEANINGS[event.category], category=event.category),
         Fact("line", plain(event.track, 100)),
-        Fact("start", units.instant(event.start, max(1, event.duration // 1000))),
+        Fact("start", units.instant(event.start, units.resolution(event.duration))),
         Fact("duration", units.duration(event.duration)),
     ]
     busy = _children(model, state)
@@ -169,7 +169,7 @@ def _under(model: TimelineModel, state: State) -> Section | None:
 def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[PowerOnTrace]) -> Section:
     lo, hi = window
     held = windows.of(model.trace, lo, hi, steps=model.steps, epochs=model.epochs)
-    resolution = max(1, (hi - lo) // 1000)
+    resolution = units.resolution(hi - lo)
     facts = [
         Fact("from", units.instant(lo, resolution)), Fact("to", units.instant(hi, resolution)),
         Fact("length", units.duration(hi - lo)), Fact("events", f"{held.event_count():,}"),

@@ -12,7 +12,7 @@ from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.widgets.navigation import State
 from powertui.widgets.rows import Row, RowKind
-from powertui.widgets.time_lane import fit_text
+from powertui.widgets.time_lane import fit_middle
 
 
 class Gutter(Widget):
@@ -55,7 +55,7 @@ class Gutter(Widget):
         fold = glyphs.leaf if row.folded is None else glyphs.closed if row.folded else glyphs.open
         indent = "" if row.kind is RowKind.PROCESS else " "
         above = self._hidden(y)
-        text = fit_text(indent + fold + " " + row.label, width - 1, glyphs.ellipsis) + above
+        text = fit_middle(indent + fold + " " + row.label, width - 1, glyphs.ellipsis) + above
         if number == self._cursor:
             style = theme.style("gutter_focus")
         else:

@@ -69,9 +69,11 @@ class Palette:
             base = self._base(key & 0xFF, bool(key & _BAR_KEY))
             mark = key >> _MARK_SHIFT
             extra = self._extra[mark]
-            if extra is not None:
-                # A reversed bar without colours would fade into the page: underline it too.
-                base = base + extra if self.colours or mark == FOUND else Style(bold=True, underline=True, reverse=not base.reverse)
+            if extra is not None and (self.colours or mark == FOUND):
+                base = base + extra
+            elif extra is not None:
+                # Bars are reversed already: turned round they differ, and a selection is underlined besides.
+                base = Style(reverse=not base.reverse, bold=mark == SELECTED, underline=mark == SELECTED)
             found = self._styles[key] = base
         return found
 

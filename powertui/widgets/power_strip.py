@@ -119,20 +119,20 @@ class PowerStrip(TimeLane):
         return [styled(row, style) for row, style in zip(chars, styles, strict=True)]
 
     def _uncertainty(self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]) -> None:
-        """A bar as long as the 95 % interval of the offset, at that end of the top row where less is drawn."""
+        """A bar as long as the 95 % interval of the offset, in that corner where it covers least of the curve."""
         assert self.curve is not None
         power = self.curve.power
         length = -(-(power.offset_hi_ps - power.offset_lo_ps) // view.cell_ps)
-        if power.status == "none" or length < 2:
+        if power.status == "none" or length < 2 or len(chars) < 2:
             return
-        style, glyphs, row = self.theme_colors.style("estimated"), self.glyphs, chars[0]
+        style, glyphs = self.theme_colors.style("estimated"), self.glyphs
         length = min(length, view.width)
-        left = sum(char != " " for char in row[:length]) <= sum(char != " " for char in row[-length:])
-        at = 0 if left else view.width - length
+        corners = [(row, at) for row in (0, len(chars) - 1) for at in (0, view.width - length)]
+        row, at = min(corners, key=lambda corner: sum(char != " " for char in chars[corner[0]][corner[1] : corner[1] + length]))
         bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right
         text = f" {glyphs.plus_minus}{units.duration((power.offset_hi_ps - power.offset_lo_ps) // 2, 2)} "
         if len(text) + 4 <= length:
             middle = (length - len(text)) // 2
             bar = bar[:middle] + text + bar[middle + len(text) :]
         for i, char in enumerate(bar):
-            row[at + i], styles[0][at + i] = char, style
+            chars[row][at + i], styles[row][at + i] = char, style

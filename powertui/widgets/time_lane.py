@@ -34,6 +34,18 @@ def fit_text(text: str, width: int, ellipsis: str = "…") -> str:
     return kept + " " * (width - cell_len(kept))
 
 
+def fit_middle(text: str, width: int, ellipsis: str = "…") -> str:
+    """`text` in exactly `width` cells, cut in its middle: threads of one pool differ only at the end of their names."""
+    if cell_len(text) <= width or width < 10:
+        return fit_text(text, width, ellipsis)
+    tail = ""
+    for char in reversed(text):
+        if cell_len(char + tail) > width // 3:
+            break
+        tail = char + tail
+    return fit_text(fit_text(text, width - cell_len(tail), ellipsis) + tail, width, ellipsis)
+
+
 def styled(chars: Sequence[str], styles: Sequence[Style]) -> list[Segment]:
     """Cells to segments: equal neighbours become one run."""
     out: list[Segment] = []

@@ -1,0 +1,62 @@
+"""Times as text and text as times."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from powertui import units
+
+
+@pytest.mark.parametrize(
+    ("ps", "text"),
+    [(0, "0 s"), (1, "1 ps"), (1_234, "1.234 ns"), (999_960, "1 µs"), (999_949, "999.9 ns"), (28_780_000_000_000, "28.78 s"), (121_800_000_000, "121.8 ms"),
+     (200_000_000_000_000, "3 min 20 s"), (10**17, "27 h 47 min"), (-1_500, "-1.5 ns"), (119_999_999_999_999, "120 s")],
+)  # fmt: skip
+def test_durations(ps: int, text: str) -> None:
+    assert units.duration(ps) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "ps"),
+    [("27.31s", 27_310_000_000_000), ("350ms", 350_000_000_000), ("12us", 12_000_000), ("12 µs", 12_000_000), ("90", 90 * 10**12), ("1:02.5", 62_500_000_000_000),
+     ("1:00:00", 3600 * 10**12), (".5ms", 500_000_000), ("-2ns", -2000), ("3m", 180 * 10**12), ("7ps", 7), ("", None), ("s", None), ("1e3s", None), ("12 potatoes", None)],
+)  # fmt: skip
+def test_times_are_read(text: str, ps: int | None) -> None:
+    assert units.parse_time(text) == ps
+
+
+@given(st.integers(0, 10**17), st.integers(0, 12))
+def test_neighbouring_marks_never_read_the_same(start: int, exponent: int) -> None:
+    grid = 10**exponent
+    first = start // grid * grid
+    texts = [units.instant(first + i * grid, grid) for i in range(3)]
+    assert len(set(texts)) == 3
+    assert [units.parse_time(text) for text in texts] == [first + i * grid for i in range(3)]
+
+
+@given(st.integers(-(10**18), 10**18), st.integers(0, 12))
+def test_fixed_rounds_to_the_nearest(value: int, decimals: int) -> None:
+    shown = units.fixed(value, 10**12, decimals)
+    digits = int(shown.replace(".", "").replace("-", ""))
+    assert abs(digits * 10 ** (12 - decimals) - abs(value)) * 2 <= 10 ** (12 - decimals)
+    assert shown.startswith("-") == (value < 0 and digits > 0)
+
+
+def test_figures_of_an_instant_follow_a_length() -> None:
+    assert units.resolution(121_800_000_000) == 100_000_000
+    assert units.instant(3_432_156_838_000, units.resolution(121_800_000_000)) == "3.4322s"
+    assert units.resolution(0) == 1
+
+
+def test_counts_and_quantities() -> None:
+    assert units.count(12_345) == "12,345"
+    assert units.count(11_350_000) == "11.4 M"
+    assert units.quantity(245.34, "W") == "245.3 W"
+    assert units.quantity(1234.0, "J") == "1.234 kJ"
+    assert units.quantity(0.0, "J") == "0 J"
+    assert units.quantity(math.nan, "W") == "– W"
+    assert units.quantity(0.0123, "J") == "12.3 mJ"
