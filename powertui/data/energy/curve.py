@@ -9,33 +9,74 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from powertui.data.energy import sensor as sensors
-from powertui.data.model import PS_PER_S, Bools, Figure, Floats, Int64s, PowerKind, PowerOnTrace, Sensor
+from powertui.data.model import PS_PER_NS, PS_PER_S, Bools, Figure, Floats, Int32s, Int64s, PowerKind, PowerOnTrace, Sensor
 
 BLOCK = 256  # knots per block of the maxima
 _S = float(PS_PER_S)
 
 
+class Reading(NamedTuple):
+    """Raw entries of a curve at some times: what `place` needs. Entries of several curves may be stacked."""
+
+    row: Int64s  # the segment; the nearest one outside
+    inside: Int64s  # the time, clipped to the curve
+    start: Int64s
+    end: Int64s
+    left: Floats
+    right: Floats
+    energy: Floats
+    covered: Floats
+    known: Bools
+
+    def shaped(self, *shape: int) -> Reading:
+        """The same entries as a table."""
+        columns: list[Any] = [column.reshape(shape) for column in self]
+        return Reading(*columns)
+
+
+class Place(NamedTuple):
+    """What a curve says at some times."""
+
+    energy: Floats  # J from the first knot
+    covered: Floats  # s of knowledge from the first knot
+    watts: Floats
+
+
+def place(found: Reading) -> Place:
+    """Energy, coverage and power at each time. Nothing is added outside the knots."""
+    dt = (found.inside - found.start) / _S
+    rise = (found.right - found.left) * (dt / np.maximum((found.end - found.start) / _S, 1e-12))
+    known = found.known * dt
+    return Place(found.energy + known * (found.left + rise / 2), found.covered + known, found.left + rise)
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Knots in trace time (ps) and everything summed up to each of them."""
+    """Knots in trace time (ps) and everything summed up to each of them.
+
+    Columns are views of the series wherever they can be: a day of a rack has a hundred of these.
+    """
 
     knots: Int64s
     left: Floats  # power at the start of segment i (between knot i and i+1)
-    slope: Floats  # W per s within it
+    right: Floats  # and at its end
     known: Bools  # segment i holds knowledge
+    whole: bool  # every one does
     energy: Floats  # J from the first knot to knot i
-    covered: Floats  # s of known segments to knot i
+    covered: Floats | None  # s of known segments to knot i; None when all are known
     squares: Floats  # sum of squared differences of neighbouring readings to knot i
-    changes: Int64s  # how often the reading had changed up to knot i
+    changes: Int32s  # how often the reading had changed up to knot i
     power: Floats  # power at knot i
     peaks: Floats  # maximum of every BLOCK knots
-    hold_at: Int64s  # the same energy with every reading held for one refresh, centred on it
+    hold_at: Int64s  # each reading held for one refresh, centred on it: from here on (ps) …
     hold_power: Floats
-    hold_energy: Floats
+    hold_energy: Floats  # … with so many joules before
+    hold_end: int  # the last reading holds until here
     refresh_s: float  # 0 when unknown
     window_s: float
     averaged: float  # share of the time between two readings that they average over
@@ -45,24 +86,23 @@ class Curve:
     kind: PowerKind
     sensor: Sensor
 
-    def segment(self, at: Int64s) -> Int64s:
-        """The segment that holds each time; the nearest one outside."""
-        return np.clip(self.knots.searchsorted(at, side="right") - 1, 0, max(0, len(self.left) - 1))
+    def read(self, times: Int64s) -> Reading:
+        """The entries at each time: lookups only, no arithmetic worth the name (a window costs one of these per channel)."""
+        knots = self.knots
+        inside = np.minimum(np.maximum(times, knots[0]), knots[-1])
+        row = np.minimum(knots.searchsorted(inside, side="right"), len(self.left)) - 1
+        start = knots[row]
+        covered = (start - knots[0]) / _S if self.covered is None else self.covered[row]
+        return Reading(
+            row, inside, start, knots[row + 1], self.left[row], self.right[row], self.energy[row], covered, self.known[row]
+        )
 
-    def sums(self, at: Int64s) -> tuple[Floats, Floats, Floats, Int64s]:
-        """(energy to there, seconds covered to there, power there, segment) for each time."""
-        row = self.segment(at)
-        inside = np.clip(at, self.knots[0], self.knots[-1])
-        dt = (inside - self.knots[row]) / _S
-        slope, left, known = self.slope[row], self.left[row], self.known[row]
-        energy = self.energy[row] + known * (left * dt + slope * dt * dt / 2)
-        return energy, self.covered[row] + known * dt, left + slope * dt, row
-
-    def held(self, at: Int64s) -> Floats:
+    def held(self, times: Int64s) -> Floats:
         """Energy to each time under the rule that every reading holds."""
-        row = np.clip(self.hold_at.searchsorted(at, side="right") - 1, 0, max(0, len(self.hold_power) - 1))
-        dt = (np.clip(at, self.hold_at[0], self.hold_at[-1]) - self.hold_at[row]) / _S
-        return self.hold_energy[row] + self.hold_power[row] * dt
+        inside = np.minimum(np.maximum(times, self.hold_at[0]), self.hold_end)
+        row = self.hold_at.searchsorted(inside, side="right") - 1
+        energy: Floats = self.hold_energy[row] + self.hold_power[row] * ((inside - self.hold_at[row]) / _S)
+        return energy
 
     def peak(self, first: int, last: int) -> float:
         """Maximum power over knots first … last-1; NaN when there is none."""
@@ -71,10 +111,11 @@ class Curve:
         if last - first <= 2 * BLOCK:
             return float(self.power[first:last].max())
         a, b = -(-first // BLOCK), last // BLOCK
-        best = float(self.peaks[a:b].max()) if b > a else float("-inf")
-        for lo, hi in ((first, a * BLOCK), (b * BLOCK, last)):
-            if hi > lo:
-                best = max(best, float(self.power[lo:hi].max()))
+        best = float(self.peaks[a:b].max())
+        if first < a * BLOCK:
+            best = max(best, float(self.power[first : a * BLOCK].max()))
+        if b * BLOCK < last:
+            best = max(best, float(self.power[b * BLOCK : last].max()))
         return best
 
 
@@ -97,51 +138,76 @@ def _build(power: PowerOnTrace) -> Curve:
     series = power.series
     if series.sensor.poll_s is None and len(series) > 1:
         series = sensors.describe(series)
-    sensor = series.sensor
+    sensor, kind = series.sensor, series.kind
     times, watts = power.times, power.watts
+    refresh = _value(sensor.refresh_s) or _value(sensor.poll_s)
     centre = round(sensors.centre_s(sensor) * PS_PER_S)
-    if series.kind is PowerKind.INTERVAL:
-        at, left, right, known, at_power = _intervals(times - round(_value(sensor.delay_s) * PS_PER_S), watts)
+    gaps = sensors.holes(times // PS_PER_NS, watts, sensor, kind)
+    if kind is PowerKind.INTERVAL:
+        knots = times - round(_value(sensor.delay_s) * PS_PER_S) if sensor.delay_s else times
+        known, level = ~gaps, np.nan_to_num(watts)
+        left = right = level[1:]
     else:
-        rows, known = _knots(times, watts, sensor)
-        at, at_power = times[rows] - centre, watts[rows]
-        left, right = at_power[:-1], at_power[1:]
-    seconds = np.diff(at) / _S
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.where(known & (seconds > 0), (right - left) / seconds, 0.0)
-    area = np.where(known, (left + right) / 2 * seconds, 0.0)
-    moved = np.where(known, at_power[1:] - at_power[:-1], 0.0) if len(at) > 1 else np.zeros(0)
-    moved = np.nan_to_num(moved)
-    total = float(area.sum())
-    length = float(seconds[known].sum()) if len(seconds) else 0.0
-    mean = total / length if length else 0.0
-    spread = (
-        float(np.sqrt(max(0.0, np.where(known, ((left + right) / 2 - mean) ** 2 * seconds, 0.0).sum() / length))) if length else 0.0
-    )
-    hold_at, hold_power = _held(at, times, watts, known, sensor, series.kind, centre, left)
+        rows, known = _knots(times, watts, gaps, sensor)
+        knots, level = (times - centre, watts) if rows is None else (times[rows] - centre, watts[rows])
+        left, right = level[:-1], level[1:]
+    seconds = np.diff(knots) / _S
+    whole = bool(known.all())
+    area = (left + right) * (seconds / 2)
+    moved = np.diff(level)
+    if kind is PowerKind.INTERVAL and len(moved):
+        moved[0] = 0.0  # the first row opens the first interval: its power is nobody's
+    if not whole:
+        area, moved = np.where(known, area, 0.0), np.where(known, moved, 0.0)
+        if kind is PowerKind.INTERVAL:
+            moved[1:] = np.where(known[:-1], moved[1:], 0.0)
+    covered = None if whole else _prefix(np.where(known, seconds, 0.0))
+    energy = _prefix(area)
+    hold_at, hold_power, hold_end = knots, left, int(knots[-1]) if len(knots) else 0
+    if kind is PowerKind.INTERVAL:
+        hold_energy = energy
+    else:
+        early = centre + round(refresh * PS_PER_S / 2)
+        hold_at, hold_power = times - early, watts
+        if gaps.any() or np.isnan(watts).any():
+            hold_power = np.nan_to_num(watts)
+            hold_power[:-1][gaps] = 0.0
+        hold_energy = _prefix(hold_power[:-1] * (np.diff(times) / _S))
+        hold_end = int(hold_at[-1]) + round(refresh * PS_PER_S) if len(times) else 0  # the last one for a refresh, too
     return Curve(
-        knots=at,
-        left=np.nan_to_num(left),
-        slope=np.nan_to_num(slope),
+        knots=knots,
+        left=left,
+        right=right,
         known=known,
-        energy=_prefix(area),
-        covered=_prefix(np.where(known, seconds, 0.0)),
+        whole=whole,
+        energy=energy,
+        covered=covered,
         squares=_prefix(moved * moved),
-        changes=np.concatenate(([0], np.cumsum(moved != 0))).astype(np.int64),
-        power=at_power,
-        peaks=np.array([at_power[i : i + BLOCK].max() for i in range(0, len(at_power), BLOCK)]),
+        changes=np.concatenate(([0], np.cumsum(moved != 0))).astype(np.int32),
+        power=level,
+        peaks=_peaks(level),
         hold_at=hold_at,
-        hold_power=hold_power,
-        hold_energy=_prefix(hold_power * (np.diff(hold_at) / _S)),
-        refresh_s=_value(sensor.refresh_s) or _value(sensor.poll_s),
+        hold_power=np.append(hold_power, 0.0) if kind is PowerKind.INTERVAL else hold_power,
+        hold_energy=hold_energy,
+        hold_end=hold_end,
+        refresh_s=refresh,
         window_s=_value(sensor.window_s),
-        averaged=_averaged(sensor, series.kind),
+        averaged=_averaged(sensor, kind),
         quantum_w=_value(sensor.quantum_w),
         gain=sensor.gain.value if sensor.gain else None,
-        spread_w=spread,
-        kind=series.kind,
+        spread_w=_spread(level),
+        kind=kind,
         sensor=sensor,
     )
+
+
+def _peaks(level: Floats) -> Floats:
+    return np.maximum.reduceat(level, np.arange(0, len(level), BLOCK)) if len(level) else np.zeros(0)
+
+
+def _spread(level: Floats) -> float:
+    """How far the power strays: over some thousand knots, for it only says how little a gap is known."""
+    return float(level[:: max(1, len(level) // 4096)].std()) if len(level) else 0.0
 
 
 def _averaged(sensor: Sensor, kind: PowerKind) -> float:
@@ -163,30 +229,26 @@ def _prefix(values: Floats) -> Floats:
     return out
 
 
-def _intervals(times: Int64s, watts: Floats) -> tuple[Int64s, Floats, Floats, Bools, Floats]:
-    """Every row tells the mean since the row before."""
-    mean = watts[1:]
-    at_power = np.nan_to_num(np.r_[mean[:1], mean]) if len(watts) else watts
-    return times, mean, mean, np.isfinite(mean), at_power
-
-
-def _knots(times: Int64s, watts: Floats, sensor: Sensor) -> tuple[Int64s, Bools]:
-    """Rows that bend the curve, and what is known between them.
+def _knots(times: Int64s, watts: Floats, gaps: Bools, sensor: Sensor) -> tuple[Int64s | None, Bools]:
+    """Rows that bend the curve (None: all of them), and what is known between them.
 
     Of a slow sensor: where the value changed, and the last poll that is a whole refresh before the next change (until
     then it held; the change came about within the last refresh). Of a fast one: every reading.
     """
-    gaps = sensors.holes(times // 1000, watts, sensor)
-    valid = np.flatnonzero(np.isfinite(watts))
+    missing = np.isnan(watts)
+    slow = sensors.slow(sensor) and sensor.refresh_s is not None
+    if not slow and not missing.any():
+        return None, ~gaps
+    valid = np.flatnonzero(~missing)
     if len(valid) < 2:
         return valid, np.zeros(0, np.bool_)
     # a hole anywhere between two valid rows parts them
-    upto = np.r_[0, np.cumsum(gaps)]
+    upto = np.concatenate(([0], np.cumsum(gaps)))
     parted = upto[valid[1:]] > upto[valid[:-1]]
-    if not sensors.slow(sensor) or sensor.refresh_s is None:
+    if not slow or sensor.refresh_s is None:
         return valid, ~parted
     t, w = times[valid], watts[valid]
-    changed = np.r_[True, w[1:] != w[:-1]]
+    changed = np.concatenate(([True], w[1:] != w[:-1]))
     keep = changed.copy()
     keep[-1] = True
     keep[1:] |= parted
@@ -195,18 +257,5 @@ def _knots(times: Int64s, watts: Floats, sensor: Sensor) -> tuple[Int64s, Bools]
     held_to = t.searchsorted(t[starts[1:]] - round(sensor.refresh_s.value * PS_PER_S), side="right") - 1
     keep[held_to[held_to > starts[:-1]]] = True
     rows = np.flatnonzero(keep)
-    upto = np.r_[0, np.cumsum(parted)]
+    upto = np.concatenate(([0], np.cumsum(parted)))
     return valid[rows], upto[rows[1:]] == upto[rows[:-1]]
-
-
-def _held(
-    at: Int64s, times: Int64s, watts: Floats, known: Bools, sensor: Sensor, kind: PowerKind, centre: int, left: Floats
-) -> tuple[Int64s, Floats]:  # fmt: skip
-    if kind is PowerKind.INTERVAL:
-        return at, np.where(known, np.nan_to_num(left), 0.0)
-    gaps = sensors.holes(times // 1000, watts, sensor)
-    early = centre + round((_value(sensor.refresh_s) or _value(sensor.poll_s)) * PS_PER_S / 2)
-    if not len(times):
-        return times, np.zeros(0)
-    held = np.where(gaps | np.isnan(watts[:-1]), 0.0, np.nan_to_num(watts[:-1]))
-    return np.r_[times - early, times[-1] + early], np.r_[held, np.nan_to_num(watts[-1:])]  # the last one for a refresh, too

@@ -13,8 +13,10 @@ A window shorter than two refreshes is not resolved, and says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,51 +102,56 @@ class Energies:
 
     def __getitem__(self, index: int) -> Energy:
         i = range(len(self))[index]
-        joules, coverage, resolved = float(self.joules[i]), float(self.coverage[i]), bool(self.resolved[i])
-        curve = self.curve
-        extrapolated = resolved and coverage < WHOLE
-        return Energy(
-            lo_ps=int(self.lo_ps[i]),
-            hi_ps=int(self.hi_ps[i]),
-            joules=joules if resolved else None,
-            lo=_some(self.lo[i], resolved),
-            hi=_some(self.hi[i], resolved),
-            gain_j=abs(joules) * curve.gain if resolved and curve.gain is not None else None,
-            mean_w=_some(self.mean_w[i], resolved),
-            max_w=_some(self.max_w[i], coverage > 0),
-            covered_joules=float(self.covered_joules[i]),
-            coverage=coverage,
-            extrapolated=extrapolated,
-            badge=Badge.ESTIMATED if extrapolated or self.power.status != "aligned" else Badge.MEASURED,
-            resolved=resolved,
-            reason="" if resolved else self._why(i),
-            method="interval" if curve.kind is PowerKind.INTERVAL else "trapezoid",
-            other_joules=_some(self.other_joules[i], resolved),
-            sigma_quantum=float(self.sigma_quantum[i]),
-            sigma_sampling=float(self.sigma_sampling[i]),
-            sigma_edges=float(self.sigma_edges[i]),
-            sigma_timing=float(self.sigma_timing[i]),
-        )
-
-    def _why(self, i: int) -> str:
-        curve, coverage = self.curve, float(self.coverage[i])
-        duration = float(self.hi_ps[i] - self.lo_ps[i]) / PS_PER_S
-        if self.power.status == "none":
-            return "not resolved: the power log is not placed on this trace's clock"
-        if len(curve.knots) < 2:
-            return "not resolved: the log holds fewer than two readings"
-        if coverage <= 0:
-            return "not resolved: nothing was sampled in this window"
-        least = _resolution(curve)
-        if duration < REFRESHES * least:
-            how = "averages over" if curve.window_s > curve.refresh_s and curve.kind is PowerKind.SAMPLED else (
-                "counts in intervals of" if curve.kind is PowerKind.INTERVAL else "refreshes every")  # fmt: skip
-            return f"not resolved: {sensors.seconds(duration)} is too short, the sensor {how} {sensors.seconds(least)}"
-        return f"not resolved: only {coverage:.0%} of this window was sampled"
+        row = {name: getattr(self, name)[i].item() for name in _COLUMNS}
+        return _energy(self.power, self.curve, int(self.lo_ps[i]), int(self.hi_ps[i]), **row)
 
 
-def _some(value: np.float64 | float, there: bool) -> float | None:
-    return float(value) if there and np.isfinite(value) else None
+_COLUMNS = ("joules", "lo", "hi", "mean_w", "max_w", "covered_joules", "coverage", "resolved", "other_joules",
+            "sigma_quantum", "sigma_sampling", "sigma_edges", "sigma_timing")  # fmt: skip
+
+
+def _energy(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, **row: Any) -> Energy:
+    """One row of the columns as a person gets it: None where nothing can be said, and why."""
+    resolved, coverage, joules = row.pop("resolved"), row.pop("coverage"), row.pop("joules")
+    extrapolated = resolved and coverage < WHOLE
+    for name in ("lo", "hi", "mean_w", "other_joules"):
+        row[name] = _some(row[name], resolved)
+    row["max_w"] = _some(row["max_w"], coverage > 0)
+    return Energy(
+        lo_ps=lo_ps,
+        hi_ps=hi_ps,
+        joules=joules if resolved else None,
+        gain_j=abs(joules) * curve.gain if resolved and curve.gain is not None else None,
+        coverage=coverage,
+        extrapolated=extrapolated,
+        badge=Badge.ESTIMATED if extrapolated or power.status != "aligned" else Badge.MEASURED,
+        resolved=resolved,
+        reason="" if resolved else _why(power, curve, (hi_ps - lo_ps) / PS_PER_S, coverage),
+        method="interval" if curve.kind is PowerKind.INTERVAL else "trapezoid",
+        **row,
+    )
+
+
+def _why(power: PowerOnTrace, curve: Curve, duration: float, coverage: float) -> str:
+    if power.status == "none":
+        return "not resolved: the power log is not placed on this trace's clock"
+    if len(curve.knots) < 2:
+        return "not resolved: the log holds fewer than two readings"
+    if coverage <= 0:
+        return "not resolved: nothing was sampled in this window"
+    least = _resolution(curve)
+    if duration < REFRESHES * least:
+        how = "refreshes every"
+        if curve.kind is PowerKind.INTERVAL:
+            how = "counts in intervals of"
+        elif curve.window_s > curve.refresh_s:
+            how = "averages over"
+        return f"not resolved: {sensors.seconds(duration)} is too short, the sensor {how} {sensors.seconds(least)}"
+    return f"not resolved: only {coverage:.0%} of this window was sampled"
+
+
+def _some(value: float, there: bool) -> float | None:
+    return value if there and math.isfinite(value) else None
 
 
 def _resolution(curve: Curve) -> float:
@@ -156,67 +163,155 @@ def energies(power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[int
     """Any number of windows at once. `edge_ps`: one sigma of each edge, where edges err independently of one another."""
     a, b = np.asarray(los, np.int64), np.asarray(his, np.int64)
     curve = curves.of(power)
-    seconds = (b - a) / PS_PER_S
-    if len(curve.knots) < 2:
+    if len(curve.knots) < 2 or not len(a):
         return _nothing(power, curve, a, b)
-    count = len(a)
-    least = _resolution(curve)
-    half = round(least * PS_PER_S / 2)
-    energy, covered, level, row = curve.sums(np.concatenate((a, b, a - half, a + half, b - half, b + half)))
-    joules, length = energy[count : 2 * count] - energy[:count], covered[count : 2 * count] - covered[:count]
-    pa, pb = level[:count], level[count : 2 * count]
-    jumps = (level[3 * count : 4 * count] - level[2 * count : 3 * count]) ** 2 + (
-        level[5 * count :] - level[4 * count : 5 * count]
-    ) ** 2
-    ra, rb = row[:count], row[count : 2 * count]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        coverage = np.where(seconds > 0, np.clip(length / seconds, 0.0, 1.0), 0.0)
-        scale = np.where(coverage > 0, 1 / coverage, 1.0)
-        mean = np.where(length > 0, joules / length, np.nan)
-    share = curve.averaged
-    moved = curve.squares[rb + 1] - curve.squares[ra]
-    runs = curve.changes[rb] - curve.changes[ra] + 1
-    quantum = curve.quantum_w / 12**0.5 * seconds / np.sqrt(runs)
-    sampling = curve.refresh_s * np.sqrt(moved / 2 * (1 - share))
-    edges = _EDGE * least * np.sqrt(jumps * share)
+    found = _settle([_look(curve, a, b)])
+    return Energies(lo_ps=a, hi_ps=b, power=power, curve=curve, **_judge(found, _traits(power, curve), a, b, edge_ps))
+
+
+def across(powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int) -> list[Energy]:
+    """One window of many channels: the same answers as `energy` for each, at a fraction of the cost."""
+    a, b = np.array([lo_ps], np.int64), np.array([hi_ps], np.int64)
+    built = [curves.of(power) for power in powers]
+    usable = [i for i, curve in enumerate(built) if len(curve.knots) >= 2]
+    out = {i: _nothing(powers[i], built[i], a, b)[0] for i in range(len(powers)) if len(built[i].knots) < 2}
+    if usable:
+        found = _settle([_look(built[i], a, b) for i in usable])
+        traits = _Traits(*(np.array(column) for column in zip(*(_traits(powers[i], built[i]) for i in usable), strict=True)))
+        columns = _judge(found, traits, np.full(len(usable), lo_ps), np.full(len(usable), hi_ps), 0.0)
+        lists = [column.tolist() for column in columns.values()]
+        for i, *row in zip(usable, *lists, strict=True):
+            out[i] = _energy(powers[i], built[i], lo_ps, hi_ps, **dict(zip(columns, row, strict=True)))
+    return [out[i] for i in range(len(powers))]
+
+
+class _Found(NamedTuple):
+    """What the curves say of each window: everything that `_judge` needs of them."""
+
+    joules: Floats
+    length: Floats  # s covered
+    jumps: Floats  # W², power one reading earlier against later, both edges
+    at_a: Floats
+    at_b: Floats
+    moved: Floats  # sum of squared differences within
+    runs: Floats  # runs of one value
+    held: Floats
+    peak: Floats
+
+
+class _Traits(NamedTuple):
+    """What the sensor and its place contribute; scalars for one channel, columns for many."""
+
+    refresh_s: float | Floats
+    window_s: float | Floats
+    averaged: float | Floats
+    quantum_w: float | Floats
+    spread_w: float | Floats
+    offset_s: float | Floats  # one sigma of the place on the trace
+    placed: bool | Bools
+    interval: bool | Bools
+
+
+def _traits(power: PowerOnTrace, curve: Curve) -> _Traits:
     offset = (power.offset_hi_ps - power.offset_lo_ps) / (2 * Z95) / PS_PER_S
+    return _Traits(
+        curve.refresh_s, curve.window_s, curve.averaged, curve.quantum_w, curve.spread_w, offset, power.status != "none",
+        curve.kind is PowerKind.INTERVAL,
+    )  # fmt: skip
+
+
+class _Look(NamedTuple):
+    """Entries of one curve for its windows: [6 × windows] and [windows]."""
+
+    reading: curves.Reading
+    moved: Floats
+    runs: Floats
+    held: Floats
+    peak: Floats
+    inside: Bools  # [2 × windows]: the edge lies within the curve
+
+
+def _look(curve: Curve, a: Int64s, b: Int64s) -> _Look:
+    count = len(a)
+    half = round(_resolution(curve) * PS_PER_S / 2)
+    reading = curve.read(np.concatenate((a, b, a - half, a + half, b - half, b + half)))
+    ra, rb = reading.row[:count], reading.row[count : 2 * count]
+    held = curve.held(np.concatenate((a, b)))
+    knots = curve.knots
+    opens, ends = ra + (knots[ra] < a), rb + 1 + (knots[-1] <= b)
+    until = np.maximum(rb + (knots[rb] < b), ra)  # the segment that b cuts counts with its end
+    peak = [curve.peak(i, j) for i, j in zip(opens.tolist(), ends.tolist(), strict=True)]
+    return _Look(
+        reading.shaped(6, count),
+        curve.squares[until] - curve.squares[ra],
+        np.maximum(curve.changes[rb] - curve.changes[ra], 0).astype(np.float64) + 1,
+        held[count:] - held[:count],
+        np.array(peak),
+        reading.inside[: 2 * count].reshape(2, count) == np.array((a, b)),
+    )
+
+
+def _settle(looks: Sequence[_Look]) -> _Found:
+    """The arithmetic, once for all windows of all channels."""
+    if len(looks) > 1:
+        columns = [np.concatenate(column, axis=1) for column in zip(*(look.reading for look in looks), strict=True)]
+        reading = curves.Reading(*columns)
+        rest = [np.concatenate(column, axis=-1) for column in zip(*(look[1:] for look in looks), strict=True)]
+    else:
+        reading, rest = looks[0].reading, list(looks[0][1:])
+    moved, runs, held, peak, inside = rest
+    energy, covered, watts = curves.place(reading)
+    jumps = watts[3::2] - watts[2::2]
+    there = reading.known[:2] & inside  # an edge that lies on known ground counts for the maximum, too
+    peak = np.fmax(peak, np.fmax.reduce(np.where(there, watts[:2], np.nan)))
+    return _Found(
+        joules=energy[1] - energy[0],
+        length=covered[1] - covered[0],
+        jumps=(jumps * jumps).sum(axis=0),
+        at_a=watts[0],
+        at_b=watts[1],
+        moved=moved,
+        runs=runs,
+        held=held,
+        peak=peak,
+    )
+
+
+def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float) -> dict[str, Any]:
+    """The columns of `Energies`: energy, budget, and whether it is resolved at all."""
+    seconds = (b - a) / PS_PER_S
+    least = np.maximum(sensor.refresh_s, sensor.window_s)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        coverage = np.where(seconds > 0, np.clip(found.length / seconds, 0.0, 1.0), 0.0)
+        scale = np.where(coverage > 0, 1 / coverage, 1.0)
+        mean = np.where(found.length > 0, found.joules / found.length, np.nan)
+    quantum = sensor.quantum_w / 12**0.5 * seconds / np.sqrt(found.runs)
+    sampling = sensor.refresh_s * np.sqrt(found.moved / 2 * (1 - sensor.averaged))
+    edges = _EDGE * least * np.sqrt(found.jumps * sensor.averaged)
     edge = edge_ps / PS_PER_S
-    timing = np.sqrt((offset * (pa - pb)) ** 2 + edge**2 * (pa**2 + pb**2))
-    missing = np.where(coverage < WHOLE, (1 - coverage) * seconds * curve.spread_w, 0.0)
+    timing = np.sqrt((sensor.offset_s * (found.at_a - found.at_b)) ** 2 + edge**2 * (found.at_a**2 + found.at_b**2))
+    missing = np.where(coverage < WHOLE, (1 - coverage) * seconds * sensor.spread_w, 0.0)
     sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2 + missing**2)
-    resolved = (coverage >= ENOUGH) & (seconds >= REFRESHES * least) & (power.status != "none")
-    total = np.where(resolved, joules * scale, np.nan)
-    held = (curve.held(b) - curve.held(a)) * scale
+    resolved = (coverage >= ENOUGH) & (seconds >= REFRESHES * least) & np.asarray(sensor.placed)
+    total = np.where(resolved, found.joules * scale, np.nan)
+    held = found.held * scale
     with np.errstate(invalid="ignore"):
-        other = np.where(np.abs(held - total) > DIFFER * np.abs(total), held, np.nan)
-    if curve.kind is PowerKind.INTERVAL:
-        other = np.full(count, np.nan)
-    first, last = curve.knots.searchsorted(a, side="left"), curve.knots.searchsorted(b, side="right")
-    peaks = np.array([curve.peak(i, j) for i, j in zip(first.tolist(), last.tolist(), strict=True)]) if count else np.zeros(0)
-    inside_a, inside_b = curve.known[ra], curve.known[rb]
-    peaks = np.fmax(
-        peaks,
-        np.fmax(np.where(inside_a & (a >= curve.knots[0]), pa, np.nan), np.where(inside_b & (b <= curve.knots[-1]), pb, np.nan)),
-    )
-    return Energies(
-        lo_ps=a,
-        hi_ps=b,
-        joules=total,
-        lo=total - Z95 * sigma,
-        hi=total + Z95 * sigma,
-        mean_w=np.where(resolved, mean, np.nan),
-        max_w=peaks,
-        covered_joules=joules,
-        coverage=coverage,
-        resolved=resolved,
-        other_joules=other,
-        sigma_quantum=quantum,
-        sigma_sampling=sampling,
-        sigma_edges=edges,
-        sigma_timing=timing,
-        power=power,
-        curve=curve,
-    )
+        differs = (np.abs(held - total) > DIFFER * np.abs(total)) & ~np.asarray(sensor.interval)
+    return {
+        "joules": total,
+        "lo": total - Z95 * sigma,
+        "hi": total + Z95 * sigma,
+        "mean_w": np.where(resolved, mean, np.nan),
+        "max_w": found.peak,
+        "covered_joules": found.joules,
+        "coverage": coverage,
+        "resolved": resolved,
+        "other_joules": np.where(differs, held, np.nan),
+        "sigma_quantum": quantum,
+        "sigma_sampling": sampling,
+        "sigma_edges": edges,
+        "sigma_timing": timing,
+    }
 
 
 def _nothing(power: PowerOnTrace, curve: Curve, a: Int64s, b: Int64s) -> Energies:
@@ -285,7 +380,7 @@ def _sum(parts: Energies) -> Energy:
         hi=joules + Z95 * sigma if good else None,
         gain_j=abs(joules) * gain if good and gain is not None else None,
         mean_w=joules / float(seconds.sum()) if good and length else None,
-        max_w=_some(np.fmax.reduce(parts.max_w), True),
+        max_w=_some(float(np.fmax.reduce(parts.max_w)), True),
         covered_joules=float(parts.covered_joules.sum()),
         coverage=coverage,
         other_joules=None,
@@ -339,5 +434,5 @@ def watts_at(power: PowerOnTrace, times_ps: Int64s) -> Floats:
     at = np.asarray(times_ps, np.int64)
     if len(curve.knots) < 2:
         return np.full(len(at), np.nan)
-    _, _, level, row = curve.sums(at)
-    return np.where(curve.known[row] & (at >= curve.knots[0]) & (at <= curve.knots[-1]), level, np.nan)
+    found = curve.read(at)
+    return np.where(found.known & (found.inside == at), curves.place(found).watts, np.nan)

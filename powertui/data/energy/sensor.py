@@ -59,7 +59,7 @@ def describe(series: PowerSeries) -> PowerSeries:
     sensor, known = series.sensor, defaults(series.sensor)
     rows = np.isfinite(series.watts)
     times, watts = series.times[rows], series.watts[rows]
-    poll = _poll(series.times)
+    poll = _poll(series)
     refresh = _refresh(times, watts, poll) if series.kind is PowerKind.SAMPLED else poll
     if refresh is None and known.refresh_s is not None:
         refresh = Figure(max(known.refresh_s, poll.value if poll else 0.0), Badge.ASSUMED)
@@ -80,9 +80,13 @@ def _assumed(value: float | None) -> Figure | None:
     return None if value is None else Figure(value, Badge.ASSUMED)
 
 
-def _poll(times: Int64s) -> Figure | None:
-    """The usual distance of two rows, gaps and missing readings included as rows."""
-    return Figure(float(np.median(np.diff(times))) / _S, Badge.MEASURED) if len(times) > 1 else None
+def _poll(series: PowerSeries) -> Figure | None:
+    """The usual distance of two rows, missing readings included as rows; of a counter the usual length of an interval."""
+    apart = np.diff(series.times)
+    if series.kind is PowerKind.INTERVAL:
+        apart = apart[np.isfinite(series.watts[1:])]
+    badge = series.sensor.poll_s.badge if series.sensor.poll_s else Badge.MEASURED  # a reader that had to assume it said so
+    return Figure(float(np.median(apart)) / _S, badge) if len(apart) else None
 
 
 def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None:
@@ -156,10 +160,15 @@ def samples(series: PowerSeries) -> Bools:
     return fresh
 
 
-def holes(times: Int64s, watts: Floats, sensor: Sensor) -> Bools:
-    """[i] is True when nothing is known between row i and row i+1: a gap row at either end, or a pause."""
+def holes(times: Int64s, watts: Floats, sensor: Sensor, kind: PowerKind = PowerKind.SAMPLED) -> Bools:
+    """[i] is True when nothing is known between row i and row i+1: a gap row at either end, or a pause.
+
+    A row of a counter tells of the whole time since the row before, however long that was.
+    """
     if len(times) < 2:
         return np.zeros(0, np.bool_)
+    if kind is PowerKind.INTERVAL:
+        return np.isnan(watts[1:])
     usual = max(sensor.poll_s.value if sensor.poll_s else 0.0, sensor.refresh_s.value if sensor.refresh_s else 0.0)
     missing = np.isnan(watts)
     out = missing[1:] | missing[:-1]
@@ -169,7 +178,9 @@ def holes(times: Int64s, watts: Floats, sensor: Sensor) -> Bools:
 def window_is_guess(sensor: Sensor) -> bool:
     """Nothing is known of the averaging window but that a meter usually tells of the time since it last published."""
     window, refresh = sensor.window_s, sensor.refresh_s
-    return window is not None and refresh is not None and window.badge is Badge.ASSUMED and window.value == refresh.value
+    if window is None or refresh is None or defaults(sensor).window_s is not None:
+        return False
+    return window.badge is Badge.ASSUMED and window.value == refresh.value
 
 
 def centre_s(sensor: Sensor) -> float:
@@ -212,7 +223,7 @@ def sentence(series: PowerSeries) -> str:
         parts.append(f"in steps of {sensor.quantum_w.value:.4g} W{word}")
     if sensor.window_s and not interval and not window_is_guess(sensor):
         parts.append(f"each the mean of {seconds(sensor.window_s.value)} ({sensor.window_s.badge.value})")
-    gaps = int(holes(series.times, series.watts, sensor).sum())
+    gaps = int(holes(series.times, series.watts, sensor, series.kind)[1 if interval else 0 :].sum())
     if gaps:
         parts.append(f"{gaps} gap{'s' if gaps > 1 else ''}")
     return ", ".join(parts) if parts else "a single reading"

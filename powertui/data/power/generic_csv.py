@@ -39,7 +39,7 @@ def sniff(head: str | bytes, _path: str) -> int:
         return 0
     powers = _power_columns(layout.names)
     if not layout.named or not powers:
-        return 0
+        return 10 if _the_other(layout.names) else 0
     return 55 if any(_time_score(name) > 0 for name in layout.names) else 20
 
 
@@ -57,8 +57,18 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
     return from_table(source.path, rows, options, notes, named=layout.named)
 
 
-def from_table(path: str, rows: table.Table, options: PowerOptions, notes: Notes, *, named: bool = True, label: str = NAME,
-               wrap_j: float | None = None, day_first_default: bool = False) -> PowerLog:  # fmt: skip
+def from_table(
+    path: str,
+    rows: table.Table,
+    options: PowerOptions,
+    notes: Notes,
+    *,
+    named: bool = True,
+    label: str = NAME,
+    counter: bool = False,
+    wrap_j: float | None = None,
+    day_first_default: bool = False,
+) -> PowerLog:
     """The same, of a table that a dialect has already cut into columns."""
     picked = _pick_power(path, rows, options)
     clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default)
@@ -77,7 +87,9 @@ def from_table(path: str, rows: table.Table, options: PowerOptions, notes: Notes
             keep = mask & column.ok & ~bad
             if not keep.any():
                 continue
-            made, kind = _series(path, item, group, spread[keep], values[keep], clock, options, notes, label, len(picked), wrap_j)
+            made, kind = _series(
+                path, item, group, spread[keep], values[keep], clock, options, notes, label, len(picked), counter, wrap_j
+            )
             if made is not None:
                 series.append(made)
                 kinds[item.name] = kind
@@ -134,6 +146,13 @@ def _power_columns(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
     return [item for item in bare if not _time_score(names[item[0]])]
 
 
+def _the_other(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
+    """Of two columns the one that is not the time. Taken for watts only when a person named the file, and said so."""
+    if len(names) != 2 or units.NO_POWER.search(names[1]) or _time_score(names[1]):
+        return []
+    return [(1, None)] if names[0] == "column 1" or _time_score(names[0]) else []
+
+
 def _pick_power(path: str, rows: table.Table, options: PowerOptions) -> list[Picked]:
     given = units.UNITS.get(options.unit or "")
     if options.unit and given is None:
@@ -148,8 +167,8 @@ def _pick_power(path: str, rows: table.Table, options: PowerOptions) -> list[Pic
             found.append((column, units.of_name(rows.names[column])))
     else:
         found = _power_columns(rows.names)
-        if not found and len(rows.names) == 2 and rows.names[0] == "column 1":
-            found = [(1, None)]
+        if not found:
+            found = _the_other(rows.names)
     picked = []
     for column, unit in found[:MAX_CHANNELS]:
         values, bad = rows.floats(column)
@@ -316,6 +335,7 @@ def _series(
     notes: Notes,
     label: str,
     beside: int,
+    counter: bool,
     wrap_j: float | None,
 ) -> tuple[PowerSeries | None, str]:
     name = " ".join(dict.fromkeys(part for part in (group.name, item.name if beside > 1 or not group.name else "") if part))
@@ -326,7 +346,7 @@ def _series(
         return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes), ""
     order = np.argsort(ns, kind="stable")
     ns, scaled = ns[order], scaled[order]
-    if counters.looks_like_counter(scaled):
+    if counter or counters.looks_like_counter(scaled):
         joules, watts = counters.intervals(ns, scaled, notes, tidy(name), wrap_j)
         how = " (a counter)"
     else:
@@ -341,5 +361,6 @@ def _series(
 def tidy(name: str) -> str:
     """A channel's name without its unit, for a person: "power.draw [W]" → "power.draw"."""
     short = re.sub(r"\s*[\[(](?:[mkuµ]?[WJ]h?|[Ww]atts?|[Jj]oules?)[\])]\s*$", "", name)
+    short = re.sub(r"(?:/|_energy_)[mkuµ]?[WJ]h?$", "", short, flags=re.IGNORECASE)
     short = re.sub(r"[_ ](?:watts?|milliwatts?|microwatts?|[mu]?w|[mu]?j|joules?)$", "", short, flags=re.IGNORECASE)
     return short.strip() or name

@@ -17,10 +17,13 @@ class Notes:
         self._rows: dict[str, list[int]] = {}
         self._counts: dict[str, int] = {}
         self._said: list[Warn] = []
+        self._once: set[tuple[int, str]] = set()
 
     def drop(self, row: int, reason: str) -> None:
         """This line of the file (from 1) is left out."""
-        self.drop_all((row,), reason)
+        if (row, reason) not in self._once:  # a row that fits none of several columns is one row
+            self._once.add((row, reason))
+            self.drop_all((row,), reason)
 
     def drop_all(self, rows: Iterable[int], reason: str) -> None:
         """These lines of the file are left out."""

@@ -39,7 +39,7 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
     """Processor, cores, graphics and memory, each with its own counter."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
-    rows = table.read(source, layout, notes) if layout is not None else None
+    rows = table.read(source, layout, notes, end="Total Elapsed Time") if layout is not None else None
     when = rows.find("Elapsed Time (sec)") if rows is not None else None
     if rows is None or not len(rows) or when is None:
         raise UnreadableFile(source.path, f"has Power Gadget's header and no row that fits it ({notes.first_reason() or 'no row'})")

@@ -28,7 +28,7 @@ _OWN = {  # metrics whose names do not end in a unit
     "DCGM_FI_DEV_POWER_USAGE": "W", "DCGM_FI_DEV_POWER_USAGE_INSTANT": "W", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "mJ",
     "node_hwmon_power_average_watt": "W", "node_hwmon_power_input_watt": "W", "amd_gpu_power": "W", "habanalabs_power_mW": "mW",
 }  # fmt: skip
-_SKIP_LABELS = {"__name__", "job", *_HOSTS}
+_SKIP_LABELS = {"__name__", "job", "id", "UUID", "uuid", "modelName", "pci_bus_id", "path", "device", *_HOSTS}
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -37,6 +37,8 @@ def sniff(head: str | bytes, _path: str) -> int:
         return 0
     start = head.lstrip()[:1]
     if start in "{[" and start:
+        if re.search(r'"status"\s*:\s*"error"', head) and '"errorType"' in head:
+            return 40
         return 95 if re.search(r'"(metric|__name__)"\s*:', head) and re.search(r'"values?"\s*:', head) else 0
     for line in head.split("\n"):
         match = _LINE.fullmatch(line.strip())
@@ -183,15 +185,11 @@ def _series(
 ) -> PowerSeries | None:
     metric = labels.get("__name__", "power")
     host = next((labels[key] for key in _HOSTS if labels.get(key)), options.host)
-    rest = " ".join(
-        value
-        for key, value in labels.items()
-        if key not in _SKIP_LABELS and key not in ("id", "UUID", "uuid", "modelName", "pci_bus_id")
-    )
+    rest = " ".join(value for key, value in labels.items() if key not in _SKIP_LABELS)
     short = re.sub(r"_(watts?|milliwatts|microwatts|joules_total|joules)$", "", metric)
     gpu = labels.get("gpu") or labels.get("minor_number") or labels.get("index")
     name = f"GPU {gpu}" if gpu and units.scope_of(metric) is Scope.GPU else f"{short} {rest}".strip()
-    sensor = Sensor(name, f"{NAME} {short}", units.scope_of(f"{metric} {rest}"), host)
+    sensor = Sensor(name, f"{NAME} {short}", units.scope_of(f"{metric.removeprefix('node_')} {rest}"), host)
     scaled = values * unit.factor
     if unit.quantity == "power":
         return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes)

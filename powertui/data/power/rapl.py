@@ -56,7 +56,7 @@ def _columns(source: Source, options: PowerOptions) -> PowerLog:
         raise UnreadableFile(source.path, "has RAPL's columns and no row below them")
     rows = table.read(source, layout, notes)
     ranged = next((i for i, name in enumerate(rows.names) if "max_energy_range" in name.lower()), None)
-    return generic_csv.from_table(source.path, rows, options, notes, label=NAME, wrap_j=_range(rows, ranged))
+    return generic_csv.from_table(source.path, rows, options, notes, label=NAME, wrap_j=_range(rows, ranged), counter=True)
 
 
 def _range(rows: table.Table, column: int | None) -> float | None:

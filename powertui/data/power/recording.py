@@ -94,7 +94,7 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
         if at["watts"] and not np.isfinite(watts):
             notes.drop(number, "the reading is no number")
             continue
-        if not at["watts"]:
+        if not at["watts"] and at.get("quality") == "none":
             reason = at.get("reason") or "no reading"
             gaps[reason] = gaps.get(reason, 0) + 1
         stale += at.get("quality") == "stale"
@@ -107,7 +107,7 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
     for reason, count in sorted(gaps.items(), key=lambda item: -item[1]):
         notes.say(f"{count} reading{'s' if count > 1 else ''} missing: {reason}")
     if stale:
-        notes.say(f"{stale} readings were called old by their source")
+        notes.say(f"{stale} reading{'s were' if stale > 1 else ' was'} called old by the source itself")
     if not any(channel.ns for channel in channels.values()):
         raise UnreadableFile(
             source.path, "is a recording without a reading", hint="Was the source reachable? `powertui sensors` tells."

@@ -160,19 +160,24 @@ def _delimiter(lines: Sequence[str]) -> str | None:
     )
 
 
-def read(source: Source, layout: Shape, notes: Notes, *, names: tuple[str, ...] | None = None) -> Table:
-    """The whole file. Rows that are short or long are dropped, counted and named; so is a last line that was cut."""
+def read(source: Source, layout: Shape, notes: Notes, *, names: tuple[str, ...] | None = None, end: str = "") -> Table:
+    """The whole file. Rows that are short or long are dropped, counted and named; so is a last line that was cut.
+
+    `end`: a line that begins so ends the table (a summary below it).
+    """
     names = names or layout.names
     large = layout.delimiter and len(source.data) >= LARGE
     table = _large(source, layout, names, notes) if large else None
-    return table if table is not None else _small(source, layout, names, notes)
+    return table if table is not None else _small(source, layout, names, notes, end)
 
 
-def _small(source: Source, layout: Shape, names: tuple[str, ...], notes: Notes) -> Table:
+def _small(source: Source, layout: Shape, names: tuple[str, ...], notes: Notes, end: str = "") -> Table:
     width = len(names)
     rows: list[list[str]] = []
     lines: list[int] = []
     text = source.text
+    if end and f"\n{end}" in text:
+        text = text[: text.index(f"\n{end}") + 1]
     body = text.split("\n")[layout.first :]
     if layout.delimiter:
         reader = csv.reader(io.StringIO("\n".join(body)), delimiter=layout.delimiter, skipinitialspace=True)

@@ -34,7 +34,7 @@ _WORDS = {
     "millijoule": "mJ", "millijoules": "mJ", "uj": "uJ", "µj": "uJ", "microjoule": "uJ", "microjoules": "uJ", "kj": "kJ",
     "wh": "Wh", "mwh": "mWh", "kwh": "kWh",
 }  # fmt: skip
-_NOT = re.compile(
+NO_POWER = re.compile(
     r"limit|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|temp|freq|clock|util|percent|%|emission|cost|price|"
     r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*socket)|\bvar\b|\bva\b",
     re.IGNORECASE,
@@ -50,7 +50,7 @@ def tokens(name: str) -> list[str]:
 
 def of_name(name: str) -> Unit | None:
     """The unit that a name carries at its end or in brackets. None when it says none, or means a limit."""
-    if _NOT.search(name):
+    if NO_POWER.search(name):
         return None
     bracket = re.search(r"[\[(/]\s*([A-Za-zµμ]+)\s*[\])]?\s*$", name)
     if bracket:
@@ -72,7 +72,7 @@ def of_name(name: str) -> Unit | None:
 
 def means_power(name: str) -> bool:
     """A name that speaks of power without a unit."""
-    return bool(_POWER.search(name)) and not _NOT.search(name)
+    return bool(_POWER.search(name)) and not NO_POWER.search(name)
 
 
 _SCOPES = (
