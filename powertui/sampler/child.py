@@ -164,7 +164,12 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
     recorder.on_event(told)
     if order.get("stream"):
         recorder.subscribe(read)
-    recorder.open()
+    try:
+        recorder.open()
+    except PowertuiError as error:
+        if recorder.file is not None:
+            recorder.file.close(error.message)
+        raise
     outbox.put({"opened": {name: _info(state.info) for name, state in recorder.states.items()}})
     return recorder
 

@@ -22,14 +22,15 @@ from powertui.sampler.source import Stamp
 from powertui.sampler.targets import Target, targets
 from powertui.units import quantity
 
-__all__ = ["default_path", "record", "sensors"]
+__all__ = ["chosen_targets", "default_path", "record", "sensors"]
 
 
 def default_path() -> str:
     return time.strftime("power-%Y%m%d-%H%M%S.csv")
 
 
-def _targets(args: argparse.Namespace) -> list[Target]:
+def chosen_targets(args: argparse.Namespace) -> list[Target]:
+    """What --host and --source name; empty when they name nothing."""
     return targets(
         hosts=args.host,
         sources=args.source,
@@ -58,7 +59,7 @@ def record(args: argparse.Namespace) -> int:
         from powertui.sampler.runner import look_up
 
         look_up(command[0])  # before anything is opened or written
-    wanted = _targets(args)
+    wanted = chosen_targets(args)
     if not wanted:
         from powertui.sampler.inventory import local_targets
 
@@ -237,7 +238,7 @@ def sensors(args: argparse.Namespace) -> int:
 
     from powertui.sampler.inventory import look_here, look_there, tell
 
-    found = look_there(_targets(args)) if args.host or args.source else look_here()
+    found = look_there(chosen_targets(args)) if args.host or args.source else look_here()
     if args.json:
         json.dump({"powertui_sensors": 1, "sensors": [f.as_dict() for f in found]}, sys.stdout, indent=2)
         print()

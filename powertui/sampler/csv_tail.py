@@ -34,13 +34,13 @@ def absolute_time(text: str) -> float | None:
     """Unix seconds from seconds, ms, µs or ns since 1970, or from ISO 8601 (without a zone: this machine's)."""
     text = text.strip()
     try:
-        value = float(text)
+        value = int(text) if text.isdigit() else float(text)
     except ValueError:
         try:
             return datetime.fromisoformat(text.replace("/", "-").replace("Z", "+00:00")).timestamp()
         except (ValueError, OverflowError, OSError):
             return None
-    for scale in (1.0, 1e3, 1e6, 1e9):
+    for scale in (1, 10**3, 10**6, 10**9):
         if _EARLIEST <= value / scale < 10 * _EARLIEST:
             return value / scale
     return None

@@ -57,7 +57,7 @@ def _library() -> Any:
             "The package python-ipmi (0.6.1 or newer) is needed to ask a BMC over the network.",
             hint="pip install 'python-ipmi[rmcpplus]', or use ipmitool://HOST.",
         ) from None
-    for name in ("rmcp", "rmcpplus", "ipmb", "ipmitool"):
+    for name in ("base", "rmcp", "rmcpplus", "ipmb", "ipmitool"):
         logging.getLogger(f"pyipmi.interfaces.{name}").addFilter(_NoDebug())
     return pyipmi
 

@@ -110,9 +110,11 @@ class Recorder:
 
     # running
 
-    def open(self) -> None:
-        """Open all sources once, here and now. A source that is only away is tried again while recording, as long as
-        another one answers; a refused login, a missing sensor, or none that answers, is raised."""
+    def open(self, *, patient: bool = False) -> None:
+        """Open all sources once, here and now. A refused login or a missing sensor is raised.
+
+        A source that is only away is tried again while recording, as long as another one answers, or if we are patient.
+        """
         errors: list[SensorError] = []
         threads = []
 
@@ -131,7 +133,7 @@ class Recorder:
         for thread in threads:
             thread.join()
         fatal = next((e for e in errors if isinstance(e, (AuthenticationFailed, NotSupported))), None)
-        if fatal or len(errors) == len(self.states):
+        if fatal or (len(errors) == len(self.states) and not patient):
             for state in self.states.values():
                 state.source.close()
             raise fatal or errors[0]
@@ -249,6 +251,8 @@ class Recorder:
         )
         for note in info.notes:
             self._event("warning", state.source.name, note)
+        if state.source.min_period > self.interval:
+            self._event("warning", state.source.name, f"asked every {state.source.min_period:g} s: faster would show nothing more")
 
     def _take_readings(self, state: SourceState, readings: list[Reading]) -> None:
         if not readings:

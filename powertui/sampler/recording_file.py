@@ -12,6 +12,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import stat
 import tempfile
 import time
 from collections import deque
@@ -200,6 +201,12 @@ class RecordingFile:
 
     def close(self, reason: str) -> None:
         """Write what waits, say that this is the end, unlock. Rows that have nowhere to go are rescued."""
+        if not self._begun:
+            if os.fstat(self._fd).st_size == 0:  # nothing was recorded: leave nothing behind
+                with contextlib.suppress(OSError):
+                    self.path.unlink()
+            os.close(self._fd)
+            return
         self._looked = -_LOOK_EVERY
         done = self.flush()
         if done and not (self._moved and os.fstat(self._fd).st_nlink == 0):
@@ -226,6 +233,8 @@ class RecordingFile:
 
 def _columns(fd: int) -> bytes:
     """The first line that is no comment: the column names. Empty when there is none yet."""
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        return b""
     offset, rest = 0, b""
     while chunk := os.pread(fd, _TAIL, offset):
         offset += len(chunk)

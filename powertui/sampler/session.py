@@ -174,15 +174,13 @@ def record(
         recorder = Recorder([open_source(t.url, t.options) for t in wanted], interval=interval)
         recorder.file = RecordingFile(target, interval, recorder.say)
         try:
-            recorder.open()
+            recorder.open(patient=not strict)
         except PowertuiError as error:
-            recorder.file.close("no source could be opened")
-            if strict or error.__class__.__name__ in ("AuthenticationFailed", "NotSupported"):
-                raise
-            # Away for now: the recorder goes on asking.
-            _warn(f"{error.message} It is asked again while this runs.")
-            recorder = Recorder([open_source(t.url, t.options) for t in wanted], interval=interval)
-            recorder.file = RecordingFile(target, interval, recorder.say)
+            recorder.file.close(error.message)
+            raise
+        for event in recorder.events:
+            if event.level == "warning":  # away for now: the recorder goes on asking
+                _warn(f"{event.text} It is asked again while this runs.")
     except PowertuiError as error:
         if strict:
             raise

@@ -1,0 +1,66 @@
+"""The test parts as pytest fixtures; a conftest.py imports what its folder needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from powertui.sampler.credentials import Secret
+from powertui.sampler.source import Options, Source, open_source
+
+from . import prometheus as prometheus_parts
+from . import sim as sim_parts
+from .redfish import RedfishServer
+from .rmcpplus import Bmc
+
+PASSWORDS = {"viewer": "pw-viewer", "admin": "pw-admin"}
+
+
+@pytest.fixture
+def bmc() -> Iterator[Bmc]:
+    with Bmc() as running:
+        yield running
+
+
+@pytest.fixture
+def ipmi_sim(tmp_path: Path) -> Iterator[sim_parts.SimulatedBmc]:
+    if reason := sim_parts.why_not():
+        pytest.skip(reason)
+    with sim_parts.SimulatedBmc(tmp_path / "sim") as running:
+        yield running
+
+
+@pytest.fixture
+def redfish(tmp_path: Path) -> Iterator[RedfishServer]:
+    with RedfishServer(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def prometheus(tmp_path: Path) -> Iterator[prometheus_parts.Prometheus]:
+    if reason := prometheus_parts.why_not():
+        pytest.skip(reason)
+    server = prometheus_parts.Prometheus(tmp_path)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def ipmi() -> Iterator[Callable[..., Source]]:
+    """ipmi(port, user="viewer", …) → a source that is closed at the end."""
+    opened: list[Source] = []
+
+    def make(
+        port: int, user: str = "viewer", *, password: str | None = None, query: str = "", host: str = "127.0.0.1", **options: object
+    ) -> Source:
+        secret = Secret(PASSWORDS.get(user, "") if password is None else password)
+        name = f"[{host}]" if ":" in host else host
+        source = open_source(f"ipmi://{user}@{name}:{port}{query}", Options(password=secret, **options))  # type: ignore[arg-type]
+        opened.append(source)
+        return source
+
+    yield make
+    for source in opened:
+        source.close()

@@ -1,0 +1,3 @@
+from bmc.fixtures import bmc, ipmi, prometheus, redfish
+
+__all__ = ["bmc", "ipmi", "prometheus", "redfish"]

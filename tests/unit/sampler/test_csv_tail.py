@@ -1,0 +1,155 @@
+"""Following a file that grows: half lines, rotation, other people's columns, our own recordings."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from powertui.errors import NotSupported, SensorError
+from powertui.sampler.csv_tail import absolute_time
+from powertui.sampler.recording_file import RecordingFile
+from powertui.sampler.source import Channel, Info, Options, Reading, open_source, reason_of
+
+
+@pytest.fixture
+def follow():
+    opened = []
+
+    def make(path, **options):
+        source = open_source(f"csv:{path}", Options(**options))
+        opened.append(source)
+        source.open()
+        return source
+
+    yield make
+    for source in opened:
+        source.close()
+
+
+def append(path, text):
+    with path.open("a") as file:
+        file.write(text)
+
+
+def test_only_new_rows_and_only_whole_lines(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text("timestamp,watts\n1700000000,100\n")
+    source = follow(path)
+    assert source.read() == []
+    append(path, "1700000001,110\n1700000002,12")
+    assert [(r.t, r.watts) for r in source.read()] == [(1700000001.0, 110.0)]
+    append(path, "5\n")
+    assert [(r.t, r.watts) for r in source.read()] == [(1700000002.0, 125.0)]
+
+
+def test_a_half_line_that_was_there_at_the_start_is_completed(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text("timestamp,watts\n1700000000,10")
+    source = follow(path)
+    append(path, "7\n")
+    assert [r.watts for r in source.read()] == [107.0]
+
+
+def test_a_rotated_and_a_cut_file_begin_again(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text("timestamp,watts\n1700000000,1\n")
+    source = follow(path)
+    path.rename(tmp_path / "old.csv")
+    path.write_text("timestamp,watts\n1700000005,5\n")
+    assert [r.watts for r in source.read()] == [5.0]
+    path.write_text("timestamp,watts\n1,6\n")
+    assert [r.watts for r in source.read()] == [6.0]
+
+
+def test_a_file_that_stops_growing_has_no_value(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text("timestamp,watts\n")
+    source = follow(path)
+    source._heard -= 60
+    (reading,) = source.read()
+    assert reading.watts is None
+    assert "has not grown for 60 s" in reason_of(reading.quality)
+
+
+def test_nvidia_smi(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text("timestamp, index, power.draw [W], pstate\n")
+    source = follow(path)
+    append(path, "2020/06/12 14:59:39.178, 0, 32.10 W, P8\n2020/06/12 14:59:39.182, 1, [N/A], P8\n")
+    first, second = source.read()
+    assert (first.channel, first.watts) == ("power.draw [W] 0", 32.1)
+    assert (second.channel, second.watts) == ("power.draw [W] 1", None)
+    assert "[N/A]" in reason_of(second.quality)
+
+
+def test_powerboards_csv(tmp_path, follow):
+    path = tmp_path / "ipmi_data.csv"
+    path.write_text("Sensor_ID,Sensor_Reading,Status,Time_elapsed\r\n")
+    source = follow(path)
+    append(path, "Total Power,231,ok,0.34293\r\n")
+    (reading,) = source.read()
+    assert reading.watts == 231.0
+    assert abs(reading.t - time.time()) < 5  # it has no absolute time: the moment of arrival
+
+
+def test_our_own_recording_with_its_gaps_and_without_its_marks(tmp_path, follow):
+    from powertui.sampler.csv_format import mark_row, reading_row
+    from powertui.sampler.source import Stamp
+
+    path = tmp_path / "p.csv"
+    file = RecordingFile(path, 1.0)
+    file.add_source("bmc", Info("x", "y", "", (Channel("power"),)))
+    file.write(reading_row(Reading(1e9, 1.0, 1.0, 0.5, "bmc", "power")))
+    source = follow(path)
+    file.write(reading_row(Reading(1700000000.5, 2.0, 99.0, 0.25, "bmc", "power", "ok", 12.5)))
+    file.write(mark_row("mark", Stamp.now(), "x"))
+    file.write(reading_row(Reading(1700000001.5, 3.0, None, 0.0, "bmc", "power", "none:host, off")))
+    value, gap = source.read()
+    assert (value.t, value.watts, value.rtt, value.joules, value.channel) == (1700000000.5, 99.0, 0.25, 12.5, "bmc power")
+    assert (gap.watts, reason_of(gap.quality)) == (None, "host, off")
+    file.close("done")
+
+
+def test_what_cannot_be_followed(tmp_path, follow):
+    with pytest.raises(SensorError, match="cannot be read"):
+        follow(tmp_path / "no.csv")
+    path = tmp_path / "p.csv"
+    path.write_text("time,temperature\n")
+    with pytest.raises(NotSupported, match="no column of watts") as caught:
+        follow(path)
+    assert "temperature" in caught.value.hint
+
+
+def test_a_column_can_be_named(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text("time,node,other watts\n")
+    source = follow(path, sensors=("node",))
+    append(path, "1700000000,5,6\n")
+    assert [(r.channel, r.watts) for r in source.read()] == [("node", 5.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1700000000.25", 1700000000.25),
+        ("1700000000250", 1700000000.25),
+        ("1700000000250000", 1700000000.25),
+        ("1700000000250000000", 1700000000.25),
+        ("2023-11-14T22:13:20.25Z", 1700000000.25),
+        ("0.34293", None),
+        ("soon", None),
+        ("nan", None),
+    ],
+)
+def test_absolute_times(text, expected):
+    assert absolute_time(text) == expected
+
+
+def test_rows_of_another_shape_and_binary_are_passed_over(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text("timestamp,watts\n")
+    source = follow(path)
+    with path.open("ab") as file:
+        file.write(b"\xff\x00\xfe\n1,2,3\n\n1700000000,inf\n1700000000,7\n")
+    assert [r.watts for r in source.read()] == [None, 7.0]

@@ -1,0 +1,91 @@
+"""Energy: exact on what can be computed by hand, never across a hole, and the same in parts as in one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from powertui.sampler.health import Health
+from powertui.sampler.source import OK, Channel, Reading, none
+
+
+def health(kind="sampled", interval=1.0):
+    return Health("s", Channel("power", kind=kind), interval)
+
+
+def feed(h, *pairs, joules=None):
+    for index, (mono, watts) in enumerate(pairs):
+        quality = none("why") if watts is None else OK
+        h.add(Reading(1e9 + mono, mono, watts, 0.01, "s", "power", quality, None if joules is None else joules[index]))
+    return h
+
+
+def test_trapezoids():
+    total = feed(health(), (0, 100.0), (1, 200.0), (2, 200.0)).total()
+    assert (total.joules, total.covered_s, total.span_s, total.samples) == (350.0, 2.0, 2.0, 3)
+    assert total.watts == 175.0
+
+
+def test_nothing_is_bridged_over_a_failed_reading_or_a_long_hole():
+    h = feed(health(), (0, 100.0), (1, 100.0), (2, None), (3, 100.0), (4, 100.0), (30, 100.0), (31, 100.0))
+    total = h.total()
+    assert (total.joules, total.covered_s, total.span_s) == (300.0, 3.0, 31.0)
+    assert h.gaps == 1
+
+
+def test_counters_give_their_energy_themselves():
+    h = feed(health("interval"), (0, 5.0), (1, 7.0), (2, 9.0), joules=[10.0, 17.0, 26.0])
+    assert h.total().joules == 16.0
+
+
+def test_a_counter_that_fell_back_is_taken_by_its_watts():
+    h = feed(health("interval"), (0, 5.0), (1, 7.0), joules=[100.0, 1.0])
+    assert h.total().joules == 7.0
+
+
+def test_a_window_is_cut_from_its_samples():
+    h = feed(health(), *((n, 100.0) for n in range(11)))
+    part = h.between(2.5, 4.5)
+    assert part.joules == pytest.approx(200.0)
+    assert part.coverage == pytest.approx(1.0)
+    assert part.samples == 2
+    assert h.between(20, 30).covered_s == 0
+    assert h.between(20, 30).watts is None
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.1, 5.0), st.none() | st.floats(0, 2000)), min_size=2, max_size=40),
+    st.floats(0, 1),
+)
+@settings(max_examples=150)
+def test_two_parts_are_the_whole(steps, cut):
+    mono, pairs = 0.0, []
+    for step, watts in steps:
+        mono += step
+        pairs.append((mono, watts))
+    h = feed(health(), *pairs)
+    lo, hi = pairs[0][0], pairs[-1][0]
+    at = lo + cut * (hi - lo)
+    whole, left, right = h.between(lo, hi), h.between(lo, at), h.between(at, hi)
+    assert left.joules + right.joules == pytest.approx(whole.joules, abs=1e-6)
+    assert left.covered_s + right.covered_s == pytest.approx(whole.covered_s, abs=1e-9)
+    assert whole.joules == pytest.approx(h.total().joules)
+    assert whole.covered_s <= hi - lo + 1e-9
+
+
+def test_when_the_value_last_changed_and_how_often_it_does():
+    h = health()
+    for n in range(20):
+        feed(h, (n, float(n // 4)))
+    assert h.changed_mono == 16
+    assert h.age(19.5) == 3.5
+    assert h.refresh == 4
+    assert (h.minimum, h.maximum) == (0.0, 4.0)
+    assert h.history(18.0) == [(18, 4.0), (19, 4.0)]
+
+
+def test_nothing_yet():
+    h = health()
+    assert (h.rtt, h.refresh, h.age(1.0), h.total().watts) == (None, None, None, None)
+    assert h.total().coverage == 0.0

@@ -1,0 +1,273 @@
+"""hwmon, RAPL and NVML from trees of files and a library's stand-in: this needs none of the hardware."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import types
+
+import pytest
+
+from powertui.errors import AuthenticationFailed, NotSupported
+from powertui.sampler.inventory import local_targets, look_here, tell
+from powertui.sampler.source import Options, open_source, reason_of
+
+
+def put(root, path, text):
+    target = root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(f"{text}\n")
+
+
+@pytest.fixture
+def power9(tmp_path):
+    """A POWER9 server: the numbers of hwmon are those of one boot."""
+    base = "sys/class/hwmon/"
+    put(tmp_path, base + "hwmon0/name", "nvme")
+    put(tmp_path, base + "hwmon4/name", "ibmpowernv")
+    for index, (label, microwatts) in enumerate((("System", 312_000_000), ("Chip 0", 98_500_000), ("Chip 8", 101_250_000)), 1):
+        put(tmp_path, f"{base}hwmon4/power{index}_input", microwatts)
+        put(tmp_path, f"{base}hwmon4/power{index}_label", label)
+    put(tmp_path, base + "hwmon4/power1_input_highest", 999)
+    put(tmp_path, base + "hwmon12/name", "amdgpu")
+    put(tmp_path, base + "hwmon12/power1_average", 45_000_000)
+    return tmp_path
+
+
+def opened(url, root, **options):
+    source = open_source(url, Options(root=str(root), **options))
+    return source, source.open()
+
+
+def test_hwmon_finds_chips_by_name_and_values_by_label(power9):
+    source, info = opened("hwmon:", power9)
+    assert [(c.name, c.scope) for c in info.channels] == [
+        ("ibmpowernv System", "node"),
+        ("ibmpowernv Chip 0", "package"),
+        ("ibmpowernv Chip 8", "package"),
+        ("amdgpu power1", "gpu"),
+    ]
+    assert [r.watts for r in source.read()] == [312.0, 98.5, 101.25, 45.0]
+
+
+def test_hwmon_one_chip_and_one_sensor(power9):
+    assert [c.name for c in opened("hwmon:ibmpowernv", power9)[1].channels] == ["System", "Chip 0", "Chip 8"]
+    assert [c.name for c in opened("hwmon:ibmpowernv", power9, sensors=("chip*",))[1].channels] == ["Chip 0", "Chip 8"]
+    assert [c.name for c in opened("amd:", power9)[1].channels] == ["power1"]
+
+
+def test_hwmon_two_cards_of_one_kind_have_two_names(power9):
+    put(power9, "sys/class/hwmon/hwmon13/name", "amdgpu")
+    put(power9, "sys/class/hwmon/hwmon13/power1_average", 55_000_000)
+    source, info = opened("amd:", power9)
+    assert len({c.name for c in info.channels}) == 2
+    assert [r.watts for r in source.read()] == [45.0, 55.0]
+
+
+def test_hwmon_a_value_that_fails_is_a_gap_and_the_others_stay(power9):
+    source, _ = opened("hwmon:ibmpowernv", power9)
+    put(power9, "sys/class/hwmon/hwmon4/power2_input", "garbage")
+    readings = source.read()
+    assert [r.watts for r in readings] == [312.0, None, 101.25]
+    assert "no number" in reason_of(readings[1].quality)
+
+
+def test_hwmon_a_driver_that_was_loaded_anew_is_found_again(power9):
+    source, _ = opened("hwmon:ibmpowernv", power9)
+    hwmon = power9 / "sys/class/hwmon"
+    (hwmon / "hwmon4").rename(hwmon / "hwmon7")
+    assert [r.watts for r in source.read()] == [None] * 3
+    assert [r.watts for r in source.read()] == [312.0, 98.5, 101.25]
+
+
+def test_hwmon_says_what_to_do_where_there_is_none(tmp_path, power9):
+    with pytest.raises(NotSupported, match="No hardware monitor") as caught:
+        opened("hwmon:", tmp_path / "empty")
+    assert "ibmpowernv" in caught.value.hint
+    with pytest.raises(NotSupported) as caught:
+        opened("hwmon:acpi_power_meter", power9)
+    assert "ibmpowernv" in caught.value.hint
+
+
+def rapl_tree(root, energies, limit=262_143_999_938):
+    base = "sys/class/powercap/"
+    for name, (label, energy) in energies.items():
+        put(root, f"{base}{name}/name", label)
+        put(root, f"{base}{name}/energy_uj", energy)
+        put(root, f"{base}{name}/max_energy_range_uj", limit)
+
+
+TWO_SOCKETS = {
+    "intel-rapl:0": ("package-0", 1_000_000),
+    "intel-rapl:0:0": ("core", 500_000),
+    "intel-rapl:0:1": ("dram", 100_000),
+    "intel-rapl:1": ("package-1", 2_000_000),
+    "intel-rapl:1:0": ("dram", 0),
+    "intel-rapl:2": ("psys", 9_000_000),
+}
+
+
+def test_rapl_reads_domains_that_share_no_joule(tmp_path):
+    rapl_tree(tmp_path, TWO_SOCKETS)
+    _, info = opened("rapl:", tmp_path)
+    assert [(c.name, c.scope, c.kind) for c in info.channels] == [
+        ("package-0", "package", "interval"),
+        ("package-0 dram", "dram", "interval"),
+        ("package-1", "package", "interval"),
+        ("package-1 dram", "dram", "interval"),
+    ]
+    assert "package-0 core" in info.notes[0]
+    assert "psys" in info.notes[0]
+
+
+def advance(source, root, zone, microjoules, seconds=0.05):
+    time.sleep(seconds)
+    put(root, f"sys/class/powercap/{zone}/energy_uj", microjoules)
+    return {r.channel: r for r in source.read()}
+
+
+def test_rapl_is_the_mean_since_the_last_reading_and_the_energy_itself(tmp_path):
+    rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 1_000_000)})
+    source, _ = opened("rapl:", tmp_path)
+    first = advance(source, tmp_path, "intel-rapl:0", 6_000_000)["package-0"]
+    assert first.joules == pytest.approx(5.0)
+    second = advance(source, tmp_path, "intel-rapl:0", 9_000_000)["package-0"]
+    assert second.joules == pytest.approx(8.0)
+    assert second.watts == pytest.approx(3.0 / (second.mono - first.mono))
+
+
+@pytest.mark.parametrize("limit", [262_143_999_938, (1 << 32) - 1])
+def test_rapl_a_counter_that_begins_again(tmp_path, limit):
+    rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", limit - 1_000_000)}, limit)
+    source, _ = opened("rapl:", tmp_path)
+    reading = advance(source, tmp_path, "intel-rapl:0", 2_000_000)["package-0"]
+    assert reading.joules == pytest.approx(3.000001)
+    assert reading.watts > 0
+
+
+def test_rapl_a_reading_at_once_after_another_is_left_out(tmp_path):
+    """Over a moment the counter's own step would be most of the difference."""
+    rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 1)})
+    source, _ = opened("rapl:", tmp_path)
+    assert source.read() == []
+
+
+def test_rapl_zones_can_be_named(tmp_path):
+    rapl_tree(tmp_path, TWO_SOCKETS)
+    assert [c.name for c in opened("rapl:", tmp_path, sensors=("psys",))[1].channels] == ["psys"]
+    with pytest.raises(NotSupported, match="called gpu") as caught:
+        opened("rapl:", tmp_path, sensors=("gpu",))
+    assert "package-0 core" in caught.value.hint
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_rapl_counters_that_belong_to_root(tmp_path):
+    rapl_tree(tmp_path, TWO_SOCKETS)
+    for path in (tmp_path / "sys/class/powercap").glob("*/energy_uj"):
+        path.chmod(0o000)
+    with pytest.raises(AuthenticationFailed, match="belongs to root"):
+        opened("rapl:", tmp_path)
+
+
+def test_rapl_denied_by_the_kernel(tmp_path, monkeypatch):
+    """As above for root, who reads everything here: the kernel's answer is put in its place."""
+    rapl_tree(tmp_path, TWO_SOCKETS)
+    monkeypatch.setattr("powertui.sampler.rapl.read_number", lambda path: (None, "it may not be read by you"))
+    with pytest.raises(AuthenticationFailed, match="belongs to root") as caught:
+        opened("rapl:", tmp_path)
+    assert "chmod a+r" in caught.value.hint
+
+
+class FakeNvml(types.ModuleType):
+    """The part of nvidia-ml-py that is used; one board counts energy, one only samples power, one tells nothing."""
+
+    class NVMLError(Exception):
+        pass
+
+    def __init__(self):
+        super().__init__("pynvml")
+        self.energy, self.power, self.lost = 1_000_000, 61_500, False
+        self.shut = 0
+
+    def nvmlInit(self):
+        if self.lost:
+            raise self.NVMLError("Driver Not Loaded")
+
+    def nvmlShutdown(self):
+        self.shut += 1
+
+    def nvmlSystemGetDriverVersion(self):
+        return b"550.1"
+
+    def nvmlDeviceGetCount(self):
+        return 3
+
+    def nvmlDeviceGetHandleByIndex(self, index):
+        return index
+
+    def nvmlDeviceGetName(self, handle):
+        return ["Tesla V100", "Tesla P100", "odd"][handle]
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, handle):
+        if handle or self.lost:
+            raise self.NVMLError("Not Supported")
+        return self.energy
+
+    def nvmlDeviceGetPowerUsage(self, handle):
+        if handle == 2 or self.lost:
+            raise self.NVMLError("GPU is lost")
+        return self.power
+
+
+@pytest.fixture
+def nvml(monkeypatch):
+    library = FakeNvml()
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    return library
+
+
+def test_nvml_counts_where_it_can_and_samples_where_not(nvml, tmp_path):
+    source, info = opened("nvml:", tmp_path)
+    assert [(c.name, c.kind) for c in info.channels] == [("GPU 0", "interval"), ("GPU 1", "sampled")]
+    time.sleep(0.15)
+    nvml.energy += 30_000
+    counted, sampled = source.read()
+    assert counted.joules == pytest.approx(30.0)
+    assert counted.watts == pytest.approx(30.0 / 0.15, rel=0.5)
+    assert sampled.watts == 61.5
+    nvml.lost = True
+    assert [r.watts for r in source.read()] == [None, None]
+    source.close()
+    assert nvml.shut == 1
+
+
+def test_nvml_says_why_not(monkeypatch, nvml, tmp_path):
+    nvml.lost = True
+    with pytest.raises(NotSupported, match="Driver Not Loaded"):
+        opened("nvml:", tmp_path)
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    with pytest.raises(NotSupported, match="nvidia-ml-py is not installed"):
+        opened("nvml:", tmp_path)
+
+
+def test_the_inventory_lists_what_there_is_and_why_not_for_the_rest(power9, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    found = {f.url: f for f in look_here(str(power9))}
+    assert found["hwmon:"].ok
+    assert found["hwmon:"].watts["ibmpowernv System"] == 312.0
+    assert not found["rapl:"].ok
+    assert found["rapl:"].why_not
+    assert found["rapl:"].hint
+    text = "\n".join(tell(found.values()))
+    assert "312.0 W" in text
+    assert "no   nvml:" in text
+
+
+def test_without_a_name_the_node_is_recorded_and_no_joule_twice(power9, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    rapl_tree(power9, TWO_SOCKETS)
+    assert [t.url for t in local_targets(str(power9))] == ["hwmon:"]
+    for n in (1, 2, 3):
+        (power9 / f"sys/class/hwmon/hwmon4/power{n}_input").unlink()
+    assert [t.url for t in local_targets(str(power9))] == ["hwmon:", "rapl:"]

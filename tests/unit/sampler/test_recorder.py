@@ -1,0 +1,216 @@
+"""Ticks, gaps, health and events, with a source that does what the test says."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from powertui.errors import AuthenticationFailed, SensorError, UsageError
+from powertui.sampler.recorder import Recorder
+from powertui.sampler.recording_file import RecordingFile
+from powertui.sampler.source import OK, Channel, Info, Reading, Stamp, none
+
+
+class Scripted:
+    """Answers what `value()` returns; a string is the reason for a gap."""
+
+    min_period = 0.0
+    reconnects = 0
+
+    def __init__(self, value=lambda: 100.0, name="s", opening=None):
+        self.name, self.value, self.opening = name, value, opening
+        self.channels = (Channel("power"),)
+        self.reads: list[float] = []
+        self.closed = 0
+
+    def open(self):
+        if self.opening:
+            self.opening()
+        return Info("test", "test:", "", self.channels)
+
+    def read(self):
+        stamp = Stamp.now()
+        self.reads.append(stamp.mono)
+        value = self.value()
+        t, mono, rtt = stamp.middle()
+        watts, quality = (None, none(value)) if isinstance(value, str) else (value, OK)
+        return [Reading(t, mono, watts, rtt, self.name, "power", quality)]
+
+    def close(self):
+        self.closed += 1
+
+
+def record(sources, seconds, interval=0.05, file=None, **kwargs):
+    recorder = Recorder(sources, interval=interval, file=file)
+    recorder.open(**kwargs)
+    recorder.start()
+    time.sleep(seconds)
+    recorder.stop()
+    return recorder
+
+
+def test_ticks_keep_to_absolute_deadlines():
+    source = Scripted()
+    recorder = record([source], 0.6)
+    base = recorder.started.mono
+    ticks = source.reads[:-1]  # the last one is out of rhythm, at the end
+    assert [round((r - base) / 0.05) for r in ticks] == list(range(len(ticks)))
+    assert all(r >= base + n * 0.05 for n, r in enumerate(ticks))
+
+
+def test_missed_ticks_are_skipped_and_never_made_up_for():
+    slow = iter([0.0, 0.17])
+
+    def value():
+        time.sleep(next(slow, 0.0))
+        return 100.0
+
+    source = Scripted(value)
+    recorder = record([source], 0.6)
+    state = recorder.states["s"]
+    base = recorder.started.mono
+    assert state.missed >= 3
+    slots = [int((r - base) / 0.05 + 1e-6) for r in source.reads[:-1]]
+    assert len(slots) == len(set(slots))  # no two readings in one slot: no burst
+
+
+def test_a_slow_source_does_not_hold_another_up():
+    stuck = threading.Event()
+    slow = Scripted(lambda: stuck.wait(0.5) or 1.0, "slow")
+    fast = Scripted(name="fast")
+    record([slow, fast], 0.6)
+    assert len(fast.reads) >= 10
+
+
+def test_a_gap_is_an_empty_value_with_its_reason(tmp_path):
+    values = iter([100.0, "the host is off", 120.0])
+    path = tmp_path / "p.csv"
+    recorder = record([Scripted(lambda: next(values, 130.0))], 0.2, file=RecordingFile(path, 0.05))
+    rows = [line.split(",") for line in path.read_text().splitlines() if line[0].isdigit() and ",power," in line]
+    assert [(r[4], r[7], r[8]) for r in rows][:3] == [("100", "ok", ""), ("", "none", "the host is off"), ("120", "ok", "")]
+    ((_, health),) = recorder.health()
+    assert health.gaps == 1
+    assert [e.text for e in recorder.events if e.level == "warning"] == ["no value: the host is off"]
+    assert any(e.text.startswith("values again after") for e in recorder.events)
+
+
+def test_an_exception_in_a_source_is_a_gap_and_not_the_end():
+    calls = iter([ZeroDivisionError])
+
+    def value():
+        for error in calls:
+            raise error
+        return 5.0
+
+    recorder = record([Scripted(value)], 0.3)
+    ((_, health),) = recorder.health()
+    assert health.gaps == 1
+    assert health.readings > 3
+
+
+def test_a_listener_that_fails_is_left_out_and_the_recording_goes_on():
+    source = Scripted()
+    recorder = Recorder([source], interval=0.02)
+    heard = []
+    recorder.subscribe(lambda readings: heard.append(readings))
+    recorder.subscribe(lambda readings: 1 / 0)
+    recorder.open()
+    recorder.start()
+    time.sleep(0.2)
+    recorder.stop()
+    assert len(heard) == len(source.reads)
+    assert sum("a listener failed" in e.text for e in recorder.events) == 1
+
+
+def test_stop_reads_once_more_so_that_the_energy_covers_the_whole_time():
+    source = Scripted()
+    recorder = record([source], 0.33, interval=0.2)
+    ((_, health),) = recorder.health()
+    total = health.total()
+    assert total.coverage == pytest.approx(1.0)
+    assert total.joules == pytest.approx(100.0 * total.span_s)
+    assert total.span_s >= 0.33
+
+
+def test_a_refused_login_is_raised_and_everything_closed():
+    def refuse():
+        raise AuthenticationFailed("no")
+
+    good, bad = Scripted(name="good"), Scripted(name="bad", opening=refuse)
+    with pytest.raises(AuthenticationFailed):
+        Recorder([good, bad]).open()
+    assert (good.closed, bad.closed) == (1, 1)
+
+
+def test_a_source_that_is_away_is_tried_again_as_long_as_another_answers():
+    tries = iter([SensorError("away"), SensorError("still away")])
+
+    def opening():
+        for error in tries:
+            raise error
+
+    recorder = record([Scripted(name="good"), Scripted(name="late", opening=opening)], 1.2)
+    assert recorder.states["late"].info is not None
+    assert next(e.text for e in recorder.events if e.source == "late") == "away"
+
+
+def test_all_sources_away_is_an_error_unless_one_is_patient():
+    def away():
+        raise SensorError("away")
+
+    with pytest.raises(SensorError, match="away"):
+        Recorder([Scripted(opening=away)]).open()
+    Recorder([Scripted(opening=away)]).open(patient=True)
+
+
+def test_marks_keep_their_own_moment(tmp_path):
+    path = tmp_path / "p.csv"
+    recorder = Recorder([Scripted()], interval=0.05, file=RecordingFile(path, 0.05))
+    recorder.open()
+    recorder.start()
+    stamp = recorder.mark("epoch #3, =1+1")
+    recorder.stop()
+    line = next(line for line in path.read_text().splitlines() if ",mark," in line)
+    assert line.startswith(f"{stamp.t:.6f},{stamp.mono:.6f},,,,,,mark,,")
+    assert line.endswith(',"epoch #3, =1+1"')
+
+
+def test_a_step_of_the_hosts_clock_is_noted(monkeypatch, tmp_path):
+    from powertui.sampler import source as module
+
+    shift = [0.0]
+    real = time.time
+    monkeypatch.setattr(module.time, "time", lambda: real() + shift[0])
+    path = tmp_path / "p.csv"
+    recorder = Recorder([Scripted()], interval=0.02, file=RecordingFile(path, 0.02))
+    recorder.open()
+    recorder.start()
+    time.sleep(0.1)
+    shift[0] = -7200.0
+    time.sleep(0.1)
+    recorder.stop()
+    assert "the host's clock was stepped by -7200" in path.read_text()
+    monos = [float(x.split(",")[1]) for x in path.read_text().splitlines() if ",power," in x and x[0].isdigit()]
+    assert monos == sorted(monos)
+
+
+@pytest.mark.parametrize("interval", [0.0, -1.0, 1e9, float("nan")])
+def test_impossible_intervals(interval):
+    with pytest.raises(UsageError):
+        Recorder([Scripted()], interval=interval)
+
+
+def test_two_sources_need_two_names():
+    with pytest.raises(UsageError, match="twice"):
+        Recorder([Scripted(), Scripted()])
+    with pytest.raises(UsageError, match="no power source"):
+        Recorder([])
+
+
+def test_stop_may_come_twice_and_the_sources_are_closed_once():
+    source = Scripted()
+    recorder = record([source], 0.05)
+    recorder.stop()
+    assert source.closed == 1
