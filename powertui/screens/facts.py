@@ -13,7 +13,7 @@ LONGEST_STAT = 400
 
 
 def of(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ...]) -> str:
-    """The run, then the selected event with its stats, then the marked window; the moment under the cursor when nothing is selected."""
+    """The run, then the selected event with its stats, then the marked window; else the moment under the cursor."""
     lines = [f"run: {plain(model.run.name)}", f"host: {plain(model.trace.host)}", f"file: {plain(model.trace.path)}"]
     if state.selection is not None:
         event = model.facts(state.selection)

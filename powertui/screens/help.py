@@ -19,6 +19,7 @@ from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.pacing import PaintGate
 from powertui.terminal.theme import Theme
 
+MOUSE = "wheel scrolls, Ctrl+wheel zooms, click selects, drag marks a window"
 NARROW = 100  # below so many columns the groups stand under one another
 
 
@@ -41,6 +42,12 @@ def keys_table(look: Theme, groups: tuple[str, ...]) -> Table:
     return table
 
 
+def balance(groups: list[str]) -> int:
+    """Where to break the groups into two columns of about the same height."""
+    heights = [sum(action.group == group for action in keymap.ACTIONS) + 2 for group in groups]
+    return min(range(1, len(groups)), key=lambda cut: abs(sum(heights[:cut]) - sum(heights[cut:])))
+
+
 def link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, str]]:
     """What is drawn with, and how fast the line is."""
     rows = [
@@ -48,7 +55,7 @@ def link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, s
             "terminal",
             f"TERM={capabilities.term}, {_colors(capabilities.color)}, {capabilities.glyphs} glyphs, {capabilities.encoding}",
         ),
-        ("mouse", "clicks, drags and wheel" if capabilities.mouse else "left to the terminal"),
+        ("mouse", MOUSE if capabilities.mouse else "left to the terminal"),
         ("link", gate.describe()),
     ]
     if capabilities.remote and gate.wants_compression:
@@ -84,9 +91,9 @@ class HelpScreen(BaseScreen):
         shell = self.shell
         look = shell.look
         groups = [*keymap.GROUPS, *sorted({action.group for action in keymap.ACTIONS} - set(keymap.GROUPS))]
-        page = Table.grid(padding=(0, 1))
+        page = Table.grid(padding=(0, 1), expand=True)
         if self.size.width >= NARROW:
-            half = groups.index("Windows") if "Windows" in groups else len(groups) // 2
+            half = balance(groups)
             page.add_column(ratio=1)
             page.add_column(ratio=1)
             page.add_row(keys_table(look, tuple(groups[:half])), keys_table(look, tuple(groups[half:])))
@@ -96,19 +103,15 @@ class HelpScreen(BaseScreen):
         facts = Table.grid(padding=(0, 2, 0, 0))
         facts.add_column(no_wrap=True, min_width=12)
         facts.add_column()
-        numbered = "  ".join(f"{entry.key} {entry.title}" for entry in SCREENS if entry.key)
-        facts.add_row(Text("  screens", look.style("key")), Text(numbered))
-        facts.add_row(
-            Text("  mouse", look.style("key")), Text("wheel scrolls, Ctrl+wheel zooms, click selects, drag marks a window")
-        )
         for name, text in link_lines(shell.capabilities, shell.gate):
             facts.add_row(Text("  " + name, look.style("key")), Text(text))
-        whole = Table.grid()
-        whole.add_row(Text(f"powertui {__version__}", look.style("title")))
+        numbered = "  ".join(f"{entry.key} {entry.title}" for entry in SCREENS if entry.key)
+        facts.add_row(Text("  screens", look.style("key")), Text(numbered))
+        whole = Table.grid(expand=True)
+        whole.add_row(Text(f"powertui {__version__}: this terminal and this line", look.style("title")))
+        whole.add_row(facts)
         whole.add_row("")
         whole.add_row(page)
-        whole.add_row(Text("This terminal and line", look.style("title")))
-        whole.add_row(facts)
         self.query_one("#keys", Static).update(whole)
 
     def on_resize(self, event: object) -> None:

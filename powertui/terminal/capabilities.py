@@ -110,10 +110,16 @@ def is_utf8(encoding: str) -> bool:
         return False
 
 
+# What Python itself puts into LC_CTYPE where the locale that is asked for is not installed (PEP 538).
+COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
+
+
 def locale_encoding(environ: Mapping[str, str]) -> str:
     """The encoding that LC_ALL, LC_CTYPE or LANG name ("" when they name none)."""
     for name in ("LC_ALL", "LC_CTYPE", "LANG"):
         value = environ.get(name, "")
+        if name == "LC_CTYPE" and value in COERCED and "." in environ.get("LANG", ""):
+            continue
         if value:
             return value.partition("@")[0].partition(".")[2]
     return ""

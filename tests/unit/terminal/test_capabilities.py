@@ -108,3 +108,6 @@ def test_at_most_never_adds_colours() -> None:
 def test_the_locale_that_counts() -> None:
     assert locale_encoding({"LC_ALL": "de_DE.ISO-8859-15@euro", "LANG": "C.UTF-8"}) == "ISO-8859-15"
     assert locale_encoding({"LANG": "C"}) == ""
+    # Python has put its own LC_CTYPE beside a locale that is not installed.
+    assert locale_encoding({"LC_CTYPE": "C.UTF-8", "LANG": "de_DE.ISO-8859-1"}) == "ISO-8859-1"
+    assert locale_encoding({"LC_CTYPE": "C.UTF-8", "LANG": "C"}) == "UTF-8"
