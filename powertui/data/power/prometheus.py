@@ -189,7 +189,7 @@ def _series(
     short = re.sub(r"_(watts?|milliwatts|microwatts|joules_total|joules)$", "", metric)
     gpu = labels.get("gpu") or labels.get("minor_number") or labels.get("index")
     name = f"GPU {gpu}" if gpu and units.scope_of(metric) is Scope.GPU else f"{short} {rest}".strip()
-    sensor = Sensor(name, f"{NAME} {short}", units.scope_of(f"{metric.removeprefix('node_')} {rest}"), host)
+    sensor = Sensor(name, f"{NAME} {short}", units.scope_of(f"{short.removeprefix('node_')} {rest}"), host)
     scaled = values * unit.factor
     if unit.quantity == "power":
         return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes)
