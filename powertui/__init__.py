@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "libipmi", "open", "record"]
 
 if TYPE_CHECKING:
-    from powertui import libipmi
+    import powertui.libipmi as libipmi
     from powertui.api import open
     from powertui.sampler.session import record
 
