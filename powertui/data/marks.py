@@ -16,6 +16,7 @@ from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessK
 
 STATS = ("step_num", "step_name", "epoch_num", "graph_type", "_r", "group_id")
 _CARRIES = ("step_num", "step_name", "epoch_num")
+_ROOTS = ("_r", "group_id")
 
 # Lines up to this length are sampled whole; of longer ones the first and last event of each name and a comb.
 _WHOLE = 20_000
@@ -72,7 +73,8 @@ def marked(trace: Trace) -> Marks:
         parts = []
         for process, lines in _planes(trace):
             if (process.kind is ProcessKind.HOST) == hosts:
-                names = carriers(trace, process, [track for _, track in lines])
+                tracks = [track for _, track in lines]
+                names = carriers(trace, process, tracks) | _explicit(trace, carriers(trace, process, tracks, _ROOTS))
                 if names.any():
                     parts += list(_of_names(trace, process, lines, names, must_carry=True))
         if any(len(part) for part in parts):
@@ -147,6 +149,18 @@ def _planes(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]]:
             yield process, lines
 
 
+def _explicit(trace: Trace, names: Bools) -> Bools:
+    """Those of these names that are a step marker's."""
+    out = np.zeros(len(names), np.bool_)
+    for index in np.flatnonzero(names).tolist():
+        out[index] = _is_explicit(trace.names.full(index))
+    return out
+
+
+def _is_explicit(name: str) -> bool:
+    return name.startswith(_EXPLICIT) and "/" not in name
+
+
 def carriers(trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str] = _CARRIES) -> Bools:
     """Which names carry one of these stats, judged by a sample of each line."""
     found = np.zeros(len(trace.names), np.bool_)
@@ -183,14 +197,13 @@ def _of_names(
         if len(rows):
             events = track.events[rows]
             columns = process.source.columns(events.position, STATS)
+            found = _marks(trace, line, events, columns)
             if must_carry:
-                keep = np.logical_or.reduce([columns[name].present for name in _CARRIES])
-            else:
-                keep = np.ones(len(rows), np.bool_)
-            yield _marks(trace, line, events, columns, keep)
+                found = found.take(found.explicit | np.logical_or.reduce([columns[name].present for name in _CARRIES]))
+            yield found
 
 
-def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColumn], keep: Bools) -> Marks:
+def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColumn]) -> Marks:
     texts = {int(i): trace.names.full(int(i)) for i in np.unique(events.name).tolist()}
     kinds = [texts[i] for i in events.name.tolist()]
     numbers = _whole(columns["step_num"])
@@ -206,14 +219,12 @@ def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColum
         number = int(numbers[row])
         labels.append(step_name or (f"{prefix} {number}" if number >= 0 and not prefix.endswith(str(number)) else prefix))
         evaluation[row] = bool(_EVALUATION.match(graph or step_name or kind))
-    explicit = np.array([kind.startswith(_EXPLICIT) and "/" not in kind for kind in kinds], np.bool_)
-    explicit &= columns["step_num"].present | columns["epoch_num"].present | columns["_r"].present | columns["group_id"].present
-    explicit &= ~np.array([kind.startswith("$") for kind in kinds], np.bool_)
-    whole = Marks(
+    rooted = np.logical_or.reduce([columns[name].present for name in ("step_num", "epoch_num", *_ROOTS)])
+    explicit = rooted & np.array([_is_explicit(kind) for kind in kinds], np.bool_)
+    return Marks(
         events.start, events.duration, numbers, epochs, labels, kinds, explicit, columns["step_name"].present,
         columns["step_num"].present, evaluation, np.full(len(events), line, np.int32),
     )  # fmt: skip
-    return whole.take(keep)
 
 
 def _whole(column: StatColumn) -> Int64s:

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from synthetic.tfevents import frame
+from synthetic.xplane import Event, Line, Plane, blob, double, encode, number
+
+from powertui import demo
+from powertui.data import clocks, logdir, steps
+from powertui.data.clocks import find, parse_zone
+from powertui.data.formats import registry, tfevents
+from powertui.data.formats.tfevents import EventLog
+from powertui.data.logdir import RunEntry
+from powertui.data.model import Clock, Steps, Trace
+from powertui.errors import UsageError
+
+S = 10**9
+END = 1_616_280_774.6  # Unix time at which the capture below ended; 2021-03-20 19:52:54 at UTC-3
+SPAN_S = 4
+
+
+def write_profile(folder: Path, task_start_ns: int | None = None) -> Path:
+    """Four seconds of events from 0 on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    events = [Event("op", i * 10**12, 10**12) for i in range(SPAN_S)]
+    planes = [Plane("/host:CPU", [Line("python", events)])]
+    if task_start_ns is not None:
+        stop = task_start_ns + SPAN_S * S
+        planes.append(Plane("Task Environment", stats={"profile_start_time": task_start_ns, "profile_stop_time": stop}))
+    path = folder / "vm.xplane.pb"
+    path.write_bytes(encode(planes))
+    return path
+
+
+def batch_file(path: Path, wall: float, first: float | None = None) -> None:
+    """A tfevents file whose record batch_2 has this wall time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    value = blob(1, b"batch_2") + blob(9, blob(1, blob(1, b"graph_run_metadata_graph"))) + blob(8, number(1, 7) + blob(8, b"x"))
+    start = frame(double(1, float(int(first or wall))) + blob(3, b"brain.Event:2"))
+    path.write_bytes(start + frame(double(1, wall) + blob(5, blob(1, value))))
+
+
+def clock_of(root: Path, *, tz: str | None = None) -> Clock:
+    (run,) = logdir.scan(root).runs
+    logs, _ = tfevents.read_all((event.path, event.group) for event in run.tfevents)
+    return find(registry.read(run.profiles[0].path), run, logs, tz=tz)
+
+
+def holds(clock: Clock, zero_s: float) -> bool:
+    assert clock.lo_ns is not None
+    assert clock.hi_ns is not None
+    return clock.lo_ns <= zero_s * S <= clock.hi_ns
+
+
+ZERO = END - SPAN_S
+
+
+# ── the ladder ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_sessions_own_record_comes_first(tmp_path: Path) -> None:
+    write_profile(tmp_path / "train/plugins/profile/2021_03_20_19_52_54", round(ZERO * S))
+    batch_file(tmp_path / "train/events.out.tfevents.1616280770.vm.7.0.v2", END + 100)
+    clock = clock_of(tmp_path)
+    assert clock.source == "task environment"
+    assert holds(clock, ZERO)
+    assert clock.half_ns <= 1_000_000
+    assert clock.utc_offset_s == -10_800  # from the folder's name against the recorded end
+
+
+def test_a_batch_record_is_next(tmp_path: Path) -> None:
+    write_profile(tmp_path / "train/plugins/profile/2021_03_20_19_52_54")
+    batch_file(tmp_path / "train/events.out.tfevents.1616280770.vm.7.0.v2", END - 0.002, first=ZERO)
+    clock = clock_of(tmp_path)
+    assert clock.source == "tfevents batch"
+    assert holds(clock, ZERO)
+    assert clock.half_ns <= S // 2
+    assert clock.utc_offset_s == -10_800
+
+
+def test_profile_empty_bounds_the_end(tmp_path: Path) -> None:
+    write_profile(tmp_path / "train/plugins/profile/2021_03_20_19_52_54")
+    empty = frame(double(1, 1616280774.0) + blob(3, b"brain.Event:2"))
+    (tmp_path / "train/events.out.tfevents.1616280774.vm.profile-empty").write_bytes(empty)
+    clock = clock_of(tmp_path)
+    assert clock.source == "profile-empty"
+    assert holds(clock, ZERO)
+    assert clock.utc_offset_s == -10_800
+    assert clock.hi_ns == (1_616_280_775 - SPAN_S) * S  # firm: a capture ends before it is exported
+
+
+def test_the_folders_name_with_a_zone_that_someone_says(tmp_path: Path) -> None:
+    write_profile(tmp_path / "plugins/profile/2021_03_20_19_52_54")
+    for zone in ("-03:00", "America/Sao_Paulo"):
+        clock = clock_of(tmp_path, tz=zone)
+        assert clock.source == "run directory"
+        assert holds(clock, ZERO)
+        assert clock.half_ns < 4 * S
+        assert clock.utc_offset_s == -10_800
+
+
+def test_the_folders_name_without_a_zone_spans_all_zones(tmp_path: Path) -> None:
+    path = write_profile(tmp_path / "plugins/profile/2021_03_20_19_52_54")
+    os.utime(path, (1_616_290_123, 1_616_290_123))  # a copy: its time is no evidence for a zone
+    clock = clock_of(tmp_path)
+    assert clock.source == "run directory"
+    assert holds(clock, ZERO)
+    assert clock.half_ns > 12 * 3600 * S
+    assert clock.utc_offset_s is None
+    assert "--tz" in clock.detail
+
+
+def test_the_files_own_time_can_tell_the_zone(tmp_path: Path) -> None:
+    path = write_profile(tmp_path / "plugins/profile/2021_03_20_19_52_54")
+    os.utime(path, (1_616_280_775, 1_616_280_775))  # written then and there, never copied
+    clock = clock_of(tmp_path)
+    assert clock.utc_offset_s == -10_800
+    assert holds(clock, ZERO)
+    assert clock.half_ns < 4 * S
+
+
+def test_the_file_time_is_the_last_resort_and_says_so(tmp_path: Path) -> None:
+    path = write_profile(tmp_path / "plugins/profile/my-run")
+    os.utime(path, (1_616_280_775, 1_616_280_775))
+    clock = clock_of(tmp_path)
+    assert clock.source == "file time"
+    assert holds(clock, ZERO)
+    assert "never copied" in clock.detail
+
+
+def test_the_training_around_it_when_nothing_else_is_there(tmp_path: Path) -> None:
+    write_profile(tmp_path / "train/plugins/profile/my-run")
+    path = tmp_path / "train/events.out.tfevents.1616280000.vm.7.0.v2"
+    rows = [double(1, ZERO - 60.0) + blob(3, b"brain.Event:2"), double(1, ZERO + 60.5) + blob(5, b"")]
+    path.write_bytes(b"".join(frame(row) for row in rows))
+    clock = clock_of(tmp_path)
+    assert clock.source == "tfevents"
+    assert holds(clock, ZERO)
+
+
+def test_a_profile_from_a_pipe_has_no_clock(tmp_path: Path) -> None:
+    trace = replace(registry.read(write_profile(tmp_path / "p")), path="-")
+    clock = find(trace, None)
+    assert not clock.known
+    assert clock.detail
+
+
+def test_evidence_that_agrees_narrows(tmp_path: Path) -> None:
+    write_profile(tmp_path / "train/plugins/profile/2021_03_20_19_52_54")
+    batch_file(tmp_path / "train/events.out.tfevents.1616280770.vm.7.0.v2", 1_616_280_774.99, first=ZERO)
+    clock = clock_of(tmp_path)
+    # The folder was named before second 55 ended, so the capture had ended too.
+    assert clock.hi_ns == (1_616_280_775 - SPAN_S) * S
+    assert "narrowed by run directory" in clock.detail
+
+
+def test_evidence_that_contradicts_is_named_and_left_out(tmp_path: Path) -> None:
+    write_profile(tmp_path / "train/plugins/profile/2021_03_20_19_52_54")
+    batch_file(tmp_path / "train/events.out.tfevents.1616280770.vm.7.0.v2", END + 3600 * 5 + 400, first=ZERO)
+    clock = clock_of(tmp_path, tz="-03:00")
+    assert clock.source == "tfevents batch"
+    assert "contradicted by run directory" in clock.detail
+
+
+def test_the_last_step_ended_before_the_batch_record(tmp_path: Path) -> None:
+    path = write_profile(tmp_path / "train/plugins/profile/my-run")
+    batch_file(tmp_path / "train/events.out.tfevents.1616280770.vm.7.0.v2", END - 0.002, first=ZERO)
+    (run,) = logdir.scan(tmp_path).runs
+    logs, _ = tfevents.read_all((event.path, event.group) for event in run.tfevents)
+    trace = registry.read(path)
+    marked = steps.find(trace, marker="op")
+    loose, tight = find(trace, run, logs), find(trace, run, logs, steps=marked)
+    assert loose.hi_ns is not None
+    assert tight.hi_ns is not None
+    assert tight.hi_ns < loose.hi_ns
+    assert holds(tight, ZERO - 0.003)
+    assert isinstance(marked, Steps)
+
+
+# ── zones and folder names ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("-03:00", -10_800), ("+5:30", 19_800), ("UTC+9", 32_400), ("utc", 0), ("Z", 0), ("-0330", -12_600), ("+14", 50_400)],
+)
+def test_zones_as_people_write_them(text: str, seconds: int) -> None:
+    assert parse_zone(text) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("text", ["", "Mars/Olympus", "+15:00", "03:00x", "../../etc/passwd", "+01:75"])
+def test_what_is_no_zone_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="no time zone"):
+        parse_zone(text)
+
+
+@pytest.mark.parametrize(
+    ("folder", "known"),
+    [
+        ("2021_03_20_19_52_54", True), ("2019-10-07_10-20-31", True),
+        ("2022_10_14_19_22_22_16", True),  # AWS' profiler: the minute twice
+        ("Cloud-TPU", False), ("2021_13_20_19_52_54", False), ("2021_03_20", False),
+    ],
+)  # fmt: skip
+def test_folder_names_that_are_times(tmp_path: Path, folder: str, known: bool) -> None:
+    write_profile(tmp_path / f"plugins/profile/{folder}")
+    assert (clock_of(tmp_path, tz="UTC").source == "run directory") == known
+
+
+def test_aws_writes_the_minute_twice(tmp_path: Path) -> None:
+    write_profile(tmp_path / "plugins/profile/2022_10_14_19_22_22_16")
+    assert holds(clock_of(tmp_path, tz="UTC"), 1_665_775_336 + 0.5 - SPAN_S)
+
+
+@pytest.mark.parametrize(("seconds", "name"), [(0, "UTC"), (-10_800, "UTC−3"), (19_800, "UTC+5:30"), (-12_600, "UTC−3:30")])
+def test_zones_as_we_write_them(seconds: int, name: str) -> None:
+    assert clocks.zone_name(seconds) == name
+
+
+# ── several runs in one folder ───────────────────────────────────────────────────────────────────
+
+
+def log(pid: int, first: float, last: float) -> EventLog:
+    path = f"/x/events.out.tfevents.{int(first)}.h.{pid}.0.v2"
+    return EventLog(path, "train", first_ns=round(first * S), last_ns=round(last * S), pid=pid, host="h")
+
+
+def test_the_log_of_the_profiled_process_is_chosen() -> None:
+    logs = [log(1, 1000, 1100), log(2, 2000, 2100), log(3, 3000, 3100)]
+    clock = Clock(2050 * S, 2051 * S, "run directory")
+    assert [one.pid for one in clocks.own_logs(logs, clock, (0, 10**12))] == [2]
+    assert len(clocks.own_logs(logs, Clock(), (0, 10**12))) == 3  # without a clock nobody can tell
+
+
+# ── recordings that know better ──────────────────────────────────────────────────────────────────
+
+
+def without_session(trace: Trace) -> Trace:
+    return replace(trace, processes=tuple(p for p in trace.processes if p.name != "Task Environment"), stop_ns=None)
+
+
+def real(root: Path) -> tuple[Trace, RunEntry, tuple[EventLog, ...]]:
+    (run,) = logdir.scan(root).runs
+    logs, _ = tfevents.read_all((event.path, event.group) for event in run.tfevents)
+    return registry.read(run.profiles[0].path), run, logs
+
+
+def test_lesser_evidence_holds_the_truth_of_the_demo() -> None:
+    trace, run, logs = real(demo.folder())
+    truth = find(trace, run, logs)
+    assert truth.source == "task environment"
+    guess = find(without_session(trace), run, logs)
+    assert guess.source == "tfevents batch"
+    assert holds(guess, truth.mid_ns / S)
+    assert guess.utc_offset_s == 0
+    named = find(without_session(trace), run, (), tz="UTC")
+    assert named.source == "run directory"
+    assert holds(named, truth.mid_ns / S)
+
+
+def test_lesser_evidence_holds_the_truth_of_keras(shared_data: Path) -> None:
+    trace, run, logs = real(shared_data / "own/keras_cifar")
+    truth = find(trace, run, logs).mid_ns / S
+    assert holds(find(without_session(trace), run, logs), truth)
+    assert holds(find(without_session(trace), run, (), tz="UTC"), truth)
+
+
+def test_powerboards_machine_is_three_hours_behind(shared_data: Path) -> None:
+    for name in ("powerboard_tf22_run195247", "powerboard_tf22_run183023_5epochs"):
+        trace, run, logs = real(shared_data / "public" / name)
+        clock = find(trace, run, logs)
+        assert clock.utc_offset_s == -10_800
+        assert clock.source == "tfevents batch"
+        assert clock.half_ns < 0.6 * S
