@@ -149,7 +149,7 @@ def scan_table() -> None:
         "scan to columns, pure (1 M events)", f"{median:.3f}", f"{best:.3f}", "–", f"{10 * median / parse:.2f} (scaled)", *rates
     )
     table.note(
-        f"{found['events']:,} events, {found['bytes']:,} bytes, made from {recording().name} (benchmarks/make_big.py). Targets: "
+        f"{found['events']:,} events, {found['bytes']:,} bytes, made from {recording()[0]} (benchmarks/make_big.py). Targets: "
         f"scan ÷ protobuf <= 0.2, >= 30 M events/s on a quiet core."
     )
     table.print()
@@ -166,6 +166,7 @@ def memory_table() -> None:
         size = path.stat().st_size
         for what, mode in (("first part", "stream"), ("whole", "whole")):
             found, usage = script(DRAW, logdir_of(path), mode)
+            assert mode == "stream" or found["events"] == events, "events were left out"
             above = usage.peak_bytes - size
             each = max(0, above - 100 * MB) / events
             seconds = f"{found['imports_s'] + found['drawn_s']:.2f}"

@@ -1,13 +1,13 @@
 """Makes profiles of any number of events out of a recorded one, the same bytes every time.
 
-    python -m benchmarks.make_big [EVENTS]       → benchmarks/generated/xplane_EVENTS/…/vm.xplane.pb   (default 10,000,000)
+    python -m benchmarks.make_big [EVENTS]       → benchmarks/generated/keras_cifar_EVENTS/…/vm.xplane.pb   (default 10,000,000)
 
 The recorded profile is keras_cifar (767,110 events) where it lies beside the checkout, else the demo. It is played
 over and over: copy k holds every event of the recording again, in the same line, with k times the recording's
 length added to its `offset_ps`; the last copy is broken off where the number of events is reached. So lines stay
 sorted, nesting stays proper, and step numbers start again with each copy, as they do with each epoch. Event
-records are re-encoded (a larger offset takes more bytes, and so may the record's own length); metadata, stats and
-line headers are kept as recorded. About 27 bytes an event, so 270 MB for ten million.
+records are re-encoded (a larger offset takes more bytes, and so may the record's own length), and the session's
+recorded end moves along; metadata, stats and line headers are kept as recorded. About 27 bytes an event, so 270 MB for ten million.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from powertui.data import wire
 from powertui.data.wire.types import Bytes, Int64s, UInt64s
 
 CHUNK = 200_000  # records re-encoded at once
-LINES_FIELD, PLANES_FIELD = 3, 1
+PLANES_FIELD, LINES_FIELD, STAT_NAMES_FIELD, STATS_FIELD = 1, 3, 5, 6
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,23 @@ class Line:
     start: Int64s  # in ps on the profile's own clock
 
 
-def recording() -> Path:
-    """The profile that is multiplied."""
-    for folder, pattern in ((EXTRA_DATA / "own/keras_cifar", "**/*.xplane.pb"), (ROOT / "powertui/demo", "**/*.xplane.pb*")):
-        found = sorted(folder.glob(pattern))
+def recording() -> tuple[str, Path]:
+    """The profile that is multiplied, and what to call it."""
+    for name, folder in (("keras_cifar", EXTRA_DATA / "own" / "keras_cifar"), ("demo", ROOT / "powertui" / "demo")):
+        found = sorted(folder.glob("**/*.xplane.pb*"))
         if found:
-            return found[0]
+            return name, found[0]
     raise SystemExit("no recorded profile to multiply: neither ../shared/data/own/keras_cifar nor the demo is here")
 
 
 def make(events: int = 10_000_000) -> Path:
     """The profile with exactly so many events; made only once."""
-    path = GENERATED / f"xplane_{events}" / "plugins" / "profile" / "2026_01_01_00_00_00" / "vm.xplane.pb"
+    name, origin = recording()
+    path = GENERATED / f"{name}_{events}" / "plugins" / "profile" / "2026_01_01_00_00_00" / "vm.xplane.pb"
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    source = recording().read_bytes()
+    source = origin.read_bytes()
     data = np.frombuffer(gzip.decompress(source) if source[:2] == b"\x1f\x8b" else source, np.uint8)
     unfinished = path.with_suffix(".part")
     with unfinished.open("wb") as out:
@@ -89,7 +90,16 @@ def plane_pieces(
 ) -> Iterator[bytes]:
     """A plane with its lines made longer, all else as it was."""
     known = {(line.lo, line.hi): line for line in lines[lo, hi]}
+    stop = stat_id(data, lo, hi, "profile_stop_time")
     for first, last, number in _fields(data, lo, hi):
+        if number == STATS_FIELD and stop is not None:
+            ((name, _, value),) = wire.stats(data, first, last, STATS_FIELD)
+            if name == stop:
+                assert isinstance(value, int)
+                later = value + (copies - (end is None)) * length // 1000
+                stat = bytes([1 << 3]) + _varint(stop) + bytes([wire.UINT64 << 3]) + _varint(later)
+                yield bytes([STATS_FIELD << 3 | wire.LEN, len(stat)]) + stat
+                continue
         if number != LINES_FIELD:
             yield data[first:last].tobytes()
             continue
@@ -100,6 +110,15 @@ def plane_pieces(
         if end is not None:
             body.extend(moved(data, line.position[line.start < end], copies * length))
         yield from (bytes([LINES_FIELD << 3 | wire.LEN]), _varint(sum(map(len, body))), *body)
+
+
+def stat_id(data: Bytes, lo: int, hi: int, name: str) -> int | None:
+    """The number that a plane gives to a stat of this name."""
+    entries = wire.pick(data, *wire.hop(data, lo, hi).ranges(STAT_NAMES_FIELD), [wire.tag(1, wire.VARINT), wire.tag(2, wire.LEN)])
+    for key, at, end in zip(entries.value[0].tolist(), entries.value[1].tolist(), entries.end[1].tolist(), strict=True):
+        if wire.text(data, *wire.hop(data, at, end).payload(2)) == name:
+            return int(key)
+    return None
 
 
 def read_line(data: Bytes, lo: int, hi: int) -> Line:

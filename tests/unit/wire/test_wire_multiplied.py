@@ -37,7 +37,11 @@ def test_copies_follow_each_other_with_moved_offsets() -> None:
             offsets = [event.offset_ps for event in new_line.events]
             assert offsets == sorted(offsets)
             del new_line.events[:], old_line.events[:]
-        assert old_plane == new_plane, "all but the events is as recorded"
+        stops = [[s for s in p.stats if p.stat_metadata[s.metadata_id].name == "profile_stop_time"] for p in (old_plane, new_plane)]
+        for before, after in zip(*stops, strict=True):
+            assert 1000 * (after.uint64_value - before.uint64_value) == max(by for _, by in steps) // 2 * 3
+            after.uint64_value = before.uint64_value
+        assert old_plane == new_plane, "all but the events and the session's end is as recorded"
     assert len(steps) == 3, "every line moves by the same time"
     (_, none), (_, once), (_, twice) = sorted(steps)
     assert none == 0
