@@ -92,7 +92,7 @@ def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[L
         if out and out[-1].number == number - 1:
             start: int | None = out[-1].end
         else:
-            start = max((t for t in began if t is not None and t <= end), default=None) if number == 0 else None
+            start = max((t for t in began if t is not None and t < end), default=None) if number == 0 else None
         seen, extra = _validation(validation, number, start, end)
         out.append(Logged(number, start, end, seen, (*((tag, value) for _, _, tag, value in mine), *extra)))
     return tuple(out)
