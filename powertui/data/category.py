@@ -96,11 +96,11 @@ _WORDS: dict[Category, str] = {
         record_?reader | tfrecord | readfile
     """,
     Category.CONVOLUTION: r"""
-        conv(?:olution)?(?:[\dv_\x20.\-]|$|nd|lstm) | depthwise | winograd | _dgrad | _wgrad | fprop | implicit_gemm |
+        conv(?:olution|olve)?(?:[\dv_\x20.\-]|$|nd|lstm) | depthwise | winograd | _dgrad | _wgrad | fprop | implicit_gemm |
         cudnn.*conv | miopen.*conv
     """,
     Category.MATMUL: r"""
-        mat_?mul | gemm | gemv | (?:^|[/_.:\-\x20])dot(?:[_.\-]|$|general|product) | einsum | cublas | cutlass | tensordot |
+        mat_?mul | gemm | ^cijk_ | gemv | (?:^|[/_.:\-\x20])dot(?:[_.\-]|$|general|product) | einsum | cublas | cutlass | tensordot |
         \bmma | xdot | _rnn | cudnnrnn | attention | \blstm | \bgru
     """,
     Category.COMPILE: r"""

@@ -64,7 +64,7 @@ def _run(model: TimelineModel) -> Section:
     if devices:
         facts.append(Fact("devices", devices[0] if len(devices) == 1 else f"{len(devices)}: {', '.join(devices)}"))
     facts.append(Fact("events", units.count(trace.event_count)))
-    facts.append(Fact("duration", units.duration(model.span[1] - model.span[0])))
+    facts.append(Fact("duration", units.duration(trace.span[1] - trace.span[0])))
     if not trace.complete:
         facts.append(Fact("loading", "more to come"))
     return Section("run", tuple(facts))

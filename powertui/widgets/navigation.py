@@ -185,6 +185,15 @@ class Navigator:
             return None
         return Selected(self.model.forest.lanes[lanes[int(frame.lane[0, 0])]].track, int(frame.dominant[0, 0]))
 
+    def _standing(self) -> Selected | None:
+        """The selected event, as long as the cursor stands on it: whoever went elsewhere moves on from there."""
+        selected = self.state.selection
+        if selected is None:
+            return None
+        lo, hi = self.model.extent(selected)
+        cell = self.viewport.cell_ps
+        return selected if lo // cell <= self.state.cursor_ps // cell <= max(lo, hi - 1) // cell else None
+
     def _go_row(self, row: int) -> None:
         self._set(cursor_row=row)
         self._keep_cursor_in_sight()
@@ -210,7 +219,7 @@ class Navigator:
             self.move_time(direction)
             return
         lane = row.lanes[0]
-        selected = self.state.selection
+        selected = self._standing()
         if selected is not None and self.model.lane_of(selected) == lane:
             track = self.model.tracks[selected.track].track
             depth = track.depth_of(selected.row)
@@ -233,22 +242,29 @@ class Navigator:
             self.move_event(direction)
             return
         track = self.model.tracks[row.track].track
-        selected = self.state.selection if self.state.selection and self.state.selection.track == row.track else None
-        ps = int(track.events.start[selected.row]) if selected else self.state.cursor_ps
+        selected = self._standing()
+        if selected is not None and selected.track != row.track:
+            selected = None
+        if selected is not None:
+            ps = int(track.events.start[selected.row])
+        else:  # what starts in the cursor's own cell is still ahead, in both directions
+            cell = self.state.cursor_ps // self.viewport.cell_ps
+            ps = self.viewport.cell_ps * (cell + (direction < 0)) - (direction > 0)
+        own = track.depth_of(selected.row) if selected is not None else -1
         best: tuple[int, int, int] | None = None
         for depth in range(track.lane_count):
-            lane = self.model.forest.lane_number(row.track, depth)
-            candidates = [self.model.forest.step(lane, ps, direction)]
-            if selected is not None:
-                # Parents and children may start together: the deeper comes later.
-                same = self.model.forest.step(lane, ps - direction, direction)
-                deeper = (depth - track.depth_of(selected.row)) * direction > 0
-                if same is not None and deeper and int(track.events.start[same]) == ps:
-                    candidates.append(same)
-            for found in candidates:
-                if found is not None:
-                    key = (direction * int(track.events.start[found]), direction * depth, found)
-                    best = key if best is None or key < best else best
+            if selected is not None and depth == own:
+                beside = selected.row + direction
+                found = beside if int(track.lanes[depth]) <= beside < int(track.lanes[depth + 1]) else None
+            else:
+                # Of those that start together the outermost comes first: a deeper lane's is still ahead.
+                together = selected is not None and (depth - own) * direction > 0
+                found = self.model.forest.step(
+                    self.model.forest.lane_number(row.track, depth), ps - direction * together, direction
+                )
+            if found is not None:
+                key = (direction * int(track.events.start[found]), direction * depth, found)
+                best = key if best is None or key < best else best
         if best is not None:
             self.select(row.track, best[2])
 
@@ -301,8 +317,8 @@ class Navigator:
         """What a pointer means: the cursor there, and what stands there selected."""
         if not 0 <= row < len(self.rows):
             return
-        self._set(cursor_row=row, cursor_ps=self._clamp(self.viewport.time(column)))
-        self._set(selection=self.under(row, column))
+        self._set(cursor_ps=self._clamp(self.viewport.time(column)), selection=self.under(row, column))
+        self._go_row(row)
 
     def clear(self) -> bool:
         """Take back the newest thing: an open mark, the window, the search, the selection. False when there is none."""
@@ -370,7 +386,7 @@ class Navigator:
         hits = self.state.hits
         if hits is None or not len(hits):
             return False
-        selected = self.state.selection
+        selected = self._standing()
         found = None
         if selected is not None:
             start, _ = self.model.extent(selected)

@@ -59,7 +59,7 @@ class TimelineModel:
     forest: Forest
     row_model: RowModel
     labels: Labels
-    span: tuple[int, int]
+    span: tuple[int, int]  # the end belongs to it: an event without length may stand there
 
     @classmethod
     def of(cls, run: Run, index: int = 0, *, progress: Callable[[int], None] | None = None) -> TimelineModel:
@@ -69,7 +69,7 @@ class TimelineModel:
         epochs = run.epochs[index] if index < len(run.epochs) else Epochs()
         forest = Forest.of(trace, progress=progress)
         lo, hi = trace.span
-        return cls(run, index, trace, steps, epochs, forest, RowModel.of(trace, forest), Labels(trace.names), (lo, max(hi, lo + 1)))
+        return cls(run, index, trace, steps, epochs, forest, RowModel.of(trace, forest), Labels(trace.names), (lo, hi + 1))
 
     @property
     def tracks(self) -> tuple[TrackInfo, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +26,7 @@ def inside(view: Viewport) -> None:
 def test_the_ladder_rises_by_a_quarter_at_most_and_three_rungs_double() -> None:
     assert LADDER[0] == 1
     assert list(LADDER) == sorted(set(LADDER))
-    for low, high in zip(LADDER[8:], LADDER[9:], strict=False):
+    for low, high in pairwise(LADDER[8:]):
         assert 1.15 <= high / low <= 1.34
     for low, high in zip(LADDER[8:], LADDER[8 + FACTOR_TWO :], strict=False):
         assert 1.87 <= high / low <= 2.09
