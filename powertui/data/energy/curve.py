@@ -83,6 +83,7 @@ class Curve:
     quantum_w: float
     gain: float | None
     spread_w: float  # standard deviation of the power over the whole curve
+    noise_w: float  # of one reading, where the power is quiet; 0 for counters
     kind: PowerKind
     sensor: Sensor
 
@@ -130,8 +131,11 @@ def of(power: PowerOnTrace) -> Curve:
     return found
 
 
+LONGEST_S = 4e6  # no refresh, window or delay is longer than a log can be
+
+
 def _value(figure: Figure | None) -> float:
-    return figure.value if figure is not None else 0.0
+    return min(figure.value, LONGEST_S) if figure is not None else 0.0
 
 
 def _build(power: PowerOnTrace) -> Curve:
@@ -141,7 +145,7 @@ def _build(power: PowerOnTrace) -> Curve:
     sensor, kind = series.sensor, series.kind
     times, watts = power.times, power.watts
     refresh = _value(sensor.refresh_s) or _value(sensor.poll_s)
-    centre = round(sensors.centre_s(sensor) * PS_PER_S)
+    centre = round(min(sensors.centre_s(sensor), LONGEST_S) * PS_PER_S)
     gaps = sensors.holes(times // PS_PER_NS, watts, sensor, kind)
     if kind is PowerKind.INTERVAL:
         knots = times - round(_value(sensor.delay_s) * PS_PER_S) if sensor.delay_s else times
@@ -196,6 +200,7 @@ def _build(power: PowerOnTrace) -> Curve:
         quantum_w=_value(sensor.quantum_w),
         gain=sensor.gain.value if sensor.gain else None,
         spread_w=_spread(level),
+        noise_w=_noise(level) if kind is PowerKind.SAMPLED else 0.0,
         kind=kind,
         sensor=sensor,
     )
@@ -208,6 +213,19 @@ def _peaks(level: Floats) -> Floats:
 def _spread(level: Floats) -> float:
     """How far the power strays: over some thousand knots, for it only says how little a gap is known."""
     return float(level[:: max(1, len(level) // 4096)].std()) if len(level) else 0.0
+
+
+QUIET = 6  # differences of neighbours that make up one stretch
+
+
+def _noise(level: Floats) -> float:
+    """The noise of one reading: from the quietest tenth of the stretches, for elsewhere the power itself moves."""
+    moved = np.diff(level[: 64 * 4096])
+    count = len(moved) // QUIET
+    if count < 4:
+        return 0.0
+    blocks = (moved[: count * QUIET].reshape(count, QUIET) ** 2).mean(axis=1) / 2
+    return float(np.sqrt(np.percentile(blocks, 10)))
 
 
 def _averaged(sensor: Sensor, kind: PowerKind) -> float:
@@ -254,7 +272,7 @@ def _knots(times: Int64s, watts: Floats, gaps: Bools, sensor: Sensor) -> tuple[I
     keep[1:] |= parted
     keep[:-1] |= parted
     starts = np.flatnonzero(changed)
-    held_to = t.searchsorted(t[starts[1:]] - round(sensor.refresh_s.value * PS_PER_S), side="right") - 1
+    held_to = t.searchsorted(t[starts[1:]] - round(_value(sensor.refresh_s) * PS_PER_S), side="right") - 1
     keep[held_to[held_to > starts[:-1]]] = True
     rows = np.flatnonzero(keep)
     upto = np.concatenate(([0], np.cumsum(parted)))

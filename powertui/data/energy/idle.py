@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.energy import sensor as sensors
+from powertui.data.energy.curve import LONGEST_S
 from powertui.data.model import PS_PER_S, Badge, Figure, Int64s, PowerOnTrace
 
 REFRESHES = 3.0  # a pause must be so many refreshes long: its first readings still hold the work before
@@ -28,6 +29,7 @@ def power(
     if len(on_trace.times) != len(series) or not len(series):
         return None
     fresh = sensors.samples(series)
+    refresh = min(refresh, LONGEST_S)
     late = round(sensors.centre_s(sensor) * PS_PER_S)
     at, watts = on_trace.times[fresh] - late, on_trace.watts[fresh]
     pauses = _pauses(

@@ -3,8 +3,9 @@
 E = sum of (P_j + P_j+1)/2 * (t_j+1 - t_j), the first and the last piece clipped exactly, holes left out. The budget, one sigma:
 
     quantisation   q / sqrt(12) * D / sqrt(n_q)      n_q: runs of one value; a constant reading does not average its rounding away
-    sampling       T_upd * sqrt(sum dP^2 / 2) * sqrt(1 - w/T_upd)     what happens between two readings of an instantaneous sensor
-    edges          0.161 * max(w, T_upd) * jump      a reading that straddles an edge; jump: power one reading earlier against later
+    sampling       T_upd * sqrt(sum dP^2 / 2) * sqrt(1 - w/T_upd)     what happens between two readings of an instantaneous sensor;
+                   and T_upd * noise * sqrt(n) * sqrt(w/T_upd)        of an averaging one only the noise of its n readings is left
+    edges          0.161 * max(w, T_upd) * jump      a reading that straddles an edge; jump: power a reading before against after
     timing         sigma_offset * |P(a) - P(b)|      where the log lies on the trace;  edge_ps adds independent errors of the edges
     gain           kept apart: it does not average away, and cancels in ratios of one sensor
 
@@ -207,6 +208,7 @@ class _Traits(NamedTuple):
     averaged: float | Floats
     quantum_w: float | Floats
     spread_w: float | Floats
+    noise_w: float | Floats
     offset_s: float | Floats  # one sigma of the place on the trace
     placed: bool | Bools
     interval: bool | Bools
@@ -215,8 +217,8 @@ class _Traits(NamedTuple):
 def _traits(power: PowerOnTrace, curve: Curve) -> _Traits:
     offset = (power.offset_hi_ps - power.offset_lo_ps) / (2 * Z95) / PS_PER_S
     return _Traits(
-        curve.refresh_s, curve.window_s, curve.averaged, curve.quantum_w, curve.spread_w, offset, power.status != "none",
-        curve.kind is PowerKind.INTERVAL,
+        curve.refresh_s, curve.window_s, curve.averaged, curve.quantum_w, curve.spread_w, curve.noise_w, offset,
+        power.status != "none", curve.kind is PowerKind.INTERVAL,
     )  # fmt: skip
 
 
@@ -233,7 +235,7 @@ class _Look(NamedTuple):
 
 def _look(curve: Curve, a: Int64s, b: Int64s) -> _Look:
     count = len(a)
-    half = round(_resolution(curve) * PS_PER_S / 2)
+    half = round(_resolution(curve) * PS_PER_S)  # a step is smeared over that much on either side
     reading = curve.read(np.concatenate((a, b, a - half, a + half, b - half, b + half)))
     ra, rb = reading.row[:count], reading.row[count : 2 * count]
     held = curve.held(np.concatenate((a, b)))
@@ -286,7 +288,8 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
         scale = np.where(coverage > 0, 1 / coverage, 1.0)
         mean = np.where(found.length > 0, found.joules / found.length, np.nan)
     quantum = sensor.quantum_w / 12**0.5 * seconds / np.sqrt(found.runs)
-    sampling = sensor.refresh_s * np.sqrt(found.moved / 2 * (1 - sensor.averaged))
+    noise = sensor.noise_w**2 * seconds / np.maximum(sensor.refresh_s, 1e-9)
+    sampling = sensor.refresh_s * np.sqrt(found.moved / 2 * (1 - sensor.averaged) + noise * sensor.averaged)
     edges = _EDGE * least * np.sqrt(found.jumps * sensor.averaged)
     edge = edge_ps / PS_PER_S
     timing = np.sqrt((sensor.offset_s * (found.at_a - found.at_b)) ** 2 + edge**2 * (found.at_a**2 + found.at_b**2))

@@ -15,8 +15,9 @@ def on_trace(
     series: PowerSeries, offset_ps: int, lo_ps: int, hi_ps: int, status: Literal["aligned", "ambiguous", "none"], source: str
 ) -> PowerOnTrace:  # fmt: skip
     """The series with its zero at `offset_ps` (95 % interval `lo_ps` … `hi_ps`). Rows that int64 ps cannot hold are left out."""
-    shift = offset_ps // PS_PER_NS
-    fits = np.abs(series.times + shift) < _ROOM if abs(shift) < _ROOM else np.zeros(len(series), np.bool_)
+    shift, rest = divmod(offset_ps, PS_PER_NS)
+    moved = series.times + shift
+    fits = np.abs(moved) < _ROOM
     rows = slice(None) if fits.all() else fits
-    times = series.times[rows] * PS_PER_NS + offset_ps
+    times = moved[rows] * PS_PER_NS + rest
     return PowerOnTrace(series, times, series.watts[rows], offset_ps, lo_ps, hi_ps, status, source)

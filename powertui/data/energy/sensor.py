@@ -113,6 +113,8 @@ def quantum(watts: Floats) -> float | None:
     moved = np.abs(moved[moved != 0])
     if len(moved) < 2:
         return None
+    if moved.max() > 1e9:
+        return None
     levels, counts = np.unique(np.round(moved, 9), return_counts=True)
     for digits in range(5):
         scaled = levels * 10**digits

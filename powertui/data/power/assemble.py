@@ -10,6 +10,8 @@ from powertui.data.model import Bools, Clock, Floats, Int64s, PowerKind, PowerSe
 from powertui.data.power import times
 from powertui.data.power.notes import Notes
 
+HIGHEST_W = 1e9
+
 
 def make(
     sensor: Sensor,
@@ -28,18 +30,27 @@ def make(
     (a log with whole seconds polled faster) become their mean, because nobody knows their order.
     """
     ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
+    name = sensor.name or "the log"
+    with np.errstate(invalid="ignore"):
+        absurd, negative = np.abs(watts) > HIGHEST_W, int((watts < 0).sum())
+    if absurd.any():
+        notes.say(f"{int(absurd.sum())} readings of {name} are beyond any machine: dropped")
+        ns, watts = ns[~absurd], watts[~absurd]
+        joules = None if joules is None else joules[~absurd]
+    if negative:
+        notes.say(f"{negative} readings of {name} are negative: kept as they are")
     if len(ns) > 1 and (np.diff(ns) < 0).any():
         order = np.argsort(ns, kind="stable")
-        notes.say(f"{sensor.name or 'the log'}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; sorted by time")
+        notes.say(f"{name}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; sorted by time")
         ns, watts = ns[order], watts[order]
         joules = None if joules is None else joules[order]
     if len(ns) > 1 and (np.diff(ns) == 0).any():
-        ns, watts, joules = _one_per_time(ns, watts, joules, sensor, notes)
+        ns, watts, joules = _one_per_time(ns, watts, joules, name, notes)
     return PowerSeries(sensor, ns, watts, kind, clock, path, joules)
 
 
 def _one_per_time(
-    ns: Int64s, watts: Floats, joules: Floats | None, sensor: Sensor, notes: Notes
+    ns: Int64s, watts: Floats, joules: Floats | None, name: str, notes: Notes
 ) -> tuple[Int64s, Floats, Floats | None]:
     starts = np.flatnonzero(np.r_[True, np.diff(ns) > 0])
     valid = np.isfinite(watts)
@@ -54,9 +65,9 @@ def _one_per_time(
     doubles = int((sizes[same] - 1).sum())
     mixed = int((~same).sum())
     if doubles:
-        notes.say(f"{doubles} rows of {sensor.name or 'the log'} repeat another row: dropped")
+        notes.say(f"{doubles} rows of {name} repeat another row: dropped")
     if mixed:
-        notes.say(f"{mixed} times {sensor.name or 'the log'} has several readings with one time: their mean is taken")
+        notes.say(f"{mixed} times {name} has several readings with one time: their mean is taken")
     summed = None if joules is None else np.add.reduceat(joules, starts)
     return ns[starts], mean, summed
 

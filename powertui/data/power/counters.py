@@ -28,8 +28,9 @@ def intervals(
     seconds = np.full(count, np.nan)
     if len(valid) > 1:
         seconds[valid[1:]] = np.diff(ns[valid]) / 1e9
-    falls = np.flatnonzero(delta < 0)
-    usual = float(np.median((delta / seconds)[(delta >= 0) & (seconds > 0)])) if (delta >= 0).any() else 0.0
+    falls = np.flatnonzero((delta < 0) & (seconds > 0))
+    rises = (delta >= 0) & (seconds > 0)
+    usual = float(np.median(delta[rises] / seconds[rises])) if rises.any() else 0.0
     wraps = resets = 0
     for row in falls:
         before = float(joules[row] - delta[row])

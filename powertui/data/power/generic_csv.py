@@ -40,7 +40,18 @@ def sniff(head: str | bytes, _path: str) -> int:
     powers = _power_columns(layout.names)
     if not layout.named or not powers:
         return 10 if _the_other(layout.names) else 0
-    return 55 if any(_time_score(name) > 0 for name in layout.names) else 20
+    if not any(_time_score(name) > 0 for name in layout.names):
+        return 20
+    return 55 if _has_reading(head, layout, powers[0][0]) else 20
+
+
+def _has_reading(head: str, layout: table.Shape, column: int) -> bool:
+    """Some row below the header is as long as it and has a number (or nothing) where the power stands: prose has not."""
+    for line in head.split("\n")[layout.first : layout.first + 20]:
+        cells = table.fields(line, layout.delimiter)
+        if len(cells) == len(layout.names) and (not cells[column] or np.isfinite(table.number(cells[column]))):
+            return True
+    return False
 
 
 def load(source: Source, options: PowerOptions) -> PowerLog:
@@ -52,8 +63,6 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
             source.path, "is no table of columns", hint="powertui reads CSV, and the texts listed in docs/power-logs.md."
         )
     rows = table.read(source, layout, notes)
-    if not len(rows):
-        raise UnreadableFile(source.path, f"has no whole row ({notes.first_reason() or 'only a header'})")
     return from_table(source.path, rows, options, notes, named=layout.named)
 
 
@@ -70,6 +79,8 @@ def from_table(
     day_first_default: bool = False,
 ) -> PowerLog:
     """The same, of a table that a dialect has already cut into columns."""
+    if not len(rows):
+        raise UnreadableFile(path, f"has no whole row ({notes.first_reason() or 'only a header'})")
     picked = _pick_power(path, rows, options)
     clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default)
     column = times.in_zone(column, options.tz)
@@ -305,11 +316,11 @@ def _groups(rows: table.Table, taken: set[int]) -> list[tuple[Group, Bools]]:
         labels = [next(iter(others[0][2]))] * len(rows) if not next(iter(others[0][2])).isdigit() else labels
     owners = hosts[1] if hosts is not None else [""] * len(rows)
     by = ", ".join(f"`{rows.names[k[0]]}`" for k in keys if len(k[2]) > 1)
-    pairs = np.array([f"{owner}\x00{label}" for owner, label in zip(owners, labels, strict=True)])
-    order = list(dict.fromkeys(pairs.tolist()))
-    if len(order) > MAX_CHANNELS:
+    numbers: dict[tuple[str, str], int] = {}
+    which = np.array([numbers.setdefault(pair, len(numbers)) for pair in zip(owners, labels, strict=True)])
+    if len(numbers) > MAX_CHANNELS:
         return [(Group(), everything)]
-    return [(Group(pair.split("\x00")[1], pair.split("\x00")[0], by), pairs == pair) for pair in order]
+    return [(Group(label, owner, by), which == number) for (owner, label), number in numbers.items()]
 
 
 def _channel_word(name: str, value: str) -> str:

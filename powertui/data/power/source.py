@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import sys
 import zlib
 from functools import cached_property
@@ -63,17 +61,20 @@ class Source:
         parts: list[bytes] = []
         size = 0
         try:
-            with gzip.open(io.BytesIO(raw)) as stream:
-                while piece := stream.read(1 << 20):
+            while raw.startswith(b"\x1f\x8b"):  # a gzip file may hold several, one after the other
+                unpack = zlib.decompressobj(31)
+                while raw and not unpack.eof:
+                    piece = unpack.decompress(raw, 1 << 20)
+                    raw = unpack.unconsumed_tail
                     parts.append(piece)
                     size += len(piece)
                     if size > LIMIT:
                         raise UnreadableFile(self.path, "unpacks to more than 4 GiB: this is no power log")
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            if not parts:
-                raise UnreadableFile(
-                    self.path, "is a damaged gzip file", hint="Copy it again from where it was recorded."
-                ) from None
+                raw = unpack.unused_data
+        except zlib.error:
+            pass  # what was unpacked before the damage is still good
+        if not size:
+            raise UnreadableFile(self.path, "is a damaged gzip file", hint="Copy it again from where it was recorded.")
         return b"".join(parts)
 
     @cached_property

@@ -37,7 +37,7 @@ def number(text: str) -> float:
     return value if np.isfinite(value) else float("nan")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Shape:
     """How a text is laid out: what separates its fields, where its header is."""
 
@@ -167,7 +167,7 @@ def read(source: Source, layout: Shape, notes: Notes, *, names: tuple[str, ...] 
     """
     names = names or layout.names
     large = layout.delimiter and len(source.data) >= LARGE
-    table = _large(source, layout, names, notes) if large else None
+    table = _large(source, layout, names, notes, end) if large else None
     return table if table is not None else _small(source, layout, names, notes, end)
 
 
@@ -241,11 +241,13 @@ def was_cut(cell: str, others: Sequence[str]) -> bool:
     return len(cell) < min(len(other) for other in others)
 
 
-def _large(source: Source, layout: Shape, names: tuple[str, ...], notes: Notes) -> Table | None:
+def _large(source: Source, layout: Shape, names: tuple[str, ...], notes: Notes, end: str) -> Table | None:
     """pandas' C parser over the regular lines. None when quotes make lines and rows different things."""
     data = source.utf8
     if b'"' in data or b"\r" in data.replace(b"\r\n", b"", 1)[:4096].replace(b"\r\n", b""):
         return None
+    if end and f"\n{end}".encode() in data:
+        data = data[: data.index(f"\n{end}".encode()) + 1]
     delimiter = layout.delimiter.encode()
     start = _offset(data, layout.first)
     body = memoryview(data)[start:]

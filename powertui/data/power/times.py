@@ -21,6 +21,7 @@ from powertui.errors import UsageError
 
 S = 1_000_000_000
 DAY = 86_400 * S
+APART = 400 * DAY  # a time further than this from the log's middle was damaged, or written before the clock was set
 LOCAL = "local time without zone"
 ABSOLUTE = "absolute timestamps"
 BMC = "BMC clock"
@@ -43,6 +44,7 @@ _CTIME = re.compile(
 )
 _DAY = re.compile(r"(\d{1,2}):(\d\d):(\d\d)(?:[.:,](\d{1,9}))?\s*([AaPp][Mm])?")
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
+_PLAIN = re.compile(r"\s*\d{4}([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?\s*")
 _MONTHS = {
     name: i for i, name in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
 }
@@ -70,6 +72,11 @@ class TimeColumn:
     kind: Kind
     words: str  # "Unix seconds", for a person
     offset_s: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.ok.any():
+            middle = np.int64(np.sort(self.ns[self.ok])[int(self.ok.sum()) // 2])
+            object.__setattr__(self, "ok", self.ok & (np.abs(self.ns // 2 - middle // 2) < APART // 2))
 
 
 def zone_offset(name: str) -> int | None:
@@ -169,8 +176,7 @@ def _scaled(values: Floats, ok: Bools, factor: int) -> Int64s:
 
 def _fast(texts: Sequence[str]) -> Int64s | None:
     """A whole column of plain naive stamps at C speed; None when one of them is anything else."""
-    first = texts[0].strip()
-    if not re.fullmatch(r"\d{4}([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,9})?", first):
+    if not _PLAIN.fullmatch(texts[0]) or not all(map(_PLAIN.fullmatch, texts)):
         return None
     try:
         array = np.array([text.strip().replace("/", "-").replace(" ", "T") for text in texts], dtype="datetime64[ns]")

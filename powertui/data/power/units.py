@@ -80,9 +80,9 @@ _SCOPES = (
     (Scope.DRAM, r"dram|\bram(\d|_|\b|watt)|\bmem(ory)?\b|membuf|centaur|\bram"),
     (Scope.RAIL, r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|\bvcs|gpu ?sense.*rail"),
     (Scope.GPU, r"gpu|nvidia|dcgm|nvml|accelerator|graphics package|\bgfx|socket graphics|amdgpu|cuda|\bgt\b"),
-    (Scope.CORE, r"\bia\b|\bcores?\b|pp0|\bcor_?watt|energy-cores"),
+    (Scope.CORE, r"\bia\b|\bcores?\b|pp0|\bcor ?watt|energy-cores"),
     (Scope.NODE, r"dcmi|\btotal|node|server|system|chassis|pwr consumption|sys power|\bpsys\b|platform|machine|instantaneous"),
-    (Scope.PACKAGE, r"package|\bpkg|\bcpu|\bproc|processor|socket|pp1|rapl"),
+    (Scope.PACKAGE, r"package|\bpkg|\bp\d+\b|\bcpu|\bproc|processor|socket|pp1|rapl"),
     (Scope.GPU, r"\bcard\d"),
 )  # fmt: skip
 

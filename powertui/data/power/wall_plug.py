@@ -34,8 +34,6 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
     if layout is None:
         raise UnreadableFile(source.path, "has a plug's header and no row below it")
     rows = table.read(source, layout, notes)
-    if not len(rows):
-        raise UnreadableFile(source.path, f"has no whole row ({notes.first_reason() or 'only a header'})")
     log = generic_csv.from_table(source.path, rows, options, notes, label=NAME, day_first_default=True)
     plugs = tuple(replace(one, sensor=replace(one.sensor, scope=Scope.PLUG)) for one in log.series)
     return replace(log, series=plugs)

@@ -267,6 +267,7 @@ def test_files_that_are_no_power_log(tmp_path: Path) -> None:
         ("empty.csv", "", "is empty"),
         ("history.csv", "epoch,loss,accuracy\n0,0.5,0.7\n1,0.4,0.8\n", "power"),
         ("notes.txt", "nothing to see here\nnor here\n", "no column"),
+        ("prose.txt", "the time and the power of it\nwere never measured by anyone here\n", "no column"),
         ("pointer.csv", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS pointer"),
         ("binary.csv", "\x00\x01\x02" * 100, "binary"),
         ("header.csv", "time,watts\n", "no whole row"),

@@ -1,0 +1,112 @@
+"""Damaged, cut, packed and mangled power logs: either something is read, or a sentence says why not. Never anything else."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from powertui.data.energy import integrate, sensor
+from powertui.data.power import registry
+from powertui.errors import PowertuiError
+
+SAMPLES = sorted((Path(__file__).resolve().parents[2] / "data" / "power").iterdir())
+
+
+def read(path: Path) -> None:
+    """Everything that follows on a file, as the program would do it."""
+    try:
+        log = registry.load(str(path))
+    except PowertuiError:
+        return
+    for series in log.series:
+        described = sensor.describe(series)
+        assert sensor.sentence(described)
+        assert (np.diff(described.times) > 0).all()
+        assert not np.isinf(described.watts).any()
+        integrate.of_series(described)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=[path.name for path in SAMPLES])
+def test_damage(sample: Path, tmp_path: Path) -> None:
+    whole = sample.read_bytes()
+    rng = random.Random(sample.name)
+    target = tmp_path / sample.name
+    for trial in range(60):
+        data = bytearray(whole)
+        if trial % 3 == 0:
+            data = data[: rng.randrange(len(data))]
+        for _ in range(rng.randrange(1, 12) if trial % 3 else 0):
+            at = rng.randrange(len(data) + 1) - 1
+            if at < 0:
+                break
+            if trial % 3 == 1:
+                data[at] = rng.randrange(256)
+            else:
+                data[at : at + rng.randrange(40)] = bytes(
+                    rng.choice((b"", b"\n", b",,,", b'"', b"\x00", b"1e999", b"nan", b"-", b"{", b"\xff"))
+                )
+        target.write_bytes(bytes(data))
+        read(target)
+
+
+@pytest.mark.parametrize(
+    "name", ["powerboard.csv", "nvidia_smi_two_gpus.csv", "recording.csv", "prometheus_matrix.json", "ipmi_dcmi_utc.txt"]
+)
+def test_packed_and_recoded(data: Path, tmp_path: Path, name: str) -> None:
+    plain = registry.load(str(data / "power" / name))
+    text = (data / "power" / name).read_bytes()
+    for kind, body in [
+        ("gz", gzip.compress(text)),
+        ("utf16", b"\xff\xfe" + text.decode().encode("utf-16-le")),
+        ("bom", b"\xef\xbb\xbf" + text),
+        ("crlf", text.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")),
+    ]:
+        path = tmp_path / f"{kind}-{name}"
+        path.write_bytes(body)
+        found = registry.load(str(path))
+        assert [(s.sensor.name, s.watts.tolist()) for s in found.series] == [
+            (s.sensor.name, s.watts.tolist()) for s in plain.series
+        ] or (
+            str([s.watts.tolist() for s in found.series]) == str([s.watts.tolist() for s in plain.series])  # NaN
+        )
+
+
+def test_a_cut_gzip_gives_what_came_before_the_cut(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cut.csv.gz"
+    path.write_bytes(gzip.compress((data / "power" / "powerboard.csv").read_bytes())[:-60])
+    assert 10 < len(registry.load(str(path)).series[0]) < 50
+
+
+@pytest.mark.parametrize(
+    ("tail", "rows", "cut"),
+    [
+        ("1700000012,252\n", 13, False),
+        ("1700000012,252", 13, False),  # written by an editor: whole, only without a line end
+        ("1700000012,25", 12, True),
+        ("1700000012,", 12, True),
+        ("17000000", 12, True),
+        ("1700000012,2", 12, True),
+    ],
+)
+def test_the_last_line_of_a_file_that_grows(tmp_path: Path, tail: str, rows: int, cut: bool) -> None:
+    path = tmp_path / "grows.csv"
+    path.write_text("time,watts\n" + "".join(f"{1700000000 + i},{250 + i % 4}\n" for i in range(12)) + tail)
+    log = registry.load(str(path))
+    assert len(log.series[0]) == rows
+    assert bool(log.warnings) == cut
+    assert not (log.series[0].watts < 250).any()
+
+
+def test_a_file_that_grows_is_read_again_and_again(data: Path, tmp_path: Path) -> None:
+    text = (data / "power" / "recording.csv").read_text()
+    path = tmp_path / "recording.csv"
+    before = 0
+    for end in range(text.index("1709287201"), len(text), 97):
+        path.write_text(text[:end])
+        rows = sum(len(series) for series in registry.load(str(path)).series)
+        assert rows >= before
+        before = rows

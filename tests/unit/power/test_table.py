@@ -1,0 +1,98 @@
+"""Small and large tables are parsed by different means and must give the same answers."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from powertui.data.power import registry, table
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog
+
+
+def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[PowerLog, PowerLog]:
+    small = registry.load(str(path))
+    monkeypatch.setattr(table, "LARGE", 1)
+    large = registry.load(str(path))
+    monkeypatch.undo()
+    return small, large
+
+
+def same(small: PowerLog, large: PowerLog) -> None:
+    assert small.guess == large.guess
+    assert [s.sensor for s in small.series] == [s.sensor for s in large.series]
+    for one, other in zip(small.series, large.series, strict=True):
+        np.testing.assert_array_equal(one.times, other.times)
+        np.testing.assert_array_equal(one.watts, other.watts)
+        assert one.clock == other.clock
+    assert [str(w) for w in small.warnings] == [str(w) for w in large.warnings]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["powerboard.csv", "powerboard_bad_rows.csv", "dataipmi_data.csv", "nvidia_smi_two_gpus.csv", "nvidia_smi_noheader.csv",
+    "nvml_wide.csv",
+     "generic_long.csv", "generic_mw.csv", "wall_plug.csv", "zeus.csv", "codecarbon.csv", "rapl_wrap.csv", "amester.csv",
+     "growing.csv",
+     "recording.csv", "pyjoules.csv", "power_gadget.csv"],
+)  # fmt: skip
+def test_both_parsers_agree_on_every_table(data: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    same(*both(data / "power" / name, monkeypatch))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_both_parsers_agree_on_torn_tables(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    rows = [
+        f"{1700000000 + i}.{i % 7}, {200 + rng.randrange(50)},{rng.choice(['', '31.5', 'na', '40', '[N/A]'])}" for i in range(60)
+    ]
+    for _ in range(8):
+        at = rng.randrange(60)
+        rows[at] = rng.choice(
+            [rows[at] + ",9", rows[at].split(",")[0], "", "# a remark, with commas", "time,a_watts,b_watts", rows[at] + ","]
+        )
+    path = tmp_path / "torn.csv"
+    path.write_text("# by hand\ntime,a_watts,b_watts\n" + "\n".join(rows) + rng.choice(["\n", ""]))
+    same(*both(path, monkeypatch))
+
+
+def test_a_small_log_does_not_import_pandas(data: Path) -> None:
+    path = str(data / "power" / "powerboard.csv")
+    code = f"import sys; from powertui.data.power import registry; registry.load({path!r}); print('pandas' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("231", 231), (" 100.00 W", 100), ("1e3", 1000), ("34,5", 34.5), ("-5.5 Watts", -5.5), (".5", 0.5), ("na", None),
+    ("[N/A]", None),
+     ("ERR!", None), ("0x1f", None), ("", None), ("inf", None), ("1,234,567", None), ("12 34", None)],
+)  # fmt: skip
+def test_numbers(text: str, value: float | None) -> None:
+    found = table.number(text)
+    assert np.isnan(found) if value is None else found == value
+
+
+def test_layouts() -> None:
+    assert table.shape("a,b\n1,2\n") == table.Shape(",", ("a", "b"), 1, True)
+    assert table.shape("# time watts\n1 2\n3 4\n") == table.Shape("", ("time", "watts"), 1, True)
+    assert table.shape("1;2,5\n2;3,5\n") == table.Shape(";", ("column 1", "column 2"), 0, False)
+    assert table.shape("") is None
+    assert table.shape("only\nwords\nhere\n") is None
+
+
+def test_notes_count_and_name() -> None:
+    notes = Notes("f")
+    notes.drop_all(range(1, 9), "bad")
+    notes.drop(3, "odd")
+    notes.drop(3, "odd")
+    notes.say("remark")
+    assert [str(w) for w in notes.warnings()] == ["f (rows 1, 2, 3, 4, 5 …): bad, 8 times", "f (row 3): odd", "f: remark"]
+    assert notes.dropped == 9
+    assert notes.first_reason() == "bad"
