@@ -6,6 +6,7 @@ they depend on the machine and on what else it does.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import resource
@@ -37,17 +38,30 @@ class Usage:
     stdout: str
 
 
+# The kernel counts the memory of the process that starts another one to the peak of the new one. So a small process
+# starts it, however large this one has become.
+_LAUNCHER = """
+import json, os, sys, time
+report = int(sys.argv[1])
+begin = time.perf_counter()
+child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ, file_actions=[(os.POSIX_SPAWN_CLOSE, report)])
+_, status, usage = os.wait4(child, 0)
+wall = time.perf_counter() - begin
+cpu, code = usage.ru_utime + usage.ru_stime, os.waitstatus_to_exitcode(status)
+os.write(report, json.dumps([wall, cpu, usage.ru_maxrss * 1024, code]).encode())
+"""
+
+
 def run_process(argv: Sequence[str], *, env: dict[str, str] | None = None) -> Usage:
     """Run a process to its end. `env` is added to the environment."""
-    with tempfile.TemporaryFile("w+b") as out:
-        begin = time.perf_counter()
-        child = subprocess.Popen(list(argv), stdout=out, env={**os.environ, **(env or {})}, cwd=ROOT)
-        _, status, usage = os.wait4(child.pid, 0)
-        wall = time.perf_counter() - begin
-        child.returncode = os.waitstatus_to_exitcode(status)
+    with tempfile.TemporaryFile("w+b") as out, tempfile.TemporaryFile("w+b") as report:
+        command = [sys.executable, "-c", _LAUNCHER, str(report.fileno()), *argv]
+        subprocess.run(command, stdout=out, env={**os.environ, **(env or {})}, cwd=ROOT, pass_fds=[report.fileno()], check=True)
         out.seek(0)
+        report.seek(0)
         text = out.read().decode(errors="replace")
-    return Usage(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, child.returncode, text)
+        wall, cpu, peak, code = json.loads(report.read())
+    return Usage(wall, cpu, peak, code, text)
 
 
 def python(code: str, *, env: dict[str, str] | None = None) -> Usage:
