@@ -18,7 +18,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
+from powertui.errors import AuthenticationFailed, NotSupported, PowertuiError, SensorError, UsageError
 from powertui.sampler.http import Http, basic, number
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
@@ -105,8 +105,13 @@ class PrometheusSource:
             self.selector = self._choose()
             found = self._vectors(self.selector, _LOOKBACK, time.time())
         except OSError as error:
+            self.close()
             raise SensorError(f"{self.name} does not answer: {error}.", hint="Check the address; 9090 is the usual port.") from None
+        except PowertuiError:
+            self.close()
+            raise
         if not found:
+            self.close()
             raise NotSupported(
                 f"{self.name} has no sample of {self.selector} in the last five minutes.", hint="Is the exporter up?"
             )

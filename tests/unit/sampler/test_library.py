@@ -72,7 +72,7 @@ def test_windows_and_marks_are_in_the_file_and_know_their_energy(power, tmp_path
     marks = frame[frame.quality.isin(["mark", "begin", "end"])]
     assert list(zip(marks.quality, marks["mark"], strict=True)) == [("mark", "warm"), ("begin", "epoch 3"), ("end", "epoch 3")]
     inside = frame[(frame.time_unix_s >= window.begin.t) & (frame.time_unix_s <= window.end.t) & (frame.quality == "ok")]
-    assert len(inside) >= 5
+    assert len(inside) >= 3
     assert "# ended:" in (tmp_path / "p.csv").read_text()
 
 

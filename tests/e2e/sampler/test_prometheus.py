@@ -1,0 +1,103 @@
+"""A real Prometheus: history that promtool wrote, and live scrapes through Debian's ipmi-exporter."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from bmc.prometheus import IpmiExporter
+
+from powertui.errors import NotSupported, SensorError
+from powertui.sampler.prometheus import MOST_POINTS
+from powertui.sampler.source import Options, open_source, reason_of
+
+pytestmark = pytest.mark.e2e
+METRIC = "ipmi_dcmi_power_consumption_watts"
+
+
+def opened(prometheus, query="", **options):
+    source = open_source(prometheus.url + query, Options(**options))
+    return source, source.open()
+
+
+def test_history_is_raw_complete_and_in_pieces(prometheus):
+    """Every sample once, with its own moment; more of them than one answer may hold."""
+    count = int(MOST_POINTS * 1.3)
+    begin = int(time.time()) - count - 60
+    samples = [(f'instance="bmc{h}:623"', begin + n + 0.25, 200 + h + n % 7) for h in range(2) for n in range(count)]
+    prometheus.fill(METRIC, samples)
+    prometheus.start()
+    source, info = opened(prometheus)
+    assert {c.host for c in info.channels} == {"bmc0", "bmc1"}
+    assert info.facts["scraped every"] == "1 s"
+    found: dict[str, list[tuple[float, float]]] = {}
+    pieces = 0
+    for series in source.history(begin, begin + count + 1):
+        found.setdefault(series.labels["instance"], []).extend(series.samples)
+        pieces += 1
+    assert pieces > 2
+    for h in range(2):
+        assert found[f"bmc{h}:623"] == [(begin + n + 0.25, 200 + h + n % 7) for n in range(count)]
+    grid = source.overview(begin, begin + count, 100)
+    assert all(90 <= len(series.samples) <= 110 for series in grid)
+    source.close()
+
+
+def test_only_some_hosts(prometheus):
+    now = time.time()
+    prometheus.fill(METRIC, [(f'instance="bmc{h}"', round(now - 60 + n, 3), 100 + h) for h in range(12) for n in range(50)])
+    prometheus.start()
+    source, info = opened(prometheus, "?instance=bmc1|bmc7")
+    assert [c.host or c.name for c in info.channels] == ["bmc1", "bmc7"]
+    source.close()
+
+
+def test_a_host_whose_samples_stop_has_no_value(prometheus):
+    now = time.time()
+    prometheus.fill(METRIC, [('instance="a"', round(now - 120 + n, 3), 100) for n in range(60)])
+    prometheus.start()
+    source, _ = opened(prometheus)
+    (reading,) = source.read()
+    assert reading.watts is None
+    assert "no new sample" in reason_of(reading.quality)
+    source.close()
+
+
+def test_no_power_metric_and_a_wrong_query(prometheus):
+    prometheus.start()
+    with pytest.raises(NotSupported, match="no power metric"):
+        opened(prometheus)
+    with pytest.raises(SensorError, match="status 400"):
+        opened(prometheus, "?query=a%20b%20c")
+
+
+def test_live_through_the_ipmi_exporter(prometheus, ipmi_sim, tmp_path):
+    if reason := IpmiExporter.why_not():
+        pytest.skip(reason)
+    exporter = IpmiExporter(tmp_path, "admin", "pw-admin").start()
+    try:
+        prometheus.scrape([f"127.0.0.1:{ipmi_sim.port}"], exporter_port=exporter.port, module="power")
+        prometheus.start()
+        source = open_source(prometheus.url)
+        end = time.monotonic() + 30
+        while True:
+            try:
+                info = source.open()
+                break
+            except NotSupported:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.3)
+        assert info.channels[0].scope == "node"
+        ipmi_sim.set_dcmi(432)
+        values, times = [], []
+        while 432 not in values and time.monotonic() < end:
+            for reading in source.read():
+                values.append(reading.watts)
+                times.append(reading.t)
+            time.sleep(0.2)
+        assert 432 in values
+        assert times == sorted(set(times)), "each sample comes once"
+        source.close()
+    finally:
+        exporter.stop()

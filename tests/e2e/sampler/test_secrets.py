@@ -1,0 +1,167 @@
+"""The password is looked for wherever it must not be: command lines, environments, files, output, tracebacks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from bmc.rmcpplus import Bmc
+
+pytestmark = pytest.mark.e2e
+
+SECRET = "correct-horse-bat"  # as long as IPMI allows, and nowhere else in this project
+KG = "the-bmc-key-k-g-15"
+
+
+@pytest.fixture
+def secret_bmc():
+    with Bmc(users={"viewer": (SECRET, 2)}, kg=KG.encode()) as bmc:
+        yield bmc
+
+
+def descendants(pid: int) -> list[int]:
+    found = [pid]
+    for known in found:
+        for task in Path(f"/proc/{known}/task").glob("*/children"):
+            found += [int(child) for child in task.read_text().split() if int(child) not in found]
+    return found
+
+
+def holds(path: Path) -> bool:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return False
+    return SECRET.encode() in data or KG.encode() in data
+
+
+def private_file(path: Path, text: str) -> str:
+    path.write_text(text + "\n")
+    path.chmod(0o600)
+    return str(path)
+
+
+@pytest.mark.parametrize("scheme", ["ipmi", "ipmitool"])
+def test_no_command_line_and_no_environment_of_a_child_holds_it(secret_bmc, powertui, tmp_path, environment, scheme):
+    """From the environment: it stays in our own and reaches neither the recorder's nor the command's."""
+    if scheme == "ipmitool":
+        import shutil
+
+        if not shutil.which("ipmitool"):
+            pytest.skip("ipmitool is not installed")
+    environment |= {"IPMI_PASSWORD": SECRET, "IPMI_KGKEY": KG}
+    recorded = "import os, sys, time; print([k for k in os.environ if 'IPMI' in k], flush=True); time.sleep(60)"
+    words = ["record", "--source", f"{scheme}://viewer@127.0.0.1:{secret_bmc.port}", "-o", "p.csv", "--interval", "0.2"]
+    process = powertui(*words, "--", sys.executable, "-c", recorded)
+    assert process.stdout.readline() == "[]\n"
+    end, seen = time.monotonic() + 1.5, set()
+    while time.monotonic() < end:
+        for pid in descendants(process.pid):
+            seen.add(pid)
+            assert not holds(Path(f"/proc/{pid}/cmdline"))
+            name = Path(f"/proc/{pid}/comm")
+            # ipmitool itself is handed the password in its environment, which only its owner can read
+            if pid != process.pid and name.exists() and name.read_text().strip() != "ipmitool":
+                try:
+                    program = os.readlink(f"/proc/{pid}/exe")
+                except OSError:
+                    continue
+                between = "ipmitool" in Path(f"/proc/{pid}/cmdline").read_text(errors="replace") if "python" in program else False
+                assert between or not holds(Path(f"/proc/{pid}/environ")), program
+    assert len(seen) >= 3
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert SECRET not in out + err
+    assert KG not in out + err
+    assert ",ok," in (tmp_path / "p.csv").read_text()
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or not holds(path), path
+
+
+def test_from_files_it_is_not_even_in_our_own_environment(secret_bmc, powertui, tmp_path, environment):
+    del environment["IPMI_PASSWORD"]
+    password, kg = private_file(tmp_path / "pw", SECRET), private_file(tmp_path / "kg", KG)
+    words = ["--host", f"127.0.0.1:{secret_bmc.port}", "--user", "viewer", "--password-file", password, "--kg-file", kg]
+    process = powertui("record", *words, "-o", "p.csv", "--interval", "0.2", "--", "sleep", "1")
+    time.sleep(0.5)
+    for pid in descendants(process.pid):
+        assert not holds(Path(f"/proc/{pid}/cmdline"))
+        assert not holds(Path(f"/proc/{pid}/environ"))
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert not holds(tmp_path / "p.csv")
+
+
+@pytest.mark.parametrize("fault", ["level", "kg", "drop"])
+def test_no_message_and_no_log_holds_it_when_things_go_wrong(secret_bmc, powertui, tmp_path, environment, fault):
+    environment |= {"IPMI_PASSWORD": SECRET, "IPMI_KGKEY": "wrong" if fault == "kg" else KG}
+    secret_bmc.drop = fault == "drop"
+    words = ["--source", f"ipmi://viewer@127.0.0.1:{secret_bmc.port}", "--timeout", "0.2"]
+    if fault == "level":
+        words += ["--level", "administrator"]
+    process = powertui("sensors", *words)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    for text in (out, err):
+        assert SECRET not in text
+        assert KG not in text
+        assert "Traceback" not in text
+
+
+def test_a_traceback_in_the_source_shows_no_password():
+    """Whatever goes wrong inside, the objects that hold it print as dots, locals included."""
+    import traceback
+
+    from powertui.sampler.credentials import Secret
+    from powertui.sampler.source import Options, open_source
+
+    source = open_source("ipmi://viewer@127.0.0.1:9", Options(password=Secret(SECRET), kg=Secret(KG)))
+    source._link._resolve = lambda: 1 / 0
+    try:
+        source.open()
+    except ZeroDivisionError as error:
+        text = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+    assert "_link" in text
+    assert SECRET not in text
+    assert KG not in text
+
+
+def test_there_is_no_password_option(powertui):
+    process = powertui("record", "--password", "x")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "--password" in err
+
+
+def test_the_prompt_is_masked(secret_bmc, environment, tmp_path):
+    """In a terminal: what is typed does not appear."""
+    import pty
+    import select
+
+    del environment["IPMI_PASSWORD"]
+    secret_bmc.kg = None
+    pid, fd = pty.fork()
+    if pid == 0:
+        words = ["-m", "powertui", "sensors", "--source", f"ipmi://viewer@127.0.0.1:{secret_bmc.port}"]
+        os.chdir(tmp_path)
+        os.execvpe(sys.executable, [sys.executable, *words], environment)
+    seen, sent, end = "", False, time.monotonic() + 30
+    while time.monotonic() < end:
+        ready, _, _ = select.select([fd], [], [], 0.2)
+        try:
+            seen += os.read(fd, 65536).decode() if ready else ""
+        except OSError:
+            break
+        if "Password of viewer" in seen and not sent:
+            time.sleep(0.2)
+            os.write(fd, (SECRET + "\n").encode())
+            sent = True
+    os.close(fd)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, seen
+    assert "ipmi DCMI" in seen
+    assert SECRET not in seen
