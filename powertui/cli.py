@@ -53,7 +53,8 @@ def build_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
 
     def verb(name: str, text: str) -> argparse.ArgumentParser:
-        return verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        # Without abbreviations: `--password x` must not be taken for `--password-file x`.
+        return verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False)
 
     p = verb("open", "walk through a logdir, a run or one profile (the verb may be left out)")
     _path(p)
