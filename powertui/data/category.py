@@ -100,8 +100,8 @@ _WORDS: dict[Category, str] = {
         cudnn.*conv | miopen.*conv
     """,
     Category.MATMUL: r"""
-        mat_?mul | gemm | ^cijk_ | gemv | (?:^|[/_.:\-\x20])dot(?:[_.\-]|$|general|product) | einsum | cublas | cutlass | tensordot |
-        \bmma | xdot | _rnn | cudnnrnn | attention | \blstm | \bgru
+        mat_?mul | gemm | ^cijk_ | gemv | (?:^|[/_.:\-\x20])dot(?:[_.\-]|$|general|product) | einsum | cublas | cutlass |
+        tensordot | \bmma | xdot | _rnn | cudnnrnn | attention | \blstm | \bgru
     """,
     Category.COMPILE: r"""
         compil | graph_?building | auto_?tun | hlo.?pass | xla.?pass | \bllvm | \bptx | optimizegraph | grappler |

@@ -55,7 +55,10 @@ class Gutter(Widget):
         fold = glyphs.leaf if row.folded is None else glyphs.closed if row.folded else glyphs.open
         indent = "" if row.kind is RowKind.PROCESS else " "
         above = self._hidden(y)
-        text = fit_middle(indent + fold + " " + row.label, width - 1, glyphs.ellipsis) + above
+        label = row.label
+        if row.kind is RowKind.PROCESS and len(label) + 2 > width - 1:
+            label = label.removeprefix("/device:").removeprefix("/host:")
+        text = fit_middle(indent + fold + " " + label, width - 1, glyphs.ellipsis) + above
         if number == self._cursor:
             style = theme.style("gutter_focus")
         else:

@@ -22,8 +22,9 @@ class Overview(TimeLane):
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
-        self._drawn: tuple[TimelineModel, int, int, str] | None = None
+        self._drawn: tuple[TimelineModel, int, str] | None = None
         self._whole: Viewport | None = None
+        self._text = ""
         self._dragging = False
 
     def differs(self, before: State | None, after: State) -> bool:
@@ -36,7 +37,7 @@ class Overview(TimeLane):
         """The whole run as text: computed once per model and width."""
         assert self.model is not None
         model, width, full = self.model, self.columns, len(self.glyphs.levels)
-        if self._drawn is None or self._drawn[0] is not model or self._drawn[1:3] != (width, full):
+        if self._drawn is None or self._drawn[0] is not model or self._drawn[1:] != (width, self.glyphs.name):
             whole = Viewport.whole_of(model.span, width)
             folded = Folds(processes=frozenset(process.name for process in model.trace.processes))
             lanes = [lane for row in model.rows(folded) if row.kind is RowKind.PROCESS for lane in row.lanes]
@@ -45,9 +46,10 @@ class Overview(TimeLane):
             level = levels(together, frame.count.sum(axis=0, keepdims=True), max(1, int(together.max(initial=1))), full)[0]
             points = np.array([ord(char) for char in " " + self.glyphs.levels], "<u4")
             self._whole = whole
-            self._drawn = (model, width, full, points[level].tobytes().decode("utf-32-le"))
+            self._drawn = (model, width, self.glyphs.name)
+            self._text = points[level].tobytes().decode("utf-32-le")
         assert self._whole is not None
-        return self._whole, self._drawn[3]
+        return self._whole, self._text
 
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None

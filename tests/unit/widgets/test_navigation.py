@@ -308,9 +308,10 @@ def test_a_trace_that_grows_keeps_place_and_selection() -> None:
 
 def test_an_empty_trace_survives_every_key() -> None:
     n = Navigator(TimelineModel.of(traces.run(traces.trace({}))), 80, 10)
-    for move in (n.fit, n.whole, n.start, n.end, n.mark, n.mark, n.fold, lambda: n.fold_all(True), lambda: n.zoom(3), lambda: n.pan(5),
-                 lambda: n.move_event(1), lambda: n.move_track(1), lambda: n.next_event(-1), lambda: n.next_step(1),
-                 lambda: n.next_epoch(1), lambda: n.next_hit(1), lambda: n.click(0, 0), lambda: n.scroll(3), lambda: n.move_time(3)):  # fmt: skip
+    for move in (n.fit, n.whole, n.start, n.end, n.mark, n.mark, n.fold, lambda: n.fold_all(True), lambda: n.zoom(3),
+                 lambda: n.pan(5), lambda: n.move_event(1), lambda: n.move_track(1), lambda: n.next_event(-1),
+                 lambda: n.next_step(1), lambda: n.next_epoch(1), lambda: n.next_hit(1), lambda: n.click(0, 0), lambda: n.scroll(3),
+                 lambda: n.move_time(3)):  # fmt: skip
         move()
     assert n.rows == ()
 
@@ -319,11 +320,12 @@ def test_an_empty_trace_survives_every_key() -> None:
 @given(st.data())
 def test_any_keys_in_any_order_leave_a_valid_state(data: st.DataObject) -> None:
     n = navigator(width=data.draw(st.integers(1, 120)), height=data.draw(st.integers(1, 30)))
-    moves = [lambda: n.zoom(3), lambda: n.zoom(-3), lambda: n.zoom(2, 0), lambda: n.pan(7), lambda: n.pan(-9), n.fit, n.whole, n.start,
-             n.end, n.mark, n.fold, n.clear, lambda: n.move_event(1), lambda: n.move_event(-1), lambda: n.move_track(1),
+    moves = [lambda: n.zoom(3), lambda: n.zoom(-3), lambda: n.zoom(2, 0), lambda: n.pan(7), lambda: n.pan(-9), n.fit, n.whole,
+             n.start, n.end, n.mark, n.fold, n.clear, lambda: n.move_event(1), lambda: n.move_event(-1), lambda: n.move_track(1),
              lambda: n.move_track(-2), lambda: n.next_event(1), lambda: n.next_event(-1), lambda: n.next_step(1),
              lambda: n.next_epoch(-1), lambda: n.scroll(2), lambda: n.resize(33, 7), lambda: n.fold_all(True),
-             lambda: n.set_hits(MODEL.search("e")), lambda: n.next_hit(1), lambda: n.move_time(-3), lambda: n.click(3, 5)]  # fmt: skip
+             lambda: n.set_hits(MODEL.search("e")), lambda: n.next_hit(1), lambda: n.move_time(-3),
+             lambda: n.click(3, 5)]  # fmt: skip
     for _ in range(25):
         data.draw(st.sampled_from(moves))()
         state, view = n.state, n.viewport

@@ -1,0 +1,156 @@
+"""Context, details and op table in a headless application."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.strip import Strip
+from textual.widget import Widget
+
+from powertui.data.model import Stat
+from powertui.data.tools import op_stats
+from powertui.terminal import theme as themes
+from powertui.widgets.context import Context
+from powertui.widgets.context_pane import ContextPane
+from powertui.widgets.details import DetailsPane, value_text
+from powertui.widgets.navigation import Navigator
+from powertui.widgets.op_table import LIMIT, OpTable, columns_for
+from powertui.widgets.timeline_model import Selected, TimelineModel
+from tests.synthetic import traces
+
+LONG = "%fusion = f32[128,256] " + "fusion(f32[128,256] %p) " * 200
+TRACE = traces.trace(
+    {("/device:GPU:0", "Stream #1"): [(0, 100, "fusion.1"), (100, 50, "evil\x1b[2J [red]x[/red]")]},
+    stats={"fusion.1": (Stat("long_name", LONG, "str"), Stat("hlo", b"\x00\x01" * 40, "bytes"), Stat("occ", 0.5, "double"))},
+)
+MODEL = TimelineModel.of(traces.run(TRACE))
+
+
+class Stage(App[None]):
+    def __init__(self, widget: Widget) -> None:
+        super().__init__()
+        self.widget = widget
+        self.chosen: list[Any] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.widget
+
+    def on_op_table_chosen(self, message: OpTable.Chosen) -> None:
+        self.chosen.append(message.op)
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    for _ in range(3):
+        await pilot.pause()
+
+
+def screen(app: App[None]) -> str:
+    return "\n".join(Strip(strip).text for strip in app.screen._compositor.render_strips())
+
+
+async def test_context_lines_follow_the_cursor_and_wrap() -> None:
+    pane = ContextPane(theme=themes.default())
+    app = Stage(pane)
+    async with app.run_test(size=(40, 40)) as pilot:
+        n = Navigator(MODEL, 80, 10)
+        pane.show(Context.of(MODEL, n.state))
+        await settle(pilot)
+        assert "synthetic" in screen(app)
+        n.move_track(1)
+        n.start()
+        pane.show(Context.of(MODEL, n.state))
+        await settle(pilot)
+        assert "fusion.1" in screen(app)
+        assert " E " in screen(app), "the letter of the kind"
+
+
+async def test_details_show_every_stat_and_expand_long_text() -> None:
+    pane = DetailsPane(theme=themes.default())
+    app = Stage(pane)
+    async with app.run_test(size=(100, 30)) as pilot:
+        pane.styles.height = 30
+        pane.show(MODEL, None)
+        await settle(pilot)
+        assert "Nothing is selected" in screen(app)
+        pane.show(MODEL, Selected(0, 0))
+        await settle(pilot)
+        shown = screen(app)
+        assert "long_name" in shown
+        assert f"({len(LONG):,} characters)" in shown
+        assert "80 bytes: 00 01" in shown
+        assert "0.5" in shown
+        assert "position" in shown, "the event's own stat after those of its name"
+        pane.toggle()
+        await settle(pilot)
+        assert len(pane.lines) > 30
+        pane.scroll_lines(10_000)
+        await settle(pilot)
+        assert "position" in screen(app)
+        pane.show(MODEL, Selected(0, 1))
+        await settle(pilot)
+        shown = screen(app)
+        assert "\x1b" not in shown
+        assert "[red]x[/red]" in shown
+        assert not pane.expanded, "another event begins cut"
+
+
+def test_values_as_a_person_reads_them() -> None:
+    assert value_text(Stat("device_duration_ps", 1_500_000, "uint64"), 99) == "1,500,000 (1.5 µs)"
+    assert value_text(Stat("correlation_id", 1_234_567, "int64"), 99) == "1234567"
+    assert value_text(Stat("bytes_accessed", 1_234_567, "int64"), 99) == "1,234,567"
+    assert value_text(Stat("name", "a\nb", "str"), 99) == "a\\nb"
+
+
+async def test_the_op_table_sorts_filters_scrolls_and_chooses() -> None:
+    made = [(i * 10, 1 + i % 7, f"block_{i % 50}/op_{i % 50}/MatMul:MatMul") for i in range(500)]
+    trace = traces.trace({("/host:CPU", "t"): made})
+    table = OpTable(theme=themes.default())
+    app = Stage(table)
+    async with app.run_test(size=(130, 20)) as pilot:
+        table.styles.height = 20
+        await settle(pilot)
+        assert "counting" in screen(app)
+        stats = op_stats.of(trace)
+        table.show(stats)
+        table.focus()
+        await settle(pilot)
+        shown = screen(app)
+        assert "self v" in shown
+        assert "50 ops" in shown
+        assert "500 events" in shown
+        assert "MatMul" in shown
+        await pilot.press("down", "down", "enter")
+        await settle(pilot)
+        assert app.chosen == [table.shown[2]]
+        await pilot.press("end")
+        assert table.cursor == 49
+        table.sort("name")
+        assert [op.full for op in table.shown] == sorted(op.full for op in table.shown)
+        table.sort("name")
+        assert [op.full for op in table.shown] == sorted((op.full for op in table.shown), reverse=True)
+        table.filter("op_7/")
+        await settle(pilot)
+        assert "1 of 50 ops" in screen(app)
+        table.filter("[red]nothing")
+        await settle(pilot)
+        assert "[red]nothing" in screen(app)
+        assert MODEL.longest(stats.ops[0]).track == 0
+
+
+async def test_a_table_of_many_thousand_ops_lists_the_first_and_says_so() -> None:
+    trace = traces.trace({("/host:CPU", "t"): [(i, 1, f"op{i}") for i in range(LIMIT + 500)]})
+    table = OpTable(theme=themes.default())
+    app = Stage(table)
+    async with app.run_test(size=(100, 12)) as pilot:
+        table.show(op_stats.of(trace))
+        await settle(pilot)
+        assert len(table.shown) == LIMIT
+        assert f"the first {LIMIT:,} listed" in screen(app)
+
+
+def test_columns_give_way_in_order() -> None:
+    assert columns_for(30) == ["name", "self"]
+    assert columns_for(60) == ["name", "count", "self", "share"]
+    assert len(columns_for(140)) == 8

@@ -1,0 +1,267 @@
+"""The timeline and its lanes in a real (headless) Textual application."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from textual import events
+from textual.app import App, ComposeResult
+from textual.message import Message
+from textual.pilot import Pilot
+from textual.strip import Strip
+
+from powertui.terminal import theme as themes
+from powertui.widgets.power_strip import PowerStrip
+from powertui.widgets.rows import RowKind
+from powertui.widgets.timeline import Timeline
+from powertui.widgets.timeline_model import TimelineModel
+from powertui.widgets.view import TimelineView
+from tests.synthetic import traces
+from tests.synthetic.traces import MS
+
+MODEL = TimelineModel.of(traces.training())
+SIZES = [(60, 15), (80, 24), (120, 30), (200, 50)]
+
+
+class Stage(App[None]):
+    """Nothing but the view."""
+
+    def __init__(self, model: TimelineModel = MODEL, depth: str = "256", glyphs: str = "unicode", power: Any = ()) -> None:
+        super().__init__()
+        self.model, self.power = model, power
+        self.view = TimelineView(theme=themes.get("dark", depth), glyphs=glyphs)  # type: ignore[arg-type]
+        self.seen: list[Message] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.view
+
+    def on_mount(self) -> None:
+        self.view.show(self.model, self.power)
+        self.view.timeline.focus()
+
+    def on_timeline_cursor_moved(self, message: Timeline.CursorMoved) -> None:
+        self.seen.append(message)
+
+    def on_timeline_selection_changed(self, message: Timeline.SelectionChanged) -> None:
+        self.seen.append(message)
+
+    def on_timeline_window_marked(self, message: Timeline.WindowMarked) -> None:
+        self.seen.append(message)
+
+    def on_timeline_viewport_changed(self, message: Timeline.ViewportChanged) -> None:
+        self.seen.append(message)
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    for _ in range(3):
+        await pilot.pause()
+
+
+def screen(app: App[None]) -> list[str]:
+    """What stands on the screen, line by line."""
+    return [Strip(strip).text for strip in app.screen._compositor.render_strips()]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("depth", "glyphs"), [("true", "unicode"), ("16", "console"), ("none", "ascii")])
+async def test_every_size_and_terminal_shows_the_run(size: tuple[int, int], depth: str, glyphs: str) -> None:
+    power = traces.power(np.arange(0, 260, 2, dtype=np.int64) * MS, [200.0 + i for i in range(130)])
+    app = Stage(depth=depth, glyphs=glyphs, power=(power,))
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        lines = screen(app)
+        whole = "\n".join(lines)
+        assert "GPU:0" in whole
+        assert "epoch 0" in whole
+        assert "whole run" in whole
+        assert {len(line) for line in lines} == {size[0]}
+        if glyphs == "ascii":
+            assert whole.isascii()
+        if glyphs == "console":
+            assert not set(whole) & set("▁▂▃▄▅▆▇") and not any(0x2800 <= ord(char) < 0x2900 for char in whole)
+        shown = [strip for strip in app.view.strips if strip.display]
+        assert len(shown) == (1 if size[1] > 15 else 0), "power gives way first"
+
+
+async def test_keys_and_messages() -> None:
+    app = Stage()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        timeline = app.view.timeline
+        row = next(i for i, r in enumerate(timeline.rows) if r.label.startswith("Stream #13"))
+        app.seen.clear()
+        timeline.move_track(row)
+        timeline.start()
+        timeline.move_event(1)
+        await settle(pilot)
+        kinds = [type(message).__name__ for message in app.seen]
+        assert "CursorMoved" in kinds
+        assert "SelectionChanged" in kinds
+        assert "ViewportChanged" not in kinds, "the view did not move"
+        assert timeline.selection is not None
+        timeline.mark()
+        timeline.move_time(5)
+        timeline.mark()
+        await settle(pilot)
+        assert isinstance(app.seen[-1], Timeline.WindowMarked)
+        assert app.seen[-1].window == timeline.window
+        assert timeline.clear()
+        timeline.zoom()
+        await settle(pilot)
+        assert isinstance(app.seen[-1], Timeline.ViewportChanged) or any(isinstance(m, Timeline.ViewportChanged) for m in app.seen)
+
+
+async def test_moving_the_cursor_asks_the_forest_nothing_and_keeps_other_rows() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        timeline = app.view.timeline
+        timeline.move_track(1)
+        await settle(pilot)
+        queries, before = timeline.queries, list(timeline._strips)
+        timeline.move_track(1)
+        await settle(pilot)
+        assert timeline.queries == queries
+        after = timeline._strips
+        changed = [y for y, (a, b) in enumerate(zip(before, after, strict=True)) if a is not b]
+        assert len(changed) == 2, "the row that was left and the row that was entered"
+        frames = timeline.frames
+        await settle(pilot)
+        assert timeline.frames == frames, "nothing is drawn while nothing changes"
+
+
+async def test_a_lone_event_of_no_length_is_visible() -> None:
+    lines = {("/device:GPU:0", "Stream #1"): [(500 * MS, 0, "blip")], ("/host:CPU", "main"): [(0, 10**15, "all")]}
+    app = Stage(TimelineModel.of(traces.run(traces.trace(lines))))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        timeline = app.view.timeline
+        row = next(i for i, r in enumerate(timeline.rows) if r.label == "Stream #1")
+        assert timeline._strips[row].text.strip() == "▁"
+
+
+async def test_hostile_names_reach_the_screen_as_text() -> None:
+    app = Stage()
+    async with app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        timeline = app.view.timeline
+        quiet = [i for i, r in enumerate(timeline.rows) if r.kind is RowKind.MORE]
+        for row in reversed(quiet):
+            timeline.move_track(row - timeline.state.cursor_row)  # type: ignore[union-attr]
+            timeline.fold()
+        timeline.set_hits(app.model.search("evil"))
+        timeline.next_hit(1)
+        timeline.fit()
+        await settle(pilot)
+        whole = "\n".join(screen(app))
+        assert "\x1b" not in whole
+        assert "evil [link=x]name[/]" in whole
+        assert "\\x1b[31m" in whole
+
+
+async def test_the_pointer_clicks_drags_and_zooms() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        timeline = app.view.timeline
+        row = next(i for i, r in enumerate(timeline.rows) if r.label.startswith("Stream #13"))
+        column = timeline.viewport.column(8 * MS)  # type: ignore[union-attr]
+        await pilot.click(timeline, offset=(column, row))
+        assert timeline.selection is not None
+        assert app.model.facts(timeline.selection).name == "volta_sgemm_128x64_nn"
+        await pilot.mouse_down(timeline, offset=(10, row))
+        await pilot.hover(timeline, offset=(30, row))
+        await pilot.mouse_up(timeline, offset=(30, row))
+        view = timeline.viewport
+        assert view is not None
+        assert timeline.window == (view.time(10), view.time(31))
+        anchor = view.time(20) + view.cell_ps // 2
+        await pilot._post_mouse_events([events.MouseScrollUp], timeline, offset=(20, row), control=True)
+        await settle(pilot)
+        closer = timeline.viewport
+        assert closer is not None
+        assert closer.rung < view.rung
+        assert closer.column(anchor) == 20
+
+
+async def test_the_overview_is_clicked_and_dragged() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        timeline, overview = app.view.timeline, app.view.overview
+        timeline.zoom(12)
+        await settle(pilot)
+        await pilot.mouse_down(overview, offset=(overview.label_width + 2, 0))
+        await settle(pilot)
+        left = timeline.viewport.t0  # type: ignore[union-attr]
+        await pilot.hover(overview, offset=(118, 0))
+        await settle(pilot)
+        await pilot.mouse_up(overview, offset=(118, 0))
+        assert timeline.viewport.t0 > left  # type: ignore[union-attr]
+
+
+async def test_labels_fold() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        rows = len(app.view.timeline.rows)
+        await pilot.click(app.view.row_labels, offset=(3, 0))
+        await settle(pilot)
+        assert len(app.view.timeline.rows) < rows
+        assert app.view.timeline.rows[0].folded
+
+
+async def test_a_trace_that_grows_under_the_screen() -> None:
+    first, grown = TimelineModel.of(traces.training(6)), TimelineModel.of(traces.training(12))
+    app = Stage(first)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        app.view.timeline.move_track(2)
+        app.view.show(grown)
+        await settle(pilot)
+        assert app.view.timeline.model is grown
+        assert "12" in screen(app)[[i for i, line in enumerate(screen(app)) if line.startswith("steps")][0]]
+
+
+async def test_resizing_again_and_again() -> None:
+    app = Stage()
+    async with app.run_test(size=(200, 50)) as pilot:
+        for size in ((60, 15), (120, 40), (10, 3), (1, 1), (80, 24), (200, 50)):
+            await pilot.resize_terminal(*size)
+            await settle(pilot)
+        assert "/device:GPU:0" in "\n".join(screen(app))
+        assert app.view.timeline.viewport.width == app.view.timeline.size.width  # type: ignore[union-attr]
+
+
+async def test_the_power_strip_shows_axis_value_gap_and_how_sure_it_is() -> None:
+    watts = [200.0 + 50 * (i % 20 > 9) for i in range(260)]
+    watts[120:140] = [float("nan")] * 20
+    power = traces.power(np.arange(0, 260, dtype=np.int64) * MS, watts, slack_ps=20 * MS)
+    app = Stage(power=(power,))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        strip: PowerStrip = app.view.strips[0]
+        assert strip.curve is not None
+        app.view.timeline.goto(next(t for t in range(20 * MS, 100 * MS, MS) if strip.curve.value(t) == 250.0))
+        await settle(pilot)
+        lines = [strip.render_line(y).text for y in range(strip.size.height)]
+        assert "Total Power" in lines[0]
+        assert lines[0][: strip.label_width].rstrip().endswith("W")
+        assert "250 W" in lines[1][: strip.label_width]
+        assert "±20 ms" in lines[-1][: strip.label_width]
+        whole = "".join(lines)
+        assert "├" in whole
+        assert "┤" in whole
+        assert "░" in lines[-1], "the gap"
+        assert any(0x2800 < ord(char) < 0x2900 for char in whole)
+
+
+async def test_other_colours_and_glyphs_at_once() -> None:
+    app = Stage()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        app.view.restyle(themes.get("light", "16"), "ascii")
+        await settle(pilot)
+        assert "\n".join(screen(app)).isascii()
