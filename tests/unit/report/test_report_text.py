@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from powertui.report import text
+
+
+def test_columns_line_up_and_empty_ones_go() -> None:
+    lines = text.table(["name", "count", "nothing"], [["a", "1", ""], ["漢字", "20", ""]], right=[1], indent="  ")
+    assert lines == ["  name  count", "  a         1", "  漢字     20"]
+
+
+def test_a_table_of_nothing_is_nothing() -> None:
+    assert text.table(["a"], []) == []
+
+
+def test_hostile_text_stays_in_its_cell() -> None:
+    (_, row) = text.table(["name"], [["\x1b[2J\nforged line"]])
+    assert row == "\\x1b[2J\\nforged line"
+    (_, _, cell) = text.markdown(["name"], [["a | b <script> **bold** `x`"]])
+    assert cell == "| a \\| b \\<script\\> \\*\\*bold\\*\\* \\`x\\` |"
+
+
+def test_labels_are_written_once_and_text_wraps() -> None:
+    lines = text.labelled([("steps", "one two"), ("steps", "three"), ("", ""), ("power", "none")], columns=0)
+    assert lines == ["  steps  one two", "         three", "  power  none"]
+    wrapped = text.labelled([("steps", "word " * 20)], columns=50)
+    assert len(wrapped) > 1
+    assert all(len(line) <= 50 for line in wrapped)
+    assert wrapped[1].startswith("         word")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_json_is_always_json(value: object) -> None:
+    written = text.to_json(value)
+    assert written.isascii()
+    json.loads(written, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+@given(st.lists(st.text(st.characters(blacklist_categories=["Cs"]), max_size=20), min_size=1, max_size=4))
+def test_csv_comes_back_and_is_no_formula(row: list[str]) -> None:
+    written = text.to_csv([f"c{i}" for i in range(len(row))], [row])
+    assert written.endswith("\r\n")
+    (_, back) = list(csv.reader(io.StringIO(written, newline="")))
+    assert len(back) == len(row)
+    for was, is_ in zip(row, back, strict=True):
+        assert not is_.lstrip().startswith(("=", "+", "-", "@"))
+        assert was == "" or is_ != ""
+
+
+def test_numbers_in_csv_stay_numbers() -> None:
+    assert text.to_csv(["a", "b", "c"], [[-1.5, None, 3]]) == "a,b,c\r\n-1.5,,3\r\n"
+
+
+class Narrow(io.StringIO):
+    encoding = "ascii"
+
+
+def test_a_terminal_without_utf8_gets_ascii() -> None:
+    stream = Narrow()
+    text.write(stream, "± 1 ms, 5 µs → 漢")
+    assert stream.getvalue() == "+- 1 ms, 5 us -> \\u6f22\n"
+
+
+@pytest.mark.parametrize(
+    ("ns", "offset", "shown"),
+    [
+        (1_616_280_774_405_000_000, -10_800, "2021-03-20 19:52:54.405 UTC−3"),
+        (1_616_280_774_405_999_999, None, "2021-03-20 22:52:54.405 UTC"),
+        (10**21, 0, f"Unix ns {10**21}"),
+    ],
+)
+def test_moments_carry_their_zone(ns: int, offset: int | None, shown: str) -> None:
+    assert text.wall(ns, offset) == shown
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(0, "0 bytes"), (999, "999 bytes"), (20_696_735, "20.7 MB"), (1_500_000_000, "1.5 GB")]
+)
+def test_sizes(count: int, shown: str) -> None:
+    assert text.size(count) == shown
+
+
+@pytest.mark.parametrize(("count", "shown"), [(1, "1 step"), (0, "0 steps"), (767_110, "767,110 steps")])
+def test_plurals(count: int, shown: str) -> None:
+    assert text.plural(count, "step") == shown

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import runpy
+import shutil
+from pathlib import Path
+
+import pytest
+
+from powertui import demo
+from powertui.cli import main
+from powertui.data.formats import tfevents
+from powertui.data.power import registry as power
+from powertui.errors import UnreadableFile
+
+SCRIPT = Path(__file__).parents[2] / "scripts/make_demo.py"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_the_recording_is_small_enough_to_ship() -> None:
+    assert sum(len(content) for content in files(demo.folder()).values()) <= 2_000_000
+
+
+def test_the_report_says_where_the_watts_come_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--report"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "simulated sensor that followed the real CPU load" in lines[0]
+    assert any(line.startswith("  steps  200:") for line in lines)
+    assert any(line.startswith("  power") for line in lines)
+
+
+def test_the_report_as_json_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--report", "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["events"], run["steps"], run["epochs"]) == (179_470, 200, 2)
+
+
+def test_power_lies_where_readers_find_it() -> None:
+    log = power.load(str(demo.power_file()))
+    assert [len(series) for series in log.series] == [175]
+    assert log.series[0].clock.known
+
+
+def test_the_screens_get_the_recording_and_the_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[argparse.Namespace] = []
+
+    def opened(args: argparse.Namespace) -> int:
+        seen.append(args)
+        return 7
+
+    monkeypatch.setattr(importlib.import_module("powertui.app"), "run", opened)
+    assert main(["demo", "--glyphs", "ascii"]) == 7
+    (args,) = seen
+    assert args.path == str(demo.folder())
+    assert args.glyphs == "ascii"
+    assert args.notice == demo.NOTE
+    assert args.run is None
+    assert args.power == []
+
+
+def test_a_missing_recording_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "_DATA", tmp_path / "gone")
+    with pytest.raises(UnreadableFile, match="missing from this installation"):
+        demo.folder()
+    assert main(["demo", "--report"]) == 3
+    assert "pip install" in capsys.readouterr().err
+
+
+def test_the_script_makes_the_same_recording_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From what ships, unpacked: the trimmed records stay as they are, and gzip depends on the content alone."""
+    source = tmp_path / "source"
+    shutil.copytree(demo.folder(), source)
+    (packed,) = source.rglob("*.xplane.pb.gz")
+    import gzip
+
+    packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+    packed.unlink()
+    for target in (tmp_path / "first", tmp_path / "second"):
+        monkeypatch.setattr("sys.argv", [str(SCRIPT), str(source), "-o", str(target)])
+        with pytest.raises(SystemExit) as done:
+            runpy.run_path(str(SCRIPT), run_name="__main__")
+        assert done.value.code == 0
+    first, second, shipped = files(tmp_path / "first"), files(tmp_path / "second"), files(demo.folder())
+    assert first == second
+    assert list(first) == list(shipped)
+    for name, content in shipped.items():
+        if name.endswith(".gz"):  # zlib of another version may pack otherwise
+            assert gzip.decompress(first[name]) == gzip.decompress(content)
+        else:
+            assert first[name] == content
+
+
+def test_the_script_leaves_out_graphs_and_nothing_else(shared_data: Path, tmp_path: Path) -> None:
+    make = runpy.run_path(str(SCRIPT))
+    (original,) = (shared_data / "own/two_epochs_with_burst").glob("logs/**/train/events*")
+    trimmed = tmp_path / original.name
+    trimmed.write_bytes(b"".join(make["trimmed"](original.read_bytes())))
+    before, after = tfevents.read(str(original)), tfevents.read(str(trimmed))
+    assert trimmed.stat().st_size < original.stat().st_size / 50
+    assert (before.batches, before.keras_graph_ns, before.records) == (after.batches, after.keras_graph_ns, after.records)
+    assert [(s.tag, s.values.tolist()) for s in before.scalars] == [(s.tag, s.values.tolist()) for s in after.scalars]
+    assert not after.warnings
+    assert trimmed.read_bytes() == files(demo.folder())[str(original.relative_to(shared_data / "own/two_epochs_with_burst"))]
