@@ -77,9 +77,7 @@ def _nothing(found: Logdir) -> Iterator[Check]:
         what = "a profile was taken here (profile-empty says so), but its folder plugins/profile/ is not here"
         yield Check("profile", "missing", what, "copy the whole logdir, folders included: rsync -a HOST:LOGDIR .")
         return
-    what = (
-        "no profile lies here: neither plugins/profile/RUN/HOST.xplane.pb at any depth, nor any *.xplane.pb, nor HOST.trace.json.gz"
-    )
+    what = "no profile that powertui reads lies here: no *.xplane.pb and no plugins/profile/RUN/HOST.trace.json.gz, at any depth"
     yield Check("profile", "missing", what, "name the folder that your program was given as log_dir; or " + _PROFILE_HOW)
 
 

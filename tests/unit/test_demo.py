@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import importlib
 import json
 import runpy
@@ -78,8 +79,6 @@ def test_the_script_makes_the_same_recording_again(tmp_path: Path, monkeypatch: 
     source = tmp_path / "source"
     shutil.copytree(demo.folder(), source)
     (packed,) = source.rglob("*.xplane.pb.gz")
-    import gzip
-
     packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
     packed.unlink()
     for target in (tmp_path / "first", tmp_path / "second"):

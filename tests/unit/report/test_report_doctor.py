@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -225,8 +226,6 @@ def test_caches_and_unread_files_are_named(doctor: Doctor, tmp_path: Path) -> No
 
 
 def test_a_clock_without_a_zone_asks_for_one(doctor: Doctor, tmp_path: Path) -> None:
-    import os
-
     path = profile(run_folder(tmp_path))
     os.utime(path, (T0 + 123_456, T0 + 123_456))
     assert "--tz" in doctor(tmp_path)["clock", "note"][0]
