@@ -180,24 +180,31 @@ def _utc_offset(
     if local is None:
         return None, ""
     seconds = int(local.timestamp())
-    if stop_ns is not None and (offset := _whole_zone(seconds - stop_ns // NS, 1, 60)) is not None:
-        return offset, "folder name against the session's recorded end"
-    for second in stopped:
-        if (offset := _whole_zone(seconds - second, 5, 60)) is not None:
-            return offset, "folder name against tfevents"
+    if stop_ns is not None and (fit := _zone_fit(seconds - stop_ns // NS, 1, 60)) is not None:
+        return fit[-1], "folder name against the session's recorded end"
+    # Several runs may share the folder: the one that was exported when this folder was named fits best.
+    fits = [fit for second in stopped if (fit := _zone_fit(seconds - second, 5, 60)) is not None]
+    if fits:
+        return min(fits)[-1], "folder name against tfevents"
     try:
         written = Path(path).stat().st_mtime if path != "-" else None
     except OSError:
         written = None
-    if written is not None and (offset := _whole_zone(seconds - int(written), 20, 1)) is not None:
-        return offset, "folder name against the file's own time"
+    if written is not None and (fit := _zone_fit(seconds - int(written), 20, 1)) is not None:
+        return fit[-1], "folder name against the file's own time"
     return None, ""
 
 
-def _whole_zone(difference: int, early: int, late: int) -> int | None:
-    """The quarter of an hour that a difference of clocks stands for, when what is left over is that small."""
+def _zone_fit(difference: int, early: int, late: int) -> tuple[bool, int, int] | None:
+    """(not a whole hour, what is left over, offset) of the zone that a difference of clocks stands for; None for none.
+
+    Zones are whole quarters of an hour. The smallest of several fits is the likeliest.
+    """
     offset = round(difference / _QUARTER) * _QUARTER
-    return offset if -early <= difference - offset <= late and _ZONES[0] <= offset <= _ZONES[1] else None
+    rest = difference - offset
+    if -early <= rest <= late and _ZONES[0] <= offset <= _ZONES[1]:
+        return bool(offset % 3600), abs(rest), offset
+    return None
 
 
 # ── what each piece of evidence gives ────────────────────────────────────────────────────────────
@@ -286,19 +293,23 @@ def _settle(found: list[Evidence]) -> Clock:
     # Of equals the later is taken: a folder that was profiled twice was exported last for the newer run.
     best = max(first, key=lambda e: (sum(1 for o in others if o.lo <= e.hi and e.lo <= o.hi), e.hi))
     lo, hi = best.lo, best.hi
-    agreeing, against = [], []
+    agreed: set[str] = set()
+    narrowing: list[str] = []
+    against: list[str] = []
     for other in others:
         if max(lo, other.lo) <= min(hi, other.hi):
+            agreed.add(other.source)
             if other.lo > lo or other.hi < hi:
-                agreeing.append(other.source)
+                narrowing.append(other.source)
             lo, hi = max(lo, other.lo), min(hi, other.hi)
-        elif other.rank != best.rank:
+        else:
             against.append(other.source)
     detail = best.detail
-    if agreeing:
-        detail += ", narrowed by " + ", ".join(dict.fromkeys(agreeing))
-    if against and not set(against) <= set(agreeing):
-        detail += "; contradicted by " + ", ".join(dict.fromkeys(against))
+    if narrowing:
+        detail += ", narrowed by " + ", ".join(dict.fromkeys(narrowing))
+    # Of several runs in one folder the others' files contradict, and mean nothing.
+    if against := [source for source in dict.fromkeys(against) if source not in agreed]:
+        detail += "; contradicted by " + ", ".join(against)
     return Clock(lo, hi, best.source, detail)
 
 

@@ -15,6 +15,7 @@ from powertui.data.formats import registry, tfevents
 from powertui.data.formats.registry import Progress, silent
 from powertui.data.logdir import ProfileFile, RunEntry
 from powertui.data.model import Clock, Epochs, PowerSeries, Run, Steps, Trace, Warn
+from powertui.data.steps import search as find_steps
 from powertui.errors import UnreadableFile
 
 if TYPE_CHECKING:
@@ -138,14 +139,15 @@ class _Loader:
         known = max(self.entry.size, self.bytes_before + total)
         self.progress(self.bytes_before + done, known, self.events_before + events)
 
-    def _clock(self, trace: Trace) -> Clock:
-        return clocks.find(trace, self.entry, self.logs, tz=self.options.tz)
+    def _clock(self, trace: Trace, marked: Steps | None = None) -> Clock:
+        return clocks.find(trace, self.entry, self.logs, tz=self.options.tz, steps=marked)
 
     def _add(self, trace: Trace) -> None:
-        trace = replace(trace, clock=self._clock(trace))
-        steps, marks = epochs.mark(trace, self.logs, marker=self.options.step_marker)
+        found = find_steps(trace, marker=self.options.step_marker)
+        trace = replace(trace, clock=self._clock(trace, found.steps))
+        marked, marks = epochs.place(trace, found, self.logs)
         self.done.append(trace)
-        self.steps.append(steps)
+        self.steps.append(marked)
         self.epochs.append(marks)
         self.events_before += trace.event_count
 

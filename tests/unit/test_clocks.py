@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -234,6 +234,26 @@ def test_the_log_of_the_profiled_process_is_chosen() -> None:
     clock = Clock(2050 * S, 2051 * S, "run directory")
     assert [one.pid for one in clocks.own_logs(logs, clock, (0, 10**12))] == [2]
     assert len(clocks.own_logs(logs, Clock(), (0, 10**12))) == 3  # without a clock nobody can tell
+
+
+def test_eight_runs_in_one_folder_each_get_their_own_clock(tmp_path: Path) -> None:
+    """Keras writes all runs of a logdir into one train/: every run's folder, record and profile-empty must meet."""
+    ends = [1_695_112_394.44 + 3_723.7 * i for i in range(8)]
+    for i, end in enumerate(ends):
+        local = datetime.fromtimestamp(end + 0.3 + 9 * 3600, timezone.utc)  # Korea
+        write_profile(tmp_path / f"train/plugins/profile/{local:%Y_%m_%d_%H_%M_%S}")
+        batch_file(tmp_path / f"train/events.out.tfevents.{int(end) - 60}.vm.{100 + i}.0.v2", end - 0.002, first=end - 60)
+        empty = frame(double(1, float(int(end + 0.3))) + blob(3, b"brain.Event:2"))
+        (tmp_path / f"train/events.out.tfevents.{int(end + 0.3)}.vm.profile-empty").write_bytes(empty)
+    runs = logdir.scan(tmp_path).runs
+    logs, _ = tfevents.read_all((event.path, event.group) for event in runs[0].tfevents)
+    for run, end in zip(runs, ends, strict=True):
+        clock = find(registry.read(run.profiles[0].path), run, logs)
+        assert clock.source == "tfevents batch"
+        assert clock.utc_offset_s == 9 * 3600
+        assert "contradicted" not in clock.detail
+        assert holds(clock, end - SPAN_S)
+        assert clock.half_ns < S
 
 
 # ── recordings that know better ──────────────────────────────────────────────────────────────────
