@@ -61,7 +61,7 @@ def link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, s
     if capabilities.remote and gate.wants_compression:
         rows.append(("advice", "this line is slow: connect with `ssh -C` (compression)"))
     elif capabilities.remote:
-        rows.append(("advice", "`ssh -C` compresses: screens then take a tenth of the bytes"))
+        rows.append(("advice", "`ssh -C` compresses what still has to be sent"))
     return rows
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.events import Resize
 from textual.widgets import DataTable, Input, Static
 
 from powertui import units
@@ -18,11 +19,15 @@ from powertui.data.loading import LoadOptions, load_run
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Run
 from powertui.errors import Cancelled, PowertuiError
-from powertui.plain import plain
+from powertui.plain import plain, width
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.loader import size
+from powertui.screens.status import StatusLine
 
 COLUMNS = ("run", "hosts", "device", "when", "duration", "steps", "epochs", "power", "size")
+NAME_LEAST = 28
+# Which columns give way first where the window is narrow, and from how many columns on they are shown.
+ROOM_FOR = {"size": 125, "device": 115, "hosts": 95, "power": 70, "epochs": 0}
 # Runs up to this size are read to say more of them; a larger one says it when it is opened.
 LOOK_INTO = 100_000_000
 
@@ -45,10 +50,22 @@ class Facts:
         """In the order of COLUMNS."""
         return (self.name, self.hosts, self.device, self.when, self.duration, self.steps, self.epochs, self.power, self.size)
 
+    def cell(self, column: str) -> str:
+        """One of COLUMNS."""
+        return self.cells()[COLUMNS.index(column)]
+
     def matches(self, words: list[str]) -> bool:
         """Whether every word stands somewhere in the row."""
         text = " ".join(self.cells()).lower()
         return all(word in text for word in words)
+
+
+def shorten(name: str, room: int) -> str:
+    """A run's name in so many cells: its end (the date) tells runs apart, so the middle gives way."""
+    if width(name) <= room:
+        return name
+    head = max(4, (room - 1) // 3)
+    return name[:head] + "…" + name[len(name) - max(1, room - 1 - head) :]
 
 
 def first_facts(entry: RunEntry) -> Facts:
@@ -103,6 +120,8 @@ class OpenScreen(BaseScreen):
         self._problems: dict[int, str] = {}
         self._stop = threading.Event()
         self._looked = False
+        self._fitted = False
+        self._shown: list[str] = []
 
     def body(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
@@ -113,8 +132,6 @@ class OpenScreen(BaseScreen):
     def on_mount(self) -> None:
         """Fill the list; one run alone is opened at once."""
         table = self.query_one("#runs", DataTable)
-        for column in COLUMNS:
-            table.add_column(column, key=column)
         self.query_one("#filter", Input).cursor_blink = False
         self._fill()
         table.focus()
@@ -162,13 +179,42 @@ class OpenScreen(BaseScreen):
         table = self.query_one("#runs", DataTable)
         chosen = self._chosen()
         words = self.query_one("#filter", Input).value.lower().split()
+        shown = [name for name in COLUMNS if self.size.width >= ROOM_FOR.get(name, 0)]
+        if shown != self._shown:
+            self._shown = shown
+            table.clear(columns=True)
+            for column in shown:
+                table.add_column(column, key=column, width=NAME_LEAST if column == "run" else None)
         table.clear()
         for index in range(len(self._runs)):
             facts = self._facts[index]
             if facts.matches(words):
-                table.add_row(*(Text(cell) for cell in facts.cells()), key=str(index))
+                table.add_row(*(Text(facts.cell(name)) for name in shown), key=str(index))
                 if index == chosen:
                     table.move_cursor(row=table.row_count - 1)
+        self._fitted = False
+        self.call_after_refresh(self._fit_names)
+
+    def on_resize(self, event: Resize) -> None:
+        """The names get the room that the other columns leave."""
+        super().on_resize(event)
+        self._show_rows()
+
+    def _fit_names(self) -> None:
+        table = self.query_one("#runs", DataTable)
+        if not table.columns or not self.size.width:
+            return
+        name, *others = table.ordered_columns
+        taken = sum(column.get_render_width(table) for column in others)
+        room = max(NAME_LEAST, self.size.width - taken - 2 * table.cell_padding - 2)
+        longest = max((width(facts.name) for facts in self._facts.values()), default=NAME_LEAST)
+        wanted = max(NAME_LEAST, min(room, longest))
+        if name.width != wanted or not self._fitted:
+            name.width = wanted
+            self._fitted = True
+            for row in list(table.rows):
+                table.update_cell(row, "run", Text(shorten(self._facts[int(row.value or 0)].name, wanted)))
+            table.refresh(layout=True)
 
     def _chosen(self) -> int | None:
         table = self.query_one("#runs", DataTable)
@@ -212,8 +258,9 @@ class OpenScreen(BaseScreen):
         self._facts[index] = facts
         table = self.query_one("#runs", DataTable)
         if str(index) in {row.value for row in table.rows}:
-            for column, cell in zip(COLUMNS, facts.cells(), strict=True):
-                table.update_cell(str(index), column, Text(cell), update_width=True)
+            for name in self._shown[1:]:
+                table.update_cell(str(index), name, Text(facts.cell(name)), update_width=True)
+            self.call_after_refresh(self._fit_names)
 
     # ── actions ──────────────────────────────────────────────────────────────────────────────────
 
@@ -229,7 +276,10 @@ class OpenScreen(BaseScreen):
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Say why a row cannot be read."""
         index = int(event.row_key.value) if event.row_key.value is not None else -1
-        self.say(self._problems.get(index, ""), warn=True)
+        if index in self._problems:
+            self.say(self._problems[index], warn=True)
+        elif self.query_one("#status", StatusLine).message in self._problems.values():
+            self.say("")
 
     def action_filter_runs(self) -> None:
         """Type words: rows that have them all stay."""

@@ -45,6 +45,7 @@ class Shell(PacedApp[int]):
 
     def __init__(self, args: argparse.Namespace, capabilities: Capabilities, look: themes.Theme, *, first: str = "open") -> None:
         super().__init__(capabilities, look)
+        self.animation_level = "none"
         self.session = Session(args)
         self._first = first
         self._loader: Loader | None = None
@@ -362,6 +363,19 @@ def textual_theme(look: themes.Theme) -> TextualTheme:
         error=pick(210, 160),
         success=pick(114, 28),
         dark=dark,
+        variables={
+            "scrollbar": pick(240, 250),
+            "scrollbar-hover": pick(244, 246),
+            "scrollbar-active": pick(244, 246),
+            "scrollbar-background": pick(234, 255),
+            "scrollbar-background-hover": pick(234, 255),
+            "scrollbar-background-active": pick(234, 255),
+            "scrollbar-corner-color": pick(234, 255),
+            "block-cursor-foreground": pick(232, 231),
+            "block-cursor-background": pick(117, 25),
+            "input-cursor-background": pick(252, 236),
+            "input-cursor-foreground": pick(233, 231),
+        },
     )
 
 

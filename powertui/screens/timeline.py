@@ -25,6 +25,7 @@ from powertui.widgets.view import TimelineView
 
 CONTEXT_FROM = 100  # columns from which there is room for the context pane
 BELOW_FROM = 20  # rows from which there is room for a pane below
+WARNINGS = 6  # that fit on a page
 OPS_AFTER_S = 0.25  # the op table follows the view once it has stood still for so long
 
 
@@ -98,9 +99,11 @@ class TimelineScreen(BaseScreen):
         model = session.model
         if model is None:
             name = plain(session.entry.name) if session.entry else ""
-            empty = session.complete and session.run is not None
-            why = f"{name} holds no timeline. `powertui doctor` says what there is." if empty else f"Reading {name} …"
-            waiting.update(why)
+            if session.complete and session.run is not None:
+                why = [plain(str(warn)) for warn in session.run.warnings[:WARNINGS]]
+                waiting.update("\n\n".join([f"{name} holds no timeline.", *why, "`powertui doctor` says what there is."]))
+            else:
+                waiting.update(f"Reading {name} …")
             waiting.display = True
             self.view.display = False
             return

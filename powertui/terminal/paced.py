@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from rich.color_triplet import ColorTriplet
+from rich.segment import Segment
+from rich.style import Style
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
+from textual.color import Color
+from textual.filter import LineFilter
 from textual.screen import Screen
 
 from powertui.terminal import theme as themes
@@ -20,8 +25,21 @@ from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.driver import ASK_POSITION, TerminalDriver
 from powertui.terminal.pacing import PaintGate, Quality
 from powertui.terminal.painter import Painter
+from powertui.terminal.theme import hex_of
 
 ReturnType = TypeVar("ReturnType")
+
+
+class PageColors(LineFilter):
+    """Gives text and background of the theme to what has none of its own: for pictures, which have no terminal behind them."""
+
+    def __init__(self, page: Style) -> None:
+        super().__init__()
+        self._page = page
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The same text on the page."""
+        return [Segment(text, self._page + style if style else self._page, control) for text, style, control in segments]
 
 
 class PacedApp(App[ReturnType], Generic[ReturnType]):
@@ -39,9 +57,18 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
             page=ColorTriplet(*themes.rgb(theme.background)),
             ink=ColorTriplet(*themes.rgb(theme.foreground)),
         )
+        self._page = PageColors(
+            Style(color=hex_of(theme.foreground), bgcolor=hex_of(theme.background)) if theme.depth != "none" else Style()
+        )
         self._frame_timer: asyncio.TimerHandle | None = None
         self._level = 0
         super().__init__(driver_class=TerminalDriver)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """The painter reduces colours itself, once for each style; Textual's filters would touch every run of every frame."""
+        if isinstance(self._driver, TerminalDriver):
+            return ()
+        return (*super().get_line_filters(), self._page)
 
     # ── from the driver ──────────────────────────────────────────────────────────────────────────
 

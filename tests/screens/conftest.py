@@ -1,0 +1,69 @@
+"""The application without a terminal: Textual's pilot, real files, nothing mocked."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_textual_snapshot
+from textual.pilot import Pilot
+
+from powertui import cli, demo
+from powertui.data import logdir
+from powertui.screens.shell import Shell
+from powertui.terminal import theme
+from powertui.terminal.capabilities import Capabilities
+
+SNAPSHOTS = Path(__file__).resolve().parents[2] / "snapshots"
+
+Maker = Callable[..., Shell]
+
+
+class TopLevelSnapshots(pytest_textual_snapshot.SVGImageExtension):
+    """Pictures lie in `snapshots/` at the top, one folder for each test file. The plugin has no setting for it."""
+
+    @classmethod
+    def dirname(cls, *, test_location: Any) -> str:
+        return str(SNAPSHOTS / Path(test_location.filepath).stem)
+
+
+pytest_textual_snapshot.SVGImageExtension = TopLevelSnapshots  # type: ignore[misc]
+
+
+@pytest.fixture
+def make(data: Path) -> Maker:
+    """`make(path, *flags)`: the application of this command line. "demo" is the demo; other texts are paths below tests/data."""
+
+    def maker(path: str | Path = "demo", *flags: str, color: str = "256", glyphs: str = "unicode", look: str = "dark") -> Shell:
+        where = demo.folder() if path == "demo" else data / path
+        args: argparse.Namespace = cli.build_parser().parse_args(["open", str(where), *flags])
+        capabilities = Capabilities(color=color, glyphs=glyphs)  # type: ignore[arg-type]
+        shell = Shell(args, capabilities, theme.get(look, capabilities.color))  # type: ignore[arg-type]
+        shell.session.logdir = logdir.scan(where)
+        return shell
+
+    return maker
+
+
+async def loaded(pilot: Pilot[Any]) -> None:
+    """Wait until the run is read whole and drawn."""
+    shell = pilot.app
+    assert isinstance(shell, Shell)
+    for _ in range(1200):
+        if shell.session.complete and shell.session.model is not None:
+            break
+        await asyncio.sleep(0.05)
+    else:
+        raise AssertionError("the run was not read within a minute")
+    await settled(pilot)
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Wait until background work is done and everything is drawn."""
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    await pilot.pause()

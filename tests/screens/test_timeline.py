@@ -1,0 +1,314 @@
+"""Every key of the timeline does what its line in help says."""
+
+from __future__ import annotations
+
+import pytest
+
+from powertui.screens.help import HelpScreen
+from powertui.screens.open import OpenScreen
+from powertui.screens.palette import Palette
+from powertui.screens.shell import Shell
+from powertui.screens.timeline import TimelineScreen
+from powertui.terminal import keymap
+
+from .conftest import Maker, loaded, settled
+
+SIZE = (120, 36)
+
+
+def page(shell: Shell) -> TimelineScreen:
+    screen = shell.screen
+    assert isinstance(screen, TimelineScreen)
+    return screen
+
+
+def test_every_action_has_a_method_on_its_screen() -> None:
+    from powertui.screens.base import BaseScreen
+
+    for action in keymap.ACTIONS:
+        if "*" in action.screens:
+            assert hasattr(Shell, f"action_{action.method}"), action.id
+        if "timeline" in action.screens:
+            assert f"action_{action.method}" in vars(TimelineScreen), action.id
+        if "open" in action.screens:
+            assert f"action_{action.method}" in vars(OpenScreen), action.id
+    assert not hasattr(BaseScreen, "action_zoom_in")
+
+
+async def test_moving_in_time(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        timeline = page(shell).timeline
+
+        async def after(*keys: str) -> tuple[int, int]:
+            await pilot.press(*keys)
+            viewport = timeline.viewport
+            assert viewport is not None
+            return viewport.t0, viewport.t1
+
+        whole = await after("0")
+        near = await after("w", "w", "w", "w")
+        assert whole[0] < near[0] < near[1] < whole[1]
+        assert timeline.viewport is not None
+        assert timeline.viewport.shows(timeline.cursor_ps)
+        right = await after("d")
+        assert right[0] > near[0]
+        left = await after("a", "a")
+        assert left[0] < right[0]
+        assert (await after("s"))[1] - (await after())[0] > left[1] - left[0]
+        model = timeline.model
+        assert model is not None
+        lo, hi = model.span
+        assert (await after("g"))[0] <= lo
+        assert (await after("G"))[1] >= hi
+        assert await after("0") == whole
+        await after("w", "w", "w", "w")
+        for key, back in (("W", "S"), ("plus", "minus"), ("equals_sign", "s"), ("D", "A"), ("home", "end")):
+            one = await after(key)
+            assert await after(back) != one
+
+
+async def test_cursor_selection_and_steps(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        timeline = page(shell).timeline
+        rows = []
+        for key in ("down", "j", "j"):
+            await pilot.press(key)
+            assert timeline.state is not None
+            rows.append(timeline.state.cursor_row)
+        assert rows == [rows[0], rows[0] + 1, rows[0] + 2]
+        await pilot.press("up", "k")
+        assert timeline.state is not None
+        assert timeline.state.cursor_row == rows[0]
+        await pilot.press("right")
+        first = timeline.selection
+        assert first is not None
+        await pilot.press("l")
+        assert timeline.selection != first
+        await pilot.press("h")
+        assert timeline.selection == first
+        await pilot.press("full_stop")
+        assert timeline.selection is not None
+        await pilot.press("comma")
+        assert timeline.selection is not None
+        await pilot.press("escape")
+        assert timeline.selection is None
+        before = timeline.cursor_ps
+        await pilot.press("right_square_bracket")
+        step = timeline.cursor_ps
+        assert step > before
+        await pilot.press("left_square_bracket")
+        assert timeline.cursor_ps < step
+        await pilot.press("g")
+        start = timeline.cursor_ps
+        await pilot.press("right_curly_bracket")
+        epoch = timeline.cursor_ps
+        assert epoch > start
+        await pilot.press("left_curly_bracket")
+        assert timeline.cursor_ps < epoch
+        moved = timeline.cursor_ps
+        await pilot.press("shift+right", "L")
+        assert timeline.cursor_ps > moved
+        await pilot.press("shift+left", "H")
+        assert timeline.cursor_ps == moved
+        await pilot.press("pagedown")
+        assert timeline.state.cursor_row > 0
+        await pilot.press("pageup")
+        assert timeline.state is not None
+        assert timeline.state.cursor_row == 0
+
+
+async def test_folding(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        timeline = page(shell).timeline
+        rows = len(timeline.rows)
+        await pilot.press("enter")
+        assert len(timeline.rows) < rows
+        await pilot.press("space")
+        assert len(timeline.rows) == rows
+        await pilot.press("z")
+        folded = len(timeline.rows)
+        await pilot.press("z")
+        assert len(timeline.rows) != folded
+
+
+async def test_search_says_how_many_and_goes_round(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        screen = page(shell)
+        await pilot.press("slash", *"relu", "enter")
+        await settled(pilot)
+        assert "events match relu" in screen.query_one("#status").message  # type: ignore[attr-defined]
+        first = screen.timeline.selection
+        await pilot.press("n")
+        second = screen.timeline.selection
+        assert second != first
+        await pilot.press("N")
+        assert screen.timeline.selection == first
+        await pilot.press("slash", *"/Conv2D.*Filter/", "enter")
+        await settled(pilot)
+        assert "events match" in screen.query_one("#status").message  # type: ignore[attr-defined]
+        await pilot.press("slash", *"/(/", "enter")
+        await settled(pilot)
+        assert "not a regular expression" in screen.query_one("#status").message  # type: ignore[attr-defined]
+        await pilot.press("slash", *"no such name", "enter")
+        await settled(pilot)
+        assert "Nothing is named" in screen.query_one("#status").message  # type: ignore[attr-defined]
+
+
+async def test_a_window_by_keys_and_by_mouse(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        screen = page(shell)
+        await pilot.press("m", "shift+right", "shift+right", "shift+right", "m")
+        assert screen.timeline.window is not None
+        lo, hi = screen.timeline.window
+        assert hi > lo
+        assert shell.session.window == (lo, hi)
+        await pilot.press("f")
+        assert screen.timeline.viewport is not None
+        assert screen.timeline.viewport.t1 - screen.timeline.viewport.t0 < 20 * (hi - lo)
+        await pilot.press("0")
+        await pilot.mouse_down(screen.timeline, offset=(10, 3))
+        await pilot.hover(screen.timeline, offset=(30, 3))
+        await pilot.mouse_up(screen.timeline, offset=(30, 3))
+        dragged = screen.timeline.window
+        assert dragged is not None
+        assert dragged[1] - dragged[0] > hi - lo
+        await pilot.press("escape")
+        assert screen.timeline.window is None
+        assert shell.session.window is None
+
+
+async def test_a_click_selects(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        screen = page(shell)
+        await pilot.click(screen.timeline, offset=(40, 1))
+        assert screen.timeline.selection is not None
+
+
+async def test_panes(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        screen = page(shell)
+        context, details, ops = (screen.query_one(name) for name in ("#context", "#details", "#ops"))
+        assert (context.display, details.display, ops.display) == (True, False, False)
+        await pilot.press("c")
+        assert not context.display
+        await pilot.press("c", "down", "right", "i")
+        assert context.display
+        assert details.display
+        await pilot.press("x")
+        await pilot.press("t")
+        await settled(pilot)
+        assert not details.display
+        assert ops.display
+        assert ops.has_focus
+        await pilot.press("o", "F", *"conv", "enter")
+        await settled(pilot)
+        before = screen.timeline.selection
+        await pilot.press("enter")  # the longest occurrence of the first op
+        await settled(pilot)
+        assert screen.timeline.selection != before
+        assert screen.timeline.has_focus
+        await pilot.press("tab")
+        assert not screen.timeline.has_focus
+        await pilot.press("shift+tab")
+        assert screen.timeline.has_focus
+        await pilot.press("escape")
+        assert not ops.display
+        await pilot.press("v")
+        assert "one host only" in screen.query_one("#status").message  # type: ignore[attr-defined]
+
+
+async def test_copy(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("down", "right", "y")
+        assert "event: " in shell.clipboard
+        assert "duration: " in shell.clipboard
+        await pilot.press("escape", "m", "shift+right", "shift+right", "m", "y")
+        assert "window: " in shell.clipboard
+        assert "energy (" in shell.clipboard
+
+
+async def test_help_palette_and_back(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        for key in ("question_mark", "f1"):
+            await pilot.press(key)
+            assert isinstance(shell.screen, HelpScreen)
+            await pilot.press("escape")
+            assert isinstance(shell.screen, TimelineScreen)
+        for key in ("colon", "ctrl+p"):
+            await pilot.press(key)
+            assert isinstance(shell.screen, Palette)
+            await pilot.press("escape")
+            assert isinstance(shell.screen, TimelineScreen)
+        await pilot.press("colon", *"mark a", "enter")
+        await settled(pilot)
+        timeline = page(shell).timeline
+        assert timeline.state is not None
+        assert timeline.state.mark is not None
+        await pilot.press("backspace")
+        assert isinstance(shell.screen, OpenScreen)
+        await pilot.press("1")
+        assert isinstance(shell.screen, TimelineScreen)
+        await pilot.press("ctrl+l")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("12.5s-14s", (12.5, 14.0)), ("epoch 1 step 10-20", None), ("step 3", None)],
+)
+async def test_places(make: Maker, text: str, seconds: tuple[float, float] | None) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        timeline = page(shell).timeline
+        before = timeline.viewport
+        await pilot.press("colon", *text, "enter")
+        await settled(pilot)
+        viewport = timeline.viewport
+        assert viewport is not None
+        assert viewport != before
+        if seconds is not None:
+            assert viewport.t0 <= seconds[0] * 1e12 < seconds[1] * 1e12 <= viewport.t1
+
+
+async def test_quitting(make: Maker) -> None:
+    for key, code in (("q", 0), ("ctrl+c", 130)):
+        shell = make()
+        async with shell.run_test(size=SIZE) as pilot:
+            await loaded(pilot)
+            await pilot.press(key)
+            await pilot.pause()
+        assert shell.return_code == code
+
+
+@pytest.mark.parametrize("size", [(200, 50), (99, 30), (80, 24), (60, 15)])
+async def test_panes_fold_away_as_space_shrinks(make: Maker, size: tuple[int, int]) -> None:
+    shell = make()
+    async with shell.run_test(size=size) as pilot:
+        await loaded(pilot)
+        screen = page(shell)
+        assert screen.query_one("#context").display == (size[0] >= 100)
+        assert screen.timeline.size.height >= 5
+        await pilot.press("t")
+        await settled(pilot)
+        assert screen.query_one("#ops").size.height >= 4
+        assert screen.timeline.size.height >= 4 or not screen.view.display
+        await pilot.press("escape")
+        assert screen.view.display
