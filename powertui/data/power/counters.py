@@ -15,19 +15,13 @@ _RANGES = (262_143.328850, 65_532.610987, 262_143.999938, 65_712.999613, 4_294.9
 def intervals(
     ns: Int64s, joules: Floats, notes: Notes, name: str = "the counter", wrap_j: float | None = None
 ) -> tuple[Floats, Floats]:
-    """(joules since the previous row, mean watts since then) of a counter; the first row and every reset are NaN.
+    """(joules since the previous row, mean watts since then) of a counter's readings; the first one and every reset are NaN.
 
     A fall is a wrap when the counter stood near the end of its range (or of a known one) and the power that a wrap
     implies is like the power around it; else it was reset, and nobody knows what ran meanwhile.
     """
-    count = len(joules)
-    delta = np.full(count, np.nan)
-    valid = np.flatnonzero(np.isfinite(joules))
-    if len(valid) > 1:
-        delta[valid[1:]] = np.diff(joules[valid])
-    seconds = np.full(count, np.nan)
-    if len(valid) > 1:
-        seconds[valid[1:]] = np.diff(ns[valid]) / 1e9
+    delta, seconds = np.full(len(joules), np.nan), np.full(len(joules), np.nan)
+    delta[1:], seconds[1:] = np.diff(joules), np.diff(ns) / 1e9
     falls = np.flatnonzero((delta < 0) & (seconds > 0))
     rises = (delta >= 0) & (seconds > 0)
     usual = float(np.median(delta[rises] / seconds[rises])) if rises.any() else 0.0

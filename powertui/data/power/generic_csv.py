@@ -356,6 +356,7 @@ def _series(
     if item.unit.quantity == "power":
         return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes), ""
     order = np.argsort(ns, kind="stable")
+    order = order[np.isfinite(scaled[order])]  # the next reading of a counter tells of the time that was missed, too
     ns, scaled = ns[order], scaled[order]
     if counter or counters.looks_like_counter(scaled):
         joules, watts = counters.intervals(ns, scaled, notes, tidy(name), wrap_j)

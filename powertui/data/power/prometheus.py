@@ -193,6 +193,8 @@ def _series(
     scaled = values * unit.factor
     if unit.quantity == "power":
         return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes)
+    there = np.isfinite(scaled)
+    ns, scaled = ns[there], scaled[there]
     if len(ns) < 2:
         return None
     joules, watts = counters.intervals(ns, scaled, notes, name)

@@ -1,0 +1,167 @@
+"""The rows of powertui's own recordings as columns: line by line when they are few, by pandas' C parser when they are many.
+
+A recording is long: one row per reading, a hundred channels for a day make nine million of them. Whatever the C parser
+does not take (a damaged line in the middle) is read line by line after all.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from powertui.data.model import Floats, Int32s, Int64s
+from powertui.data.power import table, times
+from powertui.data.power.notes import Notes
+from powertui.data.power.source import Source
+
+MAGIC = "# powertui recording"
+FIRST = "time_unix_s"
+CUT = "the last line was cut while it was written"
+
+
+@dataclass(eq=False)
+class Rows:
+    """Readings in file order. `key` counts (source, channel) pairs in their order of appearance."""
+
+    ns: Int64s
+    key: Int32s
+    watts: Floats  # NaN: a gap
+    counted: Floats  # the counter, J; NaN where there is none
+    block: Int32s  # headers so far: a counter begins again after each
+    keys: list[tuple[str, str]]
+    gaps: dict[str, int] = field(default_factory=dict)  # reason → how often
+    stale: int = 0
+
+
+def read(source: Source, notes: Notes) -> Rows:
+    """All readings of a recording."""
+    if len(source.data) >= table.LARGE:
+        rows = _large(source, notes)
+        if rows is not None:
+            return rows
+    return _small(source, notes)
+
+
+def unix_ns(text: str) -> int | None:
+    """Unix seconds with decimals as ns, digit for digit."""
+    whole, _, rest = text.strip().partition(".")
+    if not whole.isdigit() or (rest and not rest.isdigit()) or len(whole) > 10:
+        return None
+    return int(whole) * times.S + int((rest or "0")[:9].ljust(9, "0"))
+
+
+def _misfit(found: int, width: int) -> str:
+    return f"has {found} fields where the others have {width}" if width else "has no header above it"
+
+
+def _small(source: Source, notes: Notes) -> Rows:
+    keys: dict[tuple[str, str], int] = {}
+    gaps: dict[str, int] = {}
+    found: list[tuple[int, int, float, float, int]] = []
+    columns: dict[str, int] = {}
+    stale = block = 0
+    lines = source.text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        if line.startswith("#"):
+            block += line.startswith(MAGIC)
+            continue
+        if number == len(lines):
+            notes.drop(number, CUT)
+            continue
+        cells = table.fields(line, ",")
+        if cells[0] == FIRST:
+            columns = {name: i for i, name in enumerate(cells)}
+            continue
+        if len(cells) != len(columns):
+            notes.drop(number, _misfit(len(cells), len(columns)))
+            continue
+        at = {name: cells[i] for name, i in columns.items()}
+        if not at.get("channel"):
+            continue
+        ns, watts = unix_ns(at[FIRST]), table.number(at.get("watts", ""))
+        if ns is None or (at.get("watts") and not np.isfinite(watts)):
+            notes.drop(number, "the time is no number" if ns is None else "the reading is no number")
+            continue
+        if not at.get("watts") and at.get("quality") == "none":
+            reason = at.get("reason") or "no reading"
+            gaps[reason] = gaps.get(reason, 0) + 1
+        stale += at.get("quality") == "stale"
+        key = keys.setdefault((at.get("source", ""), at["channel"]), len(keys))
+        found.append((ns, key, watts, table.number(at.get("joules", "")), block))
+    ns_, key_, watts_, counted, block_ = zip(*found, strict=True) if found else ((), (), (), (), ())
+    return Rows(
+        ns=np.array(ns_, np.int64),
+        key=np.array(key_, np.int32),
+        watts=np.array(watts_, float),
+        counted=np.array(counted, float),
+        block=np.array(block_, np.int32),
+        keys=list(keys),
+        gaps=gaps,
+        stale=stale,
+    )
+
+
+def _large(source: Source, notes: Notes) -> Rows | None:
+    data = source.utf8
+    start = data.find(FIRST.encode())
+    while start > 0 and data[start - 1 : start] != b"\n":
+        start = data.find(FIRST.encode(), start + 1)
+    if start < 0 or b"\r" in data[:4096]:
+        return None
+    end = data.rfind(b"\n") + 1
+    if end < len(data):
+        notes.drop(data.count(b"\n") + 1, CUT)
+    header = data[start : data.index(b"\n", start)]
+    body = data[start + len(header) : end].replace(b"\n" + header + b"\n", b"\n")
+    if body.count(b"\n" + FIRST.encode()):
+        return None  # a header with other columns
+    names = header.decode().split(",")
+    import pandas as pd
+
+    wanted = [name for name in (FIRST, "source", "channel", "watts", "joules", "quality", "reason") if name in names]
+    kinds: Any = dict.fromkeys(("source", "channel", "quality", "reason"), "category")
+    kinds |= dict.fromkeys((FIRST, "watts", "joules"), np.float64)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            frame = pd.read_csv(
+                io.BytesIO(body), header=None, names=names, usecols=wanted, comment="#", keep_default_na=False, na_values=[""],
+                dtype=kinds, index_col=False, engine="c",
+            )  # fmt: skip
+    except (ValueError, Warning, OverflowError):
+        return None
+    frame = frame[frame["channel"].notna() & np.isfinite(frame[FIRST])]
+    when = frame[FIRST].to_numpy(np.float64)
+    whole = np.floor(when)
+    ns = whole.astype(np.int64) * times.S + np.round((when - whole) * 1e6).astype(np.int64) * 1000  # written to the µs
+    watts = frame["watts"].to_numpy(np.float64)
+    sources, channels = frame["source"].cat, frame["channel"].cat
+    pair = (sources.codes.to_numpy(np.int64) + 1) * (len(channels.categories) + 1) + channels.codes.to_numpy(np.int64)
+    _, first, key = np.unique(pair, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")  # in order of appearance
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    heads = frame.iloc[first[order]]
+    labels = [
+        ("" if source != source else str(source), str(name)) for source, name in zip(heads["source"], heads["channel"], strict=True)
+    ]
+    silent = np.isnan(watts) & (frame["quality"] == "none").to_numpy(bool)
+    reasons = frame["reason"][silent].astype(object).where(frame["reason"][silent].notna(), "no reading")
+    gaps = {str(reason): int(count) for reason, count in reasons.value_counts(sort=False).items() if count}
+    counted = frame["joules"].to_numpy(np.float64) if "joules" in frame else np.full(len(frame), np.nan)
+    return Rows(
+        ns=ns,
+        key=rank[key.reshape(-1)],
+        watts=watts,
+        counted=counted,
+        block=np.zeros(len(ns), np.int32),
+        keys=labels,
+        gaps=gaps,
+        stale=int((frame["quality"] == "stale").sum()),
+    )

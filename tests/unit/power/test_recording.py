@@ -1,0 +1,88 @@
+"""powertui's own recordings: continued, with counters that begin again and readings that never came."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from powertui.data.energy import integrate, sensor
+from powertui.data.model import Badge, Figure, PowerKind, Scope
+from powertui.data.power import registry, table
+
+HEAD = "time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark\n"
+SOURCE = {
+    "name": "rapl",
+    "source": "rapl",
+    "host": "box",
+    "channels": [{"name": "pkg", "host": "box", "scope": "package", "kind": "interval"}],
+}
+
+
+def head(*sources: object) -> str:
+    return "# powertui recording 1\n# host: box\n" + "".join(f"# source: {json.dumps(one)}\n" for one in sources) + HEAD
+
+
+def row(t: float, joules: float | None, quality: str = "ok", channel: str = "pkg", watts: str = "") -> str:
+    return f"{1700000000 + t:.6f},{t:.6f},rapl,{channel},{watts},{'' if joules is None else f'{joules:.3f}'},0.0001,{quality},,\n"
+
+
+@pytest.fixture(params=["small", "large"])
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "large":
+        monkeypatch.setattr(table, "LARGE", 1)
+    return str(request.param)
+
+
+def test_counters_bridge_missed_readings_and_stop_where_they_begin_again(tmp_path: Path, parser: str) -> None:
+    path = tmp_path / "rec.csv"
+    first = "".join(row(t, 50.0 * t) for t in range(5)) + row(5, None, "none") + row(6, 300.0) + row(7, 350)
+    again = head(SOURCE) + "".join(row(20 + t, 40.0 * t) for t in range(5))
+    path.write_text(head(SOURCE) + first + '# ended: {"rows": 8}\n' + again)
+    log = registry.load(str(path))
+    series = log.series[0]
+    assert series.kind is PowerKind.INTERVAL
+    assert series.sensor.scope is Scope.PACKAGE
+    assert series.sensor.host == "box"
+    assert (series.times / 1e9).tolist() == [0, 1, 2, 3, 4, 6, 7, 20, 21, 22, 23, 24]
+    assert series.watts[1:7] == pytest.approx([50] * 6)
+    assert np.isnan(series.watts[[0, 7]]).all()
+    assert series.watts[8:] == pytest.approx([40] * 4)
+    assert integrate.of_series(series).covered_joules == pytest.approx(350 + 160)
+    assert [str(w).split(": ", 1)[1] for w in log.warnings] == ["1 reading missing: no reading"]
+
+
+def test_marks_notes_and_unknown_headers_are_no_readings(tmp_path: Path, parser: str) -> None:
+    path = tmp_path / "rec.csv"
+    rows = "".join(row(t, None, watts=str(200 + t), channel="a, b").replace("a, b", '"a, b #1"') for t in range(4))
+    marks = "1700000001.5,1.5,,,,,,begin,,epoch 1\n1700000002.5,2.5,rapl,,,,,note,clock stepped,\n"
+    path.write_text("# powertui recording 9\n# source: {not json\n# source: []\n" + HEAD + rows + marks)
+    log = registry.load(str(path))
+    assert [s.sensor.name for s in log.series] == ["rapl a, b #1"]
+    assert log.series[0].watts.tolist() == [200, 201, 202, 203]
+    assert log.series[0].clock.lo_ns == 1_700_000_000_000_000_000
+
+
+def test_what_the_header_says_of_a_sensor_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "rec.csv"
+    about = {
+        "name": "rapl",
+        "source": "ipmi DCMI",
+        "channels": [{"name": "pkg", "scope": "node", "quantum_w": 2.0, "kind": "sampled"}],
+    }
+    path.write_text(head(about) + "".join(row(t, None, watts="231") for t in range(9)))
+    found = sensor.describe(registry.load(str(path)).series[0]).sensor
+    assert found.quantum_w == Figure(2.0, Badge.ASSUMED)
+    assert found.source == "ipmi DCMI"
+    assert found.scope is Scope.NODE
+    assert found.host == "box"
+
+
+def test_a_damaged_line_in_a_large_recording_is_left_out_alone(tmp_path: Path, parser: str) -> None:
+    path = tmp_path / "rec.csv"
+    path.write_text(head(SOURCE) + "".join(row(t, None, watts=str(200 + t)) if t != 5 else "17000\x00,,rapl\n" for t in range(9)))
+    log = registry.load(str(path))
+    assert len(log.series[0]) == 8
+    assert any("has 3 fields" in str(w) for w in log.warnings)
