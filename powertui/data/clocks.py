@@ -6,6 +6,7 @@ Profiles hold times since the session's start. What ties them to wall time, the 
   tfevents batch     Keras' record `batch_<N>`, written when the profiler stops
   profile-empty      the second in the name of `events.out.tfevents.<second>.<host>.profile-empty`: the export
   run directory      `2021_03_20_19_52_54`: the export too, in the profiled machine's local time
+  epochs             steps that know their epoch lie inside it, as tfevents have it
   tfevents           first and last record of the training: the profile lies between them
   file time          when the profile was last written, if nobody copied it
 
@@ -22,9 +23,12 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from powertui.data.filenames import split_events
 from powertui.data.formats.tfevents import EventLog, run_of
 from powertui.data.logdir import RunEntry
+from powertui.data.logged import from_logs
 from powertui.data.model import PS_PER_NS, Clock, Steps, Trace
 from powertui.errors import UsageError
 
@@ -64,10 +68,12 @@ def find(
     *,
     tz: str | None = None,
     steps: Steps | None = None,
+    epoch_num: bool = False,
 ) -> Clock:
     """The best clock that the evidence gives. `tz` is what a person says of the profiled machine's zone.
 
-    `steps` sharpens a `batch_<N>` record: the last step ended before it was written.
+    `steps` sharpen it: the last one ended before `batch_<N>` was written; and where their epochs are the program's own
+    numbers (`epoch_num`), each lies inside its epoch as tfevents have it.
     """
     run_folder = _run_folder(trace, entry)
     local = _local_time(run_folder)
@@ -84,6 +90,8 @@ def find(
     else:
         found = [*_from_batches(trace, logs, steps), *_from_exports(trace, exported), *_from_folder(trace, local, offset, how)]
         found += [*_from_training(trace, logs), *_from_file(trace)]
+        if steps is not None and epoch_num:
+            found += _from_epochs(steps, logs)
         clock = _settle(sorted(found, key=lambda e: e.rank))
     if offset is not None and clock.known:
         clock = Clock(clock.lo_ns, clock.hi_ns, clock.source, clock.detail, offset)
@@ -254,6 +262,20 @@ def _from_folder(trace: Trace, local: datetime | None, offset: int | None, how: 
     end = (seconds - offset) * NS - _span(trace)
     detail = f"exported at {local:%Y-%m-%d %H:%M:%S} {zone_name(offset)} ({how})"
     return [Evidence(3, end - _allowance(trace), end + NS, "run directory", detail)]
+
+
+def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[Evidence]:
+    """The steps of an epoch began after the one before it was logged, and ended before it was logged itself."""
+    out = []
+    ends = steps.start + steps.duration
+    for epoch in from_logs(logs):
+        rows = np.flatnonzero(steps.epoch == epoch.number)
+        if len(rows) and epoch.start is not None:
+            lo = epoch.start - int(steps.start[rows].min()) // PS_PER_NS
+            hi = epoch.end - int(ends[rows].max()) // PS_PER_NS
+            if lo <= hi:
+                out.append(Evidence(3, lo, hi, "epochs", f"its steps lie inside epoch {epoch.number} of the tfevents"))
+    return out
 
 
 def _from_training(trace: Trace, logs: Sequence[EventLog]) -> list[Evidence]:

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data import clocks, steps
 from powertui.data.formats.tfevents import EventLog
+from powertui.data.logged import LIMIT_NS, Logged, from_logs
 from powertui.data.model import PS_PER_NS, Clock, Epoch, Epochs, Int32s, Phase, Steps, Trace
 from powertui.data.steps import Found
 
-_TRAIN = ("train", "training", "")
-_LIMIT_NS = 1 << 52  # 52 days in ps fit an int64 many times over; farther away it is another training
-_SAME_MOMENT = 5_000_000_000  # a validation point belongs to the training point that it follows so closely
 _TRACING = 5  # a first step this many times the median is tracing and compiling
 _GAP = 10  # a gap between epochs this many times the median step has a name
 
@@ -33,16 +30,6 @@ _HOW = {
     "tfevents": "epoch scalars in tfevents",
     "": "epoch scalars in tfevents",
 }
-
-
-class Logged(NamedTuple):
-    """One epoch as tfevents tell it, in Unix ns."""
-
-    number: int
-    start: int | None
-    end: int
-    validated: int | None  # when its validation's results were logged
-    scalars: tuple[tuple[str, float], ...]
 
 
 def mark(trace: Trace, logs: Sequence[EventLog] = (), *, marker: str | None = None) -> tuple[Steps, Epochs]:
@@ -61,69 +48,6 @@ def place(trace: Trace, found: Found, logs: Sequence[EventLog] = ()) -> tuple[St
     marked = replace(found.steps, epoch=index)
     phases = _phases(marked, found, table, clock, logged)
     return marked, Epochs(table, phases, _describe(table, how))
-
-
-# ── what tfevents say ────────────────────────────────────────────────────────────────────────────
-
-
-def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[Logged, ...]:
-    """The epochs of one training, by number. `moment_ns` picks the training when a folder holds several in turn."""
-    points: list[tuple[int, int, str, float]] = []  # wall, epoch, tag, value
-    for log in logs:
-        if log.group in _TRAIN:
-            for series in log.scalars:
-                if series.tag.startswith("epoch_"):
-                    points += zip(
-                        series.wall_ns.tolist(), series.steps.tolist(), [series.tag] * len(series.steps), series.values.tolist(),
-                        strict=True,
-                    )  # fmt: skip
-    trainings = _trainings(points)
-    if not trainings:
-        return ()
-    chosen = trainings[-1]
-    if moment_ns is not None:
-        chosen = min(trainings, key=lambda t: max(0, t[0][0] - moment_ns, moment_ns - t[-1][0]))
-    validation = [log for log in logs if log.group not in (*_TRAIN, "demo_logs")]
-    began = [log.keras_graph_ns or log.first_ns for log in logs if log.group in _TRAIN]
-    out: list[Logged] = []
-    for number in sorted({point[1] for point in chosen}):
-        mine = [point for point in chosen if point[1] == number]
-        end = min(point[0] for point in mine)
-        if out and out[-1].number == number - 1:
-            start: int | None = out[-1].end
-        else:
-            start = max((t for t in began if t is not None and t < end), default=None) if number == 0 else None
-        seen, extra = _validation(validation, number, start, end)
-        out.append(Logged(number, start, end, seen, (*((tag, value) for _, _, tag, value in mine), *extra)))
-    return tuple(out)
-
-
-def _trainings(points: list[tuple[int, int, str, float]]) -> list[list[tuple[int, int, str, float]]]:
-    """Points by time, cut where the epoch number goes back: fit() was called again."""
-    out: list[list[tuple[int, int, str, float]]] = []
-    for point in sorted(points):
-        if not out or point[1] < out[-1][-1][1]:
-            out.append([])
-        out[-1].append(point)
-    return out
-
-
-def _validation(
-    logs: Sequence[EventLog], number: int, start: int | None, end: int
-) -> tuple[int | None, tuple[tuple[str, float], ...]]:
-    """(when the validation of this epoch was logged, its scalars as val_…). Keras logs `evaluation_*` right after it."""
-    walls: list[int] = []
-    scalars: list[tuple[str, float]] = []
-    for log in logs:
-        for series in log.scalars:
-            per_epoch = series.tag.startswith("epoch_")
-            for wall, step, value in zip(series.wall_ns.tolist(), series.steps.tolist(), series.values.tolist(), strict=True):
-                if per_epoch and step == number and abs(wall - end) < _SAME_MOMENT:
-                    walls.append(wall)
-                    scalars.append((f"val_{series.tag}", value))
-                elif series.tag.startswith("evaluation_") and (start or end - _LIMIT_NS) < wall <= end:
-                    walls.append(wall)
-    return (min(walls) if walls else None), tuple(scalars)
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────
@@ -197,7 +121,7 @@ def _table(marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[Logged
 
 
 def _in_trace(wall_ns: int | None, clock: Clock) -> int | None:
-    if wall_ns is None or abs(wall_ns - clock.mid_ns) > _LIMIT_NS:
+    if wall_ns is None or abs(wall_ns - clock.mid_ns) > LIMIT_NS:
         return None
     return (wall_ns - clock.mid_ns) * PS_PER_NS
 

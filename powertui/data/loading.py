@@ -139,12 +139,12 @@ class _Loader:
         known = max(self.entry.size, self.bytes_before + total)
         self.progress(self.bytes_before + done, known, self.events_before + events)
 
-    def _clock(self, trace: Trace, marked: Steps | None = None) -> Clock:
-        return clocks.find(trace, self.entry, self.logs, tz=self.options.tz, steps=marked)
+    def _clock(self, trace: Trace, marked: Steps | None = None, *, epoch_num: bool = False) -> Clock:
+        return clocks.find(trace, self.entry, self.logs, tz=self.options.tz, steps=marked, epoch_num=epoch_num)
 
     def _add(self, trace: Trace) -> None:
         found = find_steps(trace, marker=self.options.step_marker)
-        trace = replace(trace, clock=self._clock(trace, found.steps))
+        trace = replace(trace, clock=self._clock(trace, found.steps, epoch_num=found.epoch_num))
         marked, marks = epochs.place(trace, found, self.logs)
         self.done.append(trace)
         self.steps.append(marked)

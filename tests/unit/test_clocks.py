@@ -6,11 +6,11 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from synthetic.tfevents import frame
+from synthetic.tfevents import frame, write_scalars
 from synthetic.xplane import Event, Line, Plane, blob, double, encode, number
 
 from powertui import demo
-from powertui.data import clocks, logdir, steps
+from powertui.data import clocks, loading, logdir, steps
 from powertui.data.clocks import find, parse_zone
 from powertui.data.formats import registry, tfevents
 from powertui.data.formats.tfevents import EventLog
@@ -181,6 +181,20 @@ def test_the_last_step_ended_before_the_batch_record(tmp_path: Path) -> None:
     assert isinstance(marked, Steps)
 
 
+def test_steps_that_know_their_epoch_lie_inside_it(tmp_path: Path) -> None:
+    events = [Event("TraceContext", i * 10**12, 9 * 10**11, {"step_num": 30 + i, "epoch_num": 1}) for i in range(SPAN_S)]
+    folder = tmp_path / "train/plugins/profile/my-run"
+    folder.mkdir(parents=True)
+    (folder / "vm.xplane.pb").write_bytes(encode([Plane("/host:CPU", [Line("python", events)])]))
+    rows = [(ZERO - 0.3, 0, "epoch_loss", 0.5), (ZERO + SPAN_S + 0.4, 1, "epoch_loss", 0.4)]
+    write_scalars(tmp_path / "train/events.out.tfevents.1616280000.vm.7.0.v2", rows, ZERO - 100)
+    clock = loading.load_run(logdir.scan(tmp_path).runs[0]).traces[0].clock
+    assert clock.source == "epochs"
+    assert holds(clock, ZERO)
+    assert clock.lo_ns == pytest.approx((ZERO - 0.3) * S, abs=1000)
+    assert clock.hi_ns == pytest.approx((ZERO + 0.5) * S, abs=1000)
+
+
 # ── zones and folder names ───────────────────────────────────────────────────────────────────────
 
 
@@ -292,7 +306,8 @@ def test_lesser_evidence_holds_the_truth_of_keras(shared_data: Path) -> None:
 def test_powerboards_machine_is_three_hours_behind(shared_data: Path) -> None:
     for name in ("powerboard_tf22_run195247", "powerboard_tf22_run183023_5epochs"):
         trace, run, logs = real(shared_data / "public" / name)
-        clock = find(trace, run, logs)
+        found = steps.search(trace)
+        clock = find(trace, run, logs, steps=found.steps, epoch_num=found.epoch_num)
         assert clock.utc_offset_s == -10_800
         assert clock.source == "tfevents batch"
-        assert clock.half_ns < 0.6 * S
+        assert clock.half_ns < 0.4 * S

@@ -10,9 +10,10 @@ from synthetic.xplane import Event, Line, Plane, encode
 
 from powertui import demo
 from powertui.data import loading, logdir
-from powertui.data.epochs import from_logs, mark
+from powertui.data.epochs import mark
 from powertui.data.formats import registry
 from powertui.data.formats.tfevents import EventLog
+from powertui.data.logged import from_logs
 from powertui.data.model import Clock, Epochs, ScalarSeries, Steps, Trace
 
 S = 10**12  # ps
