@@ -324,3 +324,9 @@ def test_everything_public_is_read_without_a_traceback(shared_data: Path, capsys
             assert main(["report", str(folder), *form]) in (0, 3)
         assert main(["doctor", str(folder)]) in (0, 3)
     capsys.readouterr()
+
+
+def test_the_manual_names_every_promised_key() -> None:
+    manual = (Path(__file__).parents[3] / "docs/report.md").read_text()
+    for kinds in (PROMISED, CLOCK, PROFILE, STEPS, STEP, EPOCH, PHASE, POWER):
+        assert [key for key in kinds if f"`{key}`" not in manual] == []
