@@ -81,7 +81,9 @@ class Workload:
         for start, end, kind in zip(self.edges[:-1], self.edges[1:], self.category, strict=True):
             if kind == IDLE or start < low or end > high:
                 continue
-            event = Event(names[int(kind)], round(start * PS), round((end - start) * PS), {"correlation_id": len(streams[kind]) + 1})
+            event = Event(
+                names[int(kind)], round(start * PS), round((end - start) * PS), {"correlation_id": len(streams[kind]) + 1}
+            )
             streams[int(kind)].append(event)
         device = [
             Line("Stream #13(Compute)", streams[COMPUTE], 13),
@@ -89,7 +91,9 @@ class Workload:
             Line("Stream #15(Compute)", streams[COLLECTIVES], 15),
         ]
         clock = {"profile_start_time": int(self.plan.unix_s * 1e9), "profile_stop_time": int((self.plan.unix_s + high) * 1e9)}
-        return encode([Plane("/host:CPU", [Line("python", host, 1)]), Plane("/device:GPU:0", device), Plane("Task Environment", (), clock)])
+        return encode(
+            [Plane("/host:CPU", [Line("python", host, 1)]), Plane("/device:GPU:0", device), Plane("Task Environment", (), clock)]
+        )
 
 
 class _Tape:

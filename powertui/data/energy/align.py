@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from powertui import units
-from powertui.data.energy import anchor, pins, placing, predict, sensor, signal
+from powertui.data.energy import anchor, pins, placing, predict, samples, sensor, signal
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Clock, Epochs, PowerOnTrace, PowerSeries, Run, Steps, Trace
@@ -305,7 +305,7 @@ def _refined(series: PowerSeries, context: Context, found: Alignment) -> Alignme
 def _search(series: PowerSeries, context: Context, within: tuple[float, float] | None = None) -> signal.Fit | str:
     if context.trace.span[1] <= context.trace.span[0]:
         return "the profile is empty"
-    data = signal.samples(series)
+    data = samples.of(series)
     return signal.search(data, context.shares(data.refresh), within=within, step_s=context.step_s)
 
 

@@ -18,7 +18,6 @@ from powertui.data.logdir import RunEntry
 from powertui.data.model import Clock, PowerSeries
 from powertui.errors import UnreadableFile
 
-MARKERS = ("powerboard", "energy_profiling")
 LOST = 11  # readings that dbToCSV can lose at the end: one of its two buffers
 START_BEFORE_FIT_S = 1.0  # start() is called before fit(), and fit() prepares itself before it writes its first record
 _S = 1_000_000_000
@@ -38,7 +37,7 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
         return None
     last = int(series.times[-1])
     pace = int((series.times[-1] - series.times[0]) / max(len(series) - 1, 1))
-    markers = [(log, wall) for log in logs for plugin, _, wall in log.markers if plugin in MARKERS]
+    markers = [(log, wall) for log in logs for _, _, wall in log.markers]
     starts = [(log, wall) for log in logs if (wall := _start(log)) is not None and not log.markers and log.group != "validation"]
     best: tuple[int, Anchor] | None = None
     for marker, wall in markers:
@@ -71,7 +70,7 @@ def near(entry: RunEntry | None, paths: Iterable[str]) -> tuple[EventLog, ...]:
     folders: dict[Path, None] = {}
     for path in [*paths, *([entry.path] if entry is not None and entry.path != "-" else [])]:
         place = Path(path).absolute()
-        for folder in list(place.parents)[: 2 if place.is_file() else 5]:
+        for folder in list(place.parents)[: 2 if place.is_file() else 7]:
             folders[folder] = None
     for folder in folders:
         try:

@@ -20,11 +20,26 @@ BLOCK = 256  # knots per block of the maxima
 _S = float(PS_PER_S)
 
 
+class Spot(NamedTuple):
+    """Where some times lie among knots. Channels that were read together share their knots, and so their spots."""
+
+    row: Int64s  # the segment; the nearest one outside
+    inside: Int64s  # the time, clipped to the knots
+    start: Int64s
+    end: Int64s
+
+
+def spot(knots: Int64s, times: Int64s) -> Spot:
+    """Where the times lie."""
+    inside = np.minimum(np.maximum(times, knots[0]), knots[-1])
+    row = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1) - 1
+    return Spot(row, inside, knots[row], knots[row + 1])
+
+
 class Reading(NamedTuple):
     """Raw entries of a curve at some times: what `place` needs. Entries of several curves may be stacked."""
 
-    row: Int64s  # the segment; the nearest one outside
-    inside: Int64s  # the time, clipped to the curve
+    inside: Int64s
     start: Int64s
     end: Int64s
     left: Floats
@@ -87,22 +102,18 @@ class Curve:
     kind: PowerKind
     sensor: Sensor
 
-    def read(self, times: Int64s) -> Reading:
-        """The entries at each time: lookups only, no arithmetic worth the name (a window costs one of these per channel)."""
-        knots = self.knots
-        inside = np.minimum(np.maximum(times, knots[0]), knots[-1])
-        row = np.minimum(knots.searchsorted(inside, side="right"), len(self.left)) - 1
-        start = knots[row]
-        covered = (start - knots[0]) / _S if self.covered is None else self.covered[row]
-        return Reading(
-            row, inside, start, knots[row + 1], self.left[row], self.right[row], self.energy[row], covered, self.known[row]
-        )
+    def read(self, at: Spot) -> Reading:
+        """The entries there: lookups only, no arithmetic worth the name (a window costs one of these per channel)."""
+        row = at.row
+        covered = (at.start - self.knots[0]) / _S if self.covered is None else self.covered[row]
+        return Reading(at.inside, at.start, at.end, self.left[row], self.right[row], self.energy[row], covered, self.known[row])
 
-    def held(self, times: Int64s) -> Floats:
-        """Energy to each time under the rule that every reading holds."""
-        inside = np.minimum(np.maximum(times, self.hold_at[0]), self.hold_end)
-        row = self.hold_at.searchsorted(inside, side="right") - 1
-        energy: Floats = self.hold_energy[row] + self.hold_power[row] * ((inside - self.hold_at[row]) / _S)
+    def held(self, at: Spot, times: Int64s) -> Floats:
+        """Energy to each time under the rule that every reading holds. `at` is their spot among `hold_at`."""
+        past = times >= self.hold_at[-1]
+        row = at.row + past
+        dt = np.where(past, np.minimum(times, self.hold_end), at.inside) - self.hold_at[row]
+        energy: Floats = self.hold_energy[row] + self.hold_power[row] * (dt / _S)
         return energy
 
     def peak(self, first: int, last: int) -> float:
@@ -121,6 +132,19 @@ class Curve:
 
 
 _kept: weakref.WeakKeyDictionary[PowerOnTrace, Curve] = weakref.WeakKeyDictionary()
+_times: weakref.WeakValueDictionary[tuple[int, int, int], Int64s] = weakref.WeakValueDictionary()
+
+
+def _shared(times: Int64s) -> Int64s:
+    """The same array for the same times: a hundred channels of one log need one set of knots, not a hundred."""
+    if not len(times):
+        return times
+    key = (len(times), int(times[0]), int(times[-1]))
+    found = _times.get(key)
+    if found is not None and np.array_equal(found, times):
+        return found
+    _times[key] = times
+    return times
 
 
 def of(power: PowerOnTrace) -> Curve:
@@ -179,7 +203,7 @@ def _build(power: PowerOnTrace) -> Curve:
         hold_energy = _prefix(hold_power[:-1] * (np.diff(times) / _S))
         hold_end = int(hold_at[-1]) + round(refresh * PS_PER_S) if len(times) else 0  # the last one for a refresh, too
     return Curve(
-        knots=knots,
+        knots=_shared(knots),
         left=left,
         right=right,
         known=known,
@@ -190,7 +214,7 @@ def _build(power: PowerOnTrace) -> Curve:
         changes=np.concatenate(([0], np.cumsum(moved != 0))).astype(np.int32),
         power=level,
         peaks=_peaks(level),
-        hold_at=hold_at,
+        hold_at=_shared(hold_at),
         hold_power=np.append(hold_power, 0.0) if kind is PowerKind.INTERVAL else hold_power,
         hold_energy=hold_energy,
         hold_end=hold_end,

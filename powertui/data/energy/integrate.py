@@ -166,7 +166,7 @@ def energies(power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[int
     curve = curves.of(power)
     if len(curve.knots) < 2 or not len(a):
         return _nothing(power, curve, a, b)
-    found = _settle([_look(curve, a, b)])
+    found = _settle([_look(curve, a, b, {})])
     return Energies(lo_ps=a, hi_ps=b, power=power, curve=curve, **_judge(found, _traits(power, curve), a, b, edge_ps))
 
 
@@ -177,7 +177,8 @@ def across(powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int) -> list[Energ
     usable = [i for i, curve in enumerate(built) if len(curve.knots) >= 2]
     out = {i: _nothing(powers[i], built[i], a, b)[0] for i in range(len(powers)) if len(built[i].knots) < 2}
     if usable:
-        found = _settle([_look(built[i], a, b) for i in usable])
+        memo: _Memo = {}
+        found = _settle([_look(built[i], a, b, memo) for i in usable])
         traits = _Traits(*(np.array(column) for column in zip(*(_traits(powers[i], built[i]) for i in usable), strict=True)))
         columns = _judge(found, traits, np.full(len(usable), lo_ps), np.full(len(usable), hi_ps), 0.0)
         lists = [column.tolist() for column in columns.values()]
@@ -233,23 +234,55 @@ class _Look(NamedTuple):
     inside: Bools  # [2 × windows]: the edge lies within the curve
 
 
-def _look(curve: Curve, a: Int64s, b: Int64s) -> _Look:
+class _Windows(NamedTuple):
+    """Where windows lie among the knots of a curve: the same for all channels that share their knots."""
+
+    edges: curves.Spot  # a, b, and each a reading earlier and later
+    held: curves.Spot
+    both: Int64s  # a and b
+    first: Int64s  # segments of a
+    last: Int64s  # segments of b
+    until: Int64s  # knot up to which differences count
+    ranges: list[tuple[int, int]]  # knots inside
+    inside: Bools
+
+
+_Memo = dict[tuple[int, int, int], _Windows]
+
+
+def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
     count = len(a)
-    half = round(_resolution(curve) * PS_PER_S)  # a step is smeared over that much on either side
-    reading = curve.read(np.concatenate((a, b, a - half, a + half, b - half, b + half)))
-    ra, rb = reading.row[:count], reading.row[count : 2 * count]
-    held = curve.held(np.concatenate((a, b)))
+    reach = round(_resolution(curve) * PS_PER_S)  # a step is smeared over that much on either side
+    both = np.concatenate((a, b))
+    edges = curves.spot(curve.knots, np.concatenate((both, a - reach, a + reach, b - reach, b + reach)))
+    ra, rb = edges.row[:count], edges.row[count : 2 * count]
     knots = curve.knots
     opens, ends = ra + (knots[ra] < a), rb + 1 + (knots[-1] <= b)
-    until = np.maximum(rb + (knots[rb] < b), ra)  # the segment that b cuts counts with its end
-    peak = [curve.peak(i, j) for i, j in zip(opens.tolist(), ends.tolist(), strict=True)]
+    return _Windows(
+        edges=edges,
+        held=curves.spot(curve.hold_at, both),
+        both=both,
+        first=ra,
+        last=rb,
+        until=np.maximum(rb + (knots[rb] < b), ra),  # the segment that b cuts counts with its end
+        ranges=list(zip(opens.tolist(), ends.tolist(), strict=True)),
+        inside=(edges.inside[: 2 * count] == both).reshape(2, count),
+    )
+
+
+def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
+    key = (id(curve.knots), id(curve.hold_at), round(_resolution(curve) * PS_PER_S))
+    at = memo.get(key)
+    if at is None:
+        at = memo[key] = _windows(curve, a, b)
+    held = curve.held(at.held, at.both)
     return _Look(
-        reading.shaped(6, count),
-        curve.squares[until] - curve.squares[ra],
-        np.maximum(curve.changes[rb] - curve.changes[ra], 0).astype(np.float64) + 1,
-        held[count:] - held[:count],
-        np.array(peak),
-        reading.inside[: 2 * count].reshape(2, count) == np.array((a, b)),
+        curve.read(at.edges).shaped(6, len(a)),
+        curve.squares[at.until] - curve.squares[at.first],
+        np.maximum(curve.changes[at.last] - curve.changes[at.first], 0) + 1.0,
+        held[len(a) :] - held[: len(a)],
+        np.array([curve.peak(i, j) for i, j in at.ranges]),
+        at.inside,
     )
 
 
@@ -437,5 +470,5 @@ def watts_at(power: PowerOnTrace, times_ps: Int64s) -> Floats:
     at = np.asarray(times_ps, np.int64)
     if len(curve.knots) < 2:
         return np.full(len(at), np.nan)
-    found = curve.read(at)
+    found = curve.read(curves.spot(curve.knots, at))
     return np.where(found.known & (found.inside == at), curves.place(found).watts, np.nan)

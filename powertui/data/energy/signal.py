@@ -12,23 +12,27 @@ neighbouring residuals are alike and a likelihood would believe itself far too m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from powertui.data.energy import nnls, sensor
+from powertui.data.energy import coarse, nnls
 from powertui.data.energy.predict import Shares
-from powertui.data.model import Bools, Floats, Int64s, PowerKind, PowerSeries
+from powertui.data.energy.samples import Samples
+from powertui.data.model import Bools, Floats
 
 DRAWS = 200
 MIN_SAMPLES = 8
 MIN_OVERLAP = 0.6  # of the shorter of log and profile
 OTHER_WINDOW = 1.05  # half or twice the assumed averaging window has to fit so much better
+MIN_GAIN = 30.0  # how much better than a flat line a fit must be: noise alone reaches 20 when every offset is tried
 MAX_PPM = 200.0
 DRIFT_FROM_S = 600.0
+SURE_OF_DRIFT = 6.0  # difference of the Bayesian information criterion
 _HUBER = 1.345
-_COARSE = 24  # candidates that the coarse pass hands on
-_LIMIT = 4000  # samples that the finer passes look at: more are thinned evenly
+_ALIASES = 120  # offsets whole steps away that are looked at
+_CHOICE = float(np.log(2))  # a sample that may be either of two things is explained by luck half of the time
+_LIMIT = 2400  # samples that the finer passes look at: more are thinned evenly
 
 
 @dataclass(frozen=True)
@@ -50,71 +54,6 @@ class Fit:
     ppm: float = 0.0  # drift of the log's clock against the trace's, when the data ask for one
 
 
-@dataclass(frozen=True)
-class Samples:
-    """A sensor's samples as windows on the log's own clock (s): watts are the mean from `lo` to `hi`."""
-
-    lo: Floats
-    hi: Floats
-    watts: Floats
-    refresh: float
-    late: float  # ± of the windows' place: polls see a change some time after it happened
-    quantum: float
-    known_window: bool
-
-    def __len__(self) -> int:
-        return len(self.watts)
-
-    def __getitem__(self, rows: slice | Bools | Int64s) -> Samples:
-        return Samples(self.lo[rows], self.hi[rows], self.watts[rows], self.refresh, self.late, self.quantum, self.known_window)
-
-    def scaled(self, factor: float) -> Samples:
-        """The same samples for a sensor that averages over a window `factor` times as long, the end where it was."""
-        return Samples(self.hi - factor * (self.hi - self.lo), self.hi, self.watts, self.refresh, self.late, self.quantum, True)
-
-
-def samples(series: PowerSeries) -> Samples:
-    """The rows that are really new, each with the window that it speaks of."""
-    if len(series) == 0:
-        nothing = np.empty(0)
-        return Samples(nothing, nothing, nothing, 1.0, 0.0, 0.0, True)
-    described = series.sensor
-    times = series.times / 1e9
-    gaps = np.diff(times)
-    usual = float(np.median(gaps)) if len(gaps) else 1.0
-    poll = described.poll_s.value if described.poll_s else usual
-    refresh = described.refresh_s.value if described.refresh_s else max(usual, 1e-6)
-    quantum = described.quantum_w.value if described.quantum_w else 0.0
-    keep = np.isfinite(series.watts) & (_published(times, series.watts, poll, refresh) if poll < 0.8 * refresh else True)
-    if series.kind is PowerKind.INTERVAL:
-        lo = np.concatenate([times[:1] - poll, times[:-1]])
-        return Samples(lo[keep], times[keep], series.watts[keep], refresh, 0.0, quantum, True)
-    window = described.window_s.value if described.window_s else refresh
-    behind = sensor.centre_s(described) - (described.window_s.value / 2 if described.window_s else 0.0)
-    hi = times[keep] - behind
-    late = poll / 2 if poll < 0.8 * refresh else 0.0
-    length = max(window, refresh / 50, 1e-4)
-    return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, bool(described.window_s) and window == 0)
-
-
-def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:
-    """One row for every time that the sensor published, of a log that asked more often than that.
-
-    Within a run of equal readings the sensor published the same value again and again: one row per refresh stands
-    for that, so that a long quiet stretch weighs what it lasted.
-    """
-    if not len(times):
-        return np.empty(0, np.bool_)
-    opens = np.concatenate([[True], watts[1:] != watts[:-1]])
-    rows = np.flatnonzero(opens)
-    run = np.cumsum(opens) - 1
-    start, change = times[rows][run], np.append(times[rows[1:]], np.inf)[run]
-    turn = np.floor((times - start + poll / 2) / refresh)
-    again = np.concatenate([[False], turn[1:] != turn[:-1]])
-    # Just before a change a repeated reading may still be the publication before: it says nothing new.
-    return np.asarray(opens | (again & (change - times > 0.75 * refresh)))
-
-
 def search(
     data: Samples, shares: Shares, *, within: tuple[float, float] | None = None, step_s: float | None = None, seed: int = 0
 ) -> Fit | str:
@@ -127,7 +66,7 @@ def search(
     spread = float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5))
     if spread <= max(1.5 * data.quantum, 1e-3 * abs(float(np.median(data.watts)))):
         return "the power hardly changes: there is no edge to align by"
-    rough = _coarse(data, shares, lo, hi)
+    rough = coarse.candidates(data, shares, lo, hi)
     if not len(rough):
         return f"at no offset do {MIN_SAMPLES} samples fall into the profile"
     best = _Search(data, shares, step_s, seed)
@@ -144,74 +83,6 @@ def _offsets(data: Samples, shares: Shares, within: tuple[float, float] | None) 
     if within is not None:
         lo, hi = max(lo, within[0]), min(hi, within[1])
     return lo, hi
-
-
-def _coarse(data: Samples, shares: Shares, lo: float, hi: float) -> Floats:
-    """The best offsets of a grid over everything, best first: plain least squares on evenly resampled power."""
-    first, last = shares.span
-    length = last - first
-    begin, end = float(data.hi[0]), float(data.hi[-1])
-    step = max(min(data.refresh, 0.1 if data.refresh < 0.2 else data.refresh / 2), length / 1500, (end - begin) / 200_000)
-    grid = np.arange(begin, end + step, step, dtype=np.float64)
-    index = np.searchsorted(data.hi, grid, side="left").clip(0, len(data) - 1)
-    seen = (data.hi[index] - grid) < 2.0 * max(data.refresh, step)
-    sums = np.concatenate([[0.0], np.cumsum(data.watts)])
-    edges = np.searchsorted(data.hi, grid + step, side="left")
-    starts = np.searchsorted(data.hi, grid, side="left")
-    many = edges > starts + 1  # several samples in one cell: their mean
-    values = np.where(many, (sums[edges] - sums[starts]) / np.maximum(edges - starts, 1), data.watts[index])
-    width = max(float(np.median(data.hi - data.lo)), step)
-    margin = min(length / 2, 50 * data.refresh + length / 10)
-    cells = int((length + 2 * margin) / step)
-    if cells < 4:
-        return np.empty(0)
-    at = np.asarray(first - margin + step * (np.arange(cells) + 1), np.float64)
-    columns = shares.rows(np.asarray(at - width, np.float64), np.asarray(at, np.float64))
-    inside = (at > first) & (at <= last)
-    middle = float(np.median(values))
-    padded = np.concatenate([np.zeros(cells), np.where(seen, values - middle, 0.0), np.zeros(cells)])
-    mask = np.concatenate([np.zeros(cells), seen.astype(np.float64), np.zeros(cells)])
-    count = columns.shape[1]
-    pairs = [(i, j) for i in range(count) for j in range(i, count)]
-    slide = np.lib.stride_tricks.sliding_window_view
-    weights = np.stack([columns[:, i] * columns[:, j] for i, j in pairs] + [inside.astype(np.float64)], axis=1)
-    products = _correlate(slide(mask, cells), weights)
-    gram = np.empty((len(products), count, count))
-    for column, (i, j) in enumerate(pairs):
-        gram[:, i, j] = gram[:, j, i] = products[:, column]
-    moment = _correlate(slide(padded, cells), columns) + middle * gram[:, 0, :]  # column 0 is the 1
-    squares = _correlate(slide(padded**2, cells), np.ones((cells, 1)))[:, 0]
-    total = _correlate(slide(padded, cells), np.ones((cells, 1)))[:, 0]
-    # Cell k of the padded power sits at grid[k - cells]; window j lays it on `at[0]`.
-    offsets = at[0] - (grid[0] + step * (np.arange(len(products)) - cells))
-    fine = (offsets >= lo) & (offsets <= hi) & (products[:, -1] >= max(4, 0.5 * MIN_OVERLAP * inside.sum() * 0.5))
-    if not fine.any():
-        return np.empty(0)
-    watts = nnls.many(gram[fine], moment[fine], exact=False)
-    explained = 2 * np.einsum("dk,dk->d", watts, moment[fine]) - np.einsum("dk,dkl,dl->d", watts, gram[fine], watts)
-    raw = squares[fine] + 2 * middle * total[fine] + middle**2 * gram[fine][:, 0, 0]
-    score = (raw - explained) - squares[fine]  # against samples elsewhere, which stay at the median
-    return _separated(offsets[fine], score, max(2 * step, data.refresh), _COARSE)
-
-
-def _correlate(windows: Floats, weights: Floats) -> Floats:
-    """windows @ weights without ever copying the overlapping windows."""
-    out = np.empty((len(windows), weights.shape[1]))
-    chunk = max(1, 2_000_000 // max(windows.shape[1], 1))
-    for start in range(0, len(windows), chunk):
-        out[start : start + chunk] = np.ascontiguousarray(windows[start : start + chunk]) @ weights
-    return out
-
-
-def _separated(offsets: Floats, score: Floats, distance: float, most: int) -> Floats:
-    """The offsets of the lowest scores, best first, none nearer to another than `distance`."""
-    chosen: list[float] = []
-    for index in np.argsort(score, kind="stable"):
-        if all(abs(offsets[index] - other) > distance for other in chosen):
-            chosen.append(float(offsets[index]))
-            if len(chosen) == most:
-                break
-    return np.array(chosen)
 
 
 @dataclass(frozen=True)
@@ -262,6 +133,7 @@ class _Search:
                 residual = np.where(likely, busy, residual)
             scaled = residual / self.scale
             cost = np.where(scaled < _HUBER, scaled**2 / 2, _HUBER * (scaled - _HUBER / 2))
+            cost += outside * _CHOICE
             out[:, start : start + chunk] = cost.T
             watts[start : start + chunk] = fitted
         return out, watts
@@ -279,21 +151,84 @@ class _Search:
         coarse_step = max(min(near, 0.1 if data.refresh < 0.2 else near / 2), (self.shares.span[1] - self.shares.span[0]) / 1500)
         step = max(min(near / 8, coarse_step / 3), coarse_step / 12)
         offsets = self._around(rough, coarse_step, step, lo, hi)
-        self._set_scale(rough[:4], data)
-        cost, _ = self.costs(offsets, data)
-        centres = _separated(offsets, cost.sum(0), near / 2, 6)
+        few = data if len(data) <= _LIMIT // 3 else data[np.linspace(0, len(data) - 1, _LIMIT // 3).astype(np.int64)]
+        self._set_scale(rough[:4], few)
+        cost, _ = self.costs(offsets, few)
+        centres = coarse.separated(offsets, cost.sum(0), near / 2, 6)
         if self.step_s is not None and self.step_s >= near / 4:
             aliases = centres[0] + self.step_s * np.array([-2.0, -1.0, 1.0, 2.0])
             centres = np.concatenate([centres, aliases[np.abs(centres[:, None] - aliases).min(axis=0) > near / 4]])
-        # Twice finer around every centre: the first time also to settle the scale of the noise.
+        choices, step = self._fine(centres, step, near, data, lo, hi)
+        ppm = self._drift(choices, data, near)
+        if ppm:
+            stretch = 1 + ppm * 1e-6
+            data = self.data = replace(data, lo=data.lo * stretch, hi=data.hi * stretch)
+            best = choices.offsets[np.argmin(choices.cost.sum(0))] - (stretch - 1) * float(np.median(data.hi))
+            choices, step = self._fine(np.array([best]), near / 4, near, data, lo - near, hi + near)
+        choices = self._with_aliases(choices, data, lo, hi, near)
+        found = self._judge(choices, step, near)
+        return found if isinstance(found, str) or not ppm else replace(found, ppm=ppm)
+
+    def _fine(self, centres: Floats, step: float, near: float, data: Samples, lo: float, hi: float) -> tuple[_Choices, float]:
+        """Twice finer around every centre; the scale of the noise settles on the way."""
         for fraction in (4, 40):
             self._set_scale(centres[:1], data)
             offsets = self._around(centres, step * (1.5 if fraction == 4 else 0.6), max(near / fraction, 4e-4) / 2, lo, hi)
             choices = self._windows(offsets, data)
             total = choices.cost.sum(0)
             step = max(near / fraction, 4e-4) / 2
-            centres = _separated(choices.offsets, total, near / 4, 8)
-        return self._judge(choices, step, near)
+            centres = coarse.separated(choices.offsets, total, near / 4, 8)
+        return choices, step
+
+    def _drift(self, choices: _Choices, data: Samples, near: float) -> float:
+        """How fast the log's clock runs against the trace's (ppm): told only of long logs, and only when the data insist."""
+        best = int(np.argmin(choices.cost.sum(0)))
+        offset, data = float(choices.offsets[best]), data.scaled(float(choices.factor[best]))
+        inside = (data.lo + offset > self.shares.span[0]) & (data.hi + offset < self.shares.span[1])
+        if inside.sum() < 4 * MIN_SAMPLES or float(data.hi[inside][-1] - data.lo[inside][0]) < DRIFT_FROM_S:
+            return 0.0
+        middle = float(np.median(data.hi[inside]))
+        rate, reach, spread = 0.0, MAX_PPM, near / 2
+        lowest, at = np.inf, offset
+        for _ in range(4):
+            for ppm in rate + np.linspace(-reach, reach, 9):
+                offsets = at - (ppm - rate) * 1e-6 * middle + np.linspace(-spread, spread, 9)
+                cost, watts = self.costs(offsets, data, ppm)
+                total = cost.sum(0)
+                if total.min() < lowest:
+                    lowest, found, level = (
+                        float(total.min()),
+                        (float(ppm), float(offsets[np.argmin(total)])),
+                        watts[np.argmin(total)],
+                    )
+            rate, at = found
+            reach, spread = reach / 4, spread / 3
+        before, _ = self.residuals(offset, choices.watts[best], data)
+        after, _ = self.residuals(at, level, data, rate)
+        lag = self._lag(after[inside])
+        count = float(inside.sum()) * (1 - lag) / (1 + lag)
+        was, now = (float(np.minimum(np.abs(r[inside]), 3 * self.scale) @ np.abs(r[inside])) for r in (before, after))
+        sure = count * np.log(max(was, 1e-12) / max(now, 1e-12)) - np.log(max(count, 2.0))
+        return rate if sure > SURE_OF_DRIFT and abs(rate) <= MAX_PPM else 0.0
+
+    def _with_aliases(self, choices: _Choices, data: Samples, lo: float, hi: float, near: float) -> _Choices:
+        """Every offset that lies whole steps away as well: equal steps look alike, and the interval has to say so."""
+        if self.step_s is None or self.step_s < near / 4:
+            return choices
+        best = int(np.argmin(choices.cost.sum(0)))
+        at, factor = float(choices.offsets[best]), float(choices.factor[best])
+        turns = np.arange(np.ceil((lo - at) / self.step_s), np.floor((hi - at) / self.step_s) + 1)
+        if len(turns) > _ALIASES:
+            turns = turns[np.linspace(0, len(turns) - 1, _ALIASES).astype(np.int64)]
+        offsets = at + self.step_s * turns[turns != 0]
+        if not len(offsets):
+            return choices
+        cost, watts = self.costs(offsets, data.scaled(factor))
+        cost *= 1.0 if factor == 1.0 else OTHER_WINDOW
+        return _Choices(
+            np.concatenate([choices.offsets, offsets]), np.concatenate([choices.factor, np.full(len(offsets), factor)]),
+            np.concatenate([choices.cost, cost], axis=1), np.concatenate([choices.watts, watts]),
+        )  # fmt: skip
 
     def _windows(self, offsets: Floats, data: Samples) -> _Choices:
         """Every offset with every window that the sensor may have: a dialect rarely says over what it averages."""
@@ -328,11 +263,17 @@ class _Search:
         count = int(inside.sum())
         if count < MIN_SAMPLES:
             return f"only {count} samples fall into the profile at the best offset"
+        lag = self._lag(residual)
+        better = self._flat(data) / max(float(total[best]), 1e-9) - 1
+        if better * len(data) < MIN_GAIN:
+            return "the power follows nothing that the profile shows"
         draws = self._bootstrap(offsets, cost, data, near)
         elsewhere = float((np.abs(draws - offset) > near).mean())
         least = step + self.data.late
         low, high = np.percentile(draws, [2.5, 97.5])
-        low, high = min(low, offset) - least, max(high, offset) + least
+        # A bootstrap of few samples is too sure of itself by about the share of what the fit itself used up.
+        wider = np.sqrt(count / max(count - len(fitted), 2.0))
+        low, high = offset - max(offset - low, 0.0) * wider - least, offset + max(high - offset, 0.0) * wider + least
         apart = np.abs(offsets - offset) > near
         runner_up = float(offsets[apart][np.argmin(total[apart])]) if apart.any() else None
         inner = data.watts[inside]
@@ -340,14 +281,26 @@ class _Search:
         centre = float(np.average(inner, weights=weight))
         variation = float((weight * (inner - centre) ** 2).sum())
         r2 = 1 - float((weight * residual[inside] ** 2).sum()) / variation if variation > 0 else 0.0
-        lag = float(np.corrcoef(residual[:-1], residual[1:])[0, 1]) if np.ptp(residual) > 0 else 0.0
-        lag = min(max(lag, 0.0), 0.99)
         reasons = self._doubts(elsewhere, float(high - low) - 2 * self.data.late, near, fitted)
         return Fit(
             offset, float(low), float(high), bool(reasons), tuple(reasons), r2,
             tuple(zip(self.shares.names, (float(w) for w in fitted), strict=True)), runner_up, elsewhere,
             float(np.median(data.hi - data.lo)), count, count * (1 - lag) / (1 + lag),
         )  # fmt: skip
+
+    def _flat(self, data: Samples) -> float:
+        """The cost of saying that nothing ever changed."""
+        scaled = np.abs(data.watts - self.middle) / self.scale
+        return float(np.where(scaled < _HUBER, scaled**2 / 2, _HUBER * (scaled - _HUBER / 2)).sum())
+
+    def _lag(self, residual: Floats) -> float:
+        """How alike neighbouring residuals are, bursts that no trace explains left aside."""
+        usual = np.abs(residual) < 3 * self.scale
+        pair = usual[1:] & usual[:-1]
+        first, second = residual[:-1][pair], residual[1:][pair]
+        if pair.sum() < MIN_SAMPLES or np.ptp(first) == 0 or np.ptp(second) == 0:
+            return 0.0
+        return min(max(float(np.corrcoef(first, second)[0, 1]), 0.0), 0.99)
 
     def _bootstrap(self, offsets: Floats, cost: Floats, data: Samples, near: float) -> Floats:
         """Best offsets of resampled blocks of residuals; each offset keeps its own fit."""

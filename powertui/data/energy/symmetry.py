@@ -14,14 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from powertui.data.energy import fold as folding
-from powertui.data.energy import integrate
+from powertui.data.energy import integrate, scan
 from powertui.data.energy.fold import Folded
+from powertui.data.energy.scan import Stretch
 from powertui.data.model import Badge, Bools, Epochs, Floats, PowerOnTrace, Steps
 
-ALPHA = 0.01
-DRAWS = 400
-MOST = 8  # findings of one kind in one epoch
-_BINS = 256
 _S = 1e12
 
 # What ran between two times: name → self time in ps.
@@ -79,16 +76,7 @@ def compare(steps: Steps, epochs: Epochs, power: PowerOnTrace | None, ops: Ops |
     return Symmetry(folded, tuple(_told(f, ops) for f in found), tuple(notes))
 
 
-# ── scanning ─────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class _Stretch:
-    first: int  # columns, the second one past the end
-    last: int
-    mean: float
-    error: float
-    p: float
+# ── what differs ─────────────────────────────────────────────────────────────────────────────────
 
 
 def _power(folded: Folded, power: PowerOnTrace, rng: np.random.Generator) -> list[Finding]:
@@ -101,10 +89,35 @@ def _power(folded: Folded, power: PowerOnTrace, rng: np.random.Generator) -> lis
         usable = folded.comparable[line] & np.isfinite(difference)
         pace = float(np.nanmedian(folded.seconds[line]))
         block = max(1, int(np.ceil(reach / max(pace, 1e-12))))
-        floor = max(quantum / np.sqrt(12), 0.005 * float(np.nanmedian(folded.watts)))
-        for stretch in _scan(difference, usable, block, floor, len(folded.epochs), rng):
-            found.append(_finding(folded, line, stretch, "power", power, badge))
+        floor = max(quantum / 2, 0.01 * float(np.nanmedian(folded.watts)))
+        for stretch in scan.stretches(difference, usable, block, max(3, 2 * block), floor, len(folded.epochs), rng):
+            sampled = _sampled(folded, line, stretch, power)
+            if sampled > stretch.error:
+                p = max(stretch.p, scan.tail(abs(stretch.mean) / sampled, stretch.blocks, len(folded.epochs)))
+                stretch = replace(stretch, error=sampled, p=p)
+            if stretch.p <= scan.ALPHA:
+                found.append(_finding(folded, line, stretch, "power", power, badge))
     return _one_sided(found, folded)
+
+
+def _sampled(folded: Folded, line: int, stretch: Stretch, power: PowerOnTrace) -> float:
+    """What the sensor's own sampling leaves open in a difference, in W.
+
+    Told by the whole of the other epochs: a sensor that sees a quarter of the time beats with the steps, and within one
+    stretch it may look steady while it misses the same part of every step.
+    """
+    spans = []
+    for other in range(len(folded.epochs)):
+        have = np.flatnonzero(folded.comparable[other])
+        if other != line and len(have):
+            spans.append((int(folded.start[other, have[0]]), int(folded.end[other, have[-1]])))
+    if not spans:
+        return 0.0
+    found = integrate.energies(power, [s for s, _ in spans], [e for _, e in spans])
+    seconds = (found.hi_ps - found.lo_ps) / _S
+    length = float(np.nansum(folded.seconds[line, stretch.first : stretch.last]))
+    each = np.hypot(found.sigma_sampling, found.sigma_quantum) / np.sqrt(seconds) / np.sqrt(max(length, 1e-9))
+    return float(np.median(each) * np.sqrt(1 + 1 / len(spans)))
 
 
 def _time(folded: Folded, rng: np.random.Generator) -> list[Finding]:
@@ -115,7 +128,7 @@ def _time(folded: Folded, rng: np.random.Generator) -> list[Finding]:
         usable = good[line] & np.isfinite(difference)
         usable[-1:] = False  # no next step: its end is its own
         floor = 0.01 * float(np.nanmedian(folded.seconds))
-        for stretch in _scan(difference, usable, 1, floor, len(folded.epochs), rng):
+        for stretch in scan.stretches(difference, usable, 1, 1, floor, len(folded.epochs), rng):
             if stretch.mean > 0.05 * float(np.nanmedian(folded.seconds)):
                 found.append(_finding(folded, line, stretch, "time", None, Badge.MEASURED))
     return found
@@ -131,105 +144,10 @@ def _others(values: Floats, good: Bools, line: int) -> Floats:
     return out
 
 
-def _scan(difference: Floats, usable: Bools, block: int, floor: float, looks: int, rng: np.random.Generator) -> list[_Stretch]:
-    """Stretches whose mean differs from the rest by more than noise, most certain first."""
-    columns = np.flatnonzero(usable)
-    if len(columns) < max(8, 3 * block):
-        return []
-    values = difference[columns] - np.median(difference[columns])
-    shift = float(np.median(difference[columns]))
-    size = max(1, int(np.ceil(len(values) / _BINS)))
-    least = max(1, int(np.ceil(block / size)))
-    flat = values.copy()
-    found: list[_Stretch] = []
-    taken = np.zeros(len(values), np.bool_)
-    for _ in range(MOST):
-        first, last, score = _largest(_binned(flat, size), least, size, len(values))
-        if score <= 0:
-            break
-        first, last = _sharpen(flat, first, last, block, size)
-        mean = float(flat[first:last].mean())
-        rest = flat.copy()
-        rest[first:last] -= mean
-        noise = max(_noise(rest, block), floor)
-        count = max(1.0, (last - first) / block)
-        if abs(mean) < 3 * noise / np.sqrt(count) or abs(mean) < 2 * floor:
-            break
-        p = min(1.0, looks * _chance(rest, score, block, size, least, rng))
-        if p > ALPHA:
-            break
-        flat = rest
-        if not taken[first:last].any():
-            taken[first:last] = True
-            found.append(_Stretch(int(columns[first]), int(columns[last - 1]) + 1, mean + shift, noise / float(np.sqrt(count)), p))
-    return found
-
-
-def _binned(values: Floats, size: int) -> Floats:
-    if size == 1:
-        return values
-    pad = -len(values) % size
-    padded = np.concatenate([values, np.full(pad, np.nan)]).reshape(-1, size)
-    return np.asarray(np.nanmean(padded, axis=1))
-
-
-def _largest(bins: Floats, least: int, size: int, total: int) -> tuple[int, int, float]:
-    """The stretch of bins with the largest |sum| / sqrt(length), as columns; never more than half of all."""
-    count = len(bins)
-    sums = np.concatenate([[0.0], np.cumsum(bins)])
-    most = max(least, count // 2)
-    best, at = 0.0, (0, 0)
-    for length in range(least, most + 1):
-        score = np.abs(sums[length:] - sums[:-length]) / np.sqrt(length)
-        where = int(np.argmax(score))
-        if score[where] > best:
-            best, at = float(score[where]), (where, where + length)
-    return at[0] * size, min(at[1] * size, total), best
-
-
-def _sharpen(values: Floats, first: int, last: int, block: int, size: int) -> tuple[int, int]:
-    """Ends to the very step: those that make the sum above half of the stretch's height largest."""
-    inner = values[first:last]
-    quarter = len(inner) // 4
-    height = float(np.median(inner[quarter : len(inner) - quarter]))
-    sign = 1.0 if height > 0 else -1.0
-    sums = np.concatenate([[0.0], np.cumsum(sign * values - abs(height) / 2)])
-    reach, middle = block + size, (first + last) // 2
-    begin = max(0, first - reach)
-    low = begin + int(np.argmin(sums[begin : min(first + reach, middle) + 1]))
-    begin = max(last - reach, middle + 1)
-    high = begin + int(np.argmax(sums[begin : min(len(values), last + reach) + 1]))
-    return (low, high) if high - low >= max(1, block // 2) else (first, last)
-
-
-def _noise(values: Floats, block: int) -> float:
-    """Deviation of block means: what one independent sample of this series is uncertain by."""
-    whole = len(values) // block * block
-    means = values[:whole].reshape(-1, block).mean(axis=1) if whole else values
-    return 1.4826 * float(np.median(np.abs(means - np.median(means))))
-
-
-def _chance(rest: Floats, score: float, block: int, size: int, least: int, rng: np.random.Generator) -> float:
-    """How often resampled noise holds a stretch as large anywhere."""
-    count = len(rest)
-    length = max(1, min(2 * block, count // 4))
-    starts = rng.integers(0, count, (DRAWS, -(-count // length)))
-    rows = (starts[:, :, None] + np.arange(length)).reshape(DRAWS, -1)[:, :count] % count
-    signs = np.repeat(rng.choice([-1.0, 1.0], (DRAWS, starts.shape[1])), length, axis=1)[:, :count]
-    drawn = rest[rows] * signs
-    if size > 1:
-        drawn = np.stack([_binned(row, size) for row in drawn])
-    sums = np.concatenate([np.zeros((DRAWS, 1)), np.cumsum(drawn, axis=1)], axis=1)
-    largest = np.zeros(DRAWS)
-    for span in range(least, max(least, drawn.shape[1] // 2) + 1):
-        largest = np.maximum(largest, np.abs(sums[:, span:] - sums[:, :-span]).max(axis=1) / np.sqrt(span))
-    return float((1 + (largest >= score).sum()) / (DRAWS + 1))
-
-
 # ── findings ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _finding(folded: Folded, line: int, stretch: _Stretch, kind: str, power: PowerOnTrace | None, badge: Badge) -> Finding:
+def _finding(folded: Folded, line: int, stretch: Stretch, kind: str, power: PowerOnTrace | None, badge: Badge) -> Finding:
     columns = np.arange(stretch.first, stretch.last)
     here = columns[folded.start[line, columns] >= 0]
     others = [o for o in range(len(folded.epochs)) if o != line]

@@ -1,0 +1,77 @@
+"""A power log as a list of windows: what each of a sensor's publications is the mean of, on the log's own clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.energy import sensor
+from powertui.data.model import Bools, Floats, Int64s, PowerKind, PowerSeries
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A sensor's samples as windows on the log's own clock (s): watts are the mean from `lo` to `hi`."""
+
+    lo: Floats
+    hi: Floats
+    watts: Floats
+    refresh: float
+    late: float  # ± of the windows' place: polls see a change some time after it happened
+    quantum: float
+    known_window: bool
+
+    def __len__(self) -> int:
+        return len(self.watts)
+
+    def __getitem__(self, rows: slice | Bools | Int64s) -> Samples:
+        return Samples(self.lo[rows], self.hi[rows], self.watts[rows], self.refresh, self.late, self.quantum, self.known_window)
+
+    def scaled(self, factor: float) -> Samples:
+        """The same samples for a sensor that averages over a window `factor` times as long, the end where it was."""
+        return Samples(self.hi - factor * (self.hi - self.lo), self.hi, self.watts, self.refresh, self.late, self.quantum, True)
+
+
+def of(series: PowerSeries) -> Samples:
+    """The rows that are really new, each with the window that it speaks of."""
+    if len(series) == 0:
+        nothing = np.empty(0)
+        return Samples(nothing, nothing, nothing, 1.0, 0.0, 0.0, True)
+    described = series.sensor
+    times = series.times / 1e9
+    gaps = np.diff(times)
+    usual = float(np.median(gaps)) if len(gaps) else 1.0
+    poll = described.poll_s.value if described.poll_s else usual
+    refresh = described.refresh_s.value if described.refresh_s else max(usual, 1e-6)
+    quantum = described.quantum_w.value if described.quantum_w else 0.0
+    keep = np.isfinite(series.watts) & (_published(times, series.watts, poll, refresh) if poll < 0.8 * refresh else True)
+    if series.kind is PowerKind.INTERVAL:
+        lo = np.concatenate([times[:1] - poll, times[:-1]])
+        return Samples(lo[keep], times[keep], series.watts[keep], refresh, 0.0, quantum, True)
+    window = described.window_s.value if described.window_s else refresh
+    behind = sensor.centre_s(described) - (described.window_s.value / 2 if described.window_s else 0.0)
+    hi = times[keep] - behind
+    late = poll / 2 if poll < 0.8 * refresh else 0.0
+    length = max(window, refresh / 50, 1e-4)
+    if window == 0:
+        hi = hi + length / 2  # the power of a moment: the window around it only keeps the arithmetic finite
+    return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, bool(described.window_s) and window == 0)
+
+
+def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:
+    """One row for every time that the sensor published, of a log that asked more often than that.
+
+    Within a run of equal readings the sensor published the same value again and again: one row per refresh stands
+    for that, so that a long quiet stretch weighs what it lasted.
+    """
+    if not len(times):
+        return np.empty(0, np.bool_)
+    opens = np.concatenate([[True], watts[1:] != watts[:-1]])
+    rows = np.flatnonzero(opens)
+    run = np.cumsum(opens) - 1
+    start, change = times[rows][run], np.append(times[rows[1:]], np.inf)[run]
+    turn = np.floor((times - start + poll / 2) / refresh)
+    again = np.concatenate([[False], turn[1:] != turn[:-1]])
+    # Just before a change a repeated reading may still be the publication before: it says nothing new.
+    return np.asarray(opens | (again & (change - times > 0.75 * refresh)))

@@ -1,0 +1,200 @@
+"""Stretches of a series whose mean differs from the rest by more than the series' own noise explains.
+
+All stretches are looked at, and that is paid for: a stretch counts when no stretch like it turns up in resampled noise of
+the same series, and when Student's t with a Bonferroni bound agrees. Neighbouring values may be alike; noise is learnt and
+resampled in blocks as long as that lasts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Bools, Floats
+
+ALPHA = 0.01
+MOST = 8  # stretches of one series
+_DRAWS = 400
+_SECOND = 0.4  # a stretch with so much of the first one's strength is not taken for noise
+_BINS = 256
+
+
+@dataclass(frozen=True)
+class Stretch:
+    first: int  # columns, the second one past the end
+    last: int
+    mean: float
+    error: float
+    p: float
+    blocks: float  # independent stretches of the series: what the noise was learnt from
+
+
+def stretches(
+    difference: Floats, usable: Bools, block: int, least: int, floor: float, looks: int, rng: np.random.Generator
+) -> list[Stretch]:
+    """Stretches whose mean differs from the rest by more than noise, most certain first."""
+    columns = np.flatnonzero(usable)
+    if len(columns) < max(8, 3 * block, 2 * least):
+        return []
+    values = difference[columns]
+    size = max(1, int(np.ceil(len(values) / _BINS)))
+    bins = max(1, int(np.ceil(least / size)))
+    taken = np.zeros(len(values), np.bool_)
+    found: list[Stretch] = []
+    for _ in range(MOST):
+        flat = np.where(taken, 0.0, values - np.median(values[~taken]))
+        first, last = _largest(_binned(flat, size), bins, size, len(values))
+        if last <= first or taken[first:last].any():
+            break
+        first, last = _sharpen(flat, first, last, block, size)
+        inside = np.zeros(len(values), np.bool_)
+        inside[first:last] = True
+        usual = float(np.median(values[~taken & ~inside]))
+        mean = float(values[inside].mean())
+        rest = np.where(taken, 0.0, values - np.where(inside, mean, usual))
+        height, length = abs(mean - usual), last - first
+        if min(height, abs(mean)) < 2 * floor or mean * (mean - usual) < 0:
+            break
+        alone = _trial(rest, height, length, block, size, bins, floor, looks, rng)
+        if alone.p > ALPHA:
+            # Two stretches in one epoch hide each other as noise. Taking both out of it has its price in certainty.
+            rest = _without_others(rest, height * float(np.sqrt(length)), block, bins, size)
+            alone = _trial(rest, height, length, block, size, bins, floor, looks, rng)
+            if alone.p > ALPHA or alone.tail > ALPHA / 20:
+                break
+        taken |= inside
+        found.append(Stretch(int(columns[first]), int(columns[last - 1]) + 1, mean, alone.error, alone.p, alone.blocks))
+        if (~taken).sum() < max(8, 3 * block):
+            break
+    return found
+
+
+class _Trial(NamedTuple):
+    error: float
+    p: float
+    tail: float
+    blocks: float
+
+
+def _trial(
+    rest: Floats, height: float, length: int, block: int, size: int, bins: int, floor: float, looks: int, rng: np.random.Generator
+) -> _Trial:
+    """How likely noise like `rest` holds a stretch of this height and length anywhere."""
+    memory = max(block, _memory(rest))
+    error = max(_noise(rest, memory), floor) / float(np.sqrt(max(1.0, length / memory)))
+    blocks = len(rest) / memory
+    far = tail(height / error, blocks, looks)
+    if height < 3 * error:
+        return _Trial(error, 1.0, far, blocks)
+    drawn = looks * _chance(rest, height * float(np.sqrt(length / size)), memory, size, bins, rng)
+    return _Trial(error, max(far, min(1.0, drawn)), far, blocks)
+
+
+def _without_others(rest: Floats, score: float, block: int, bins: int, size: int) -> Floats:
+    """What is left as noise: without further stretches nearly as strong, which would hide each other as noise."""
+    for _ in range(2):
+        first, last = _largest(_binned(rest, size), bins, size, len(rest))
+        if last <= first:
+            break
+        first, last = _sharpen(rest, first, last, block, size)
+        mean = float(rest[first:last].mean())
+        if abs(mean) * np.sqrt(last - first) < _SECOND * score:
+            break
+        rest = rest.copy()
+        rest[first:last] -= mean
+        rest -= np.median(rest)
+    return rest
+
+
+def tail(score: float, blocks: float, looks: int) -> float:
+    """The chance of such a score, in errors, among all stretches of so many independent blocks, looked at so often.
+
+    Student's t, because the noise was learnt from few blocks (Wallace's approximation); stretches overlap, so that of
+    n blocks about 2 n log n count as different.
+    """
+    freedom = max(blocks - 2, 1.0)
+    normal = (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(score * score / freedom))
+    return min(1.0, looks * 2 * blocks * max(1.0, math.log(blocks)) * math.erfc(normal / math.sqrt(2)))
+
+
+def _memory(values: Floats) -> int:
+    """Over how many steps neighbours are alike: the sum of their correlations, as long as they are any."""
+    centred = values - values.mean()
+    power = float(centred @ centred)
+    if power <= 0:
+        return 1
+    total = 1.0
+    for lag in range(1, max(2, len(values) // 8)):
+        alike = float(centred[:-lag] @ centred[lag:]) / power
+        if alike < 0.1:
+            break
+        total += 2 * alike
+    return int(np.ceil(total))
+
+
+def _binned(values: Floats, size: int) -> Floats:
+    if size == 1:
+        return values
+    pad = -len(values) % size
+    padded = np.concatenate([values, np.full(pad, np.nan)]).reshape(-1, size)
+    return np.asarray(np.nanmean(padded, axis=1))
+
+
+def _largest(bins: Floats, least: int, size: int, total: int) -> tuple[int, int]:
+    """The stretch of bins with the largest |sum| / sqrt(length), as columns; never more than half of all."""
+    sums = np.concatenate([[0.0], np.cumsum(bins)])
+    best, at = 0.0, (0, 0)
+    for length in range(least, max(least, len(bins) // 2) + 1):
+        score = np.abs(sums[length:] - sums[:-length]) / np.sqrt(length)
+        where = int(np.argmax(score)) if len(score) else 0
+        if len(score) and score[where] > best:
+            best, at = float(score[where]), (where, where + length)
+    return at[0] * size, min(at[1] * size, total)
+
+
+def _sharpen(values: Floats, first: int, last: int, block: int, size: int) -> tuple[int, int]:
+    """Ends to the very step: those that make the sum above half of the stretch's height largest."""
+    inner = values[first:last]
+    quarter = len(inner) // 4
+    height = float(np.median(inner[quarter : len(inner) - quarter]))
+    sign = 1.0 if height > 0 else -1.0
+    sums = np.concatenate([[0.0], np.cumsum(sign * values - abs(height) / 2)])
+    reach, middle = block + size, (first + last) // 2
+    begin = max(0, first - reach)
+    low = begin + int(np.argmin(sums[begin : min(first + reach, middle) + 1]))
+    begin = max(last - reach, middle + 1)
+    high = begin + int(np.argmax(sums[begin : min(len(values), last + reach) + 1]))
+    return (low, high) if high - low >= max(1, block // 2) else (first, last)
+
+
+def _noise(values: Floats, block: int) -> float:
+    """Deviation of block means: what one independent sample of this series is uncertain by.
+
+    The larger of two robust measures: the median deviation alone comes out too small in one of ten short series.
+    """
+    whole = len(values) // block * block
+    means = np.sort(values[:whole].reshape(-1, block).mean(axis=1)) if whole else np.sort(values)
+    cut = len(means) // 20
+    inner = means[cut : len(means) - cut] if cut else means
+    spread = float(inner.std()) * (1.26 if cut else 1.0)  # 1.26: a normal distribution without its outer tenth
+    return max(1.4826 * float(np.median(np.abs(means - np.median(means)))), spread)
+
+
+def _chance(rest: Floats, score: float, block: int, size: int, least: int, rng: np.random.Generator) -> float:
+    """How often resampled noise holds a stretch as large anywhere."""
+    count = len(rest)
+    length = max(1, min(2 * block, count // 4))
+    starts = rng.integers(0, count, (_DRAWS, -(-count // length)))
+    rows = (starts[:, :, None] + np.arange(length)).reshape(_DRAWS, -1)[:, :count] % count
+    signs = np.repeat(rng.choice([-1.0, 1.0], (_DRAWS, starts.shape[1])), length, axis=1)[:, :count]
+    drawn = rest[rows] * signs
+    if size > 1:
+        drawn = np.stack([_binned(row, size) for row in drawn])
+    sums = np.concatenate([np.zeros((_DRAWS, 1)), np.cumsum(drawn, axis=1)], axis=1)
+    largest = np.zeros(_DRAWS)
+    for span in range(least, max(least, drawn.shape[1] // 2) + 1):
+        largest = np.maximum(largest, np.abs(sums[:, span:] - sums[:, :-span]).max(axis=1) / np.sqrt(span))
+    return float((1 + (largest >= score).sum()) / (_DRAWS + 1))

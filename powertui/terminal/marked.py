@@ -1,0 +1,85 @@
+"""The window that was marked in the timeline, kept between programs: `powertui export PATH --marked` reads it.
+
+One small file below `$XDG_STATE_HOME` (~/.local/state), never beside the data. It remembers the last few profiles. If it
+cannot be written or read, nothing is lost but the mark.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+KEPT = 50
+_LIMIT = 1 << 20
+
+
+def place() -> Path:
+    """Where the file lies."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    root = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
+    return root / "powertui" / "marked.json"
+
+
+def save(profile: str, lo_ps: int, hi_ps: int) -> bool:
+    """Remember the window of this profile (`Trace.path`). False when the state folder cannot be written."""
+    path = place()
+    marks = _read(path)
+    marks.pop(_key(profile), None)
+    marks[_key(profile)] = [min(lo_ps, hi_ps), max(lo_ps, hi_ps)]
+    return _write(path, dict(list(marks.items())[-KEPT:]))
+
+
+def forget(profile: str) -> bool:
+    """The mark was taken back."""
+    path = place()
+    marks = _read(path)
+    return marks.pop(_key(profile), None) is None or _write(path, marks)
+
+
+def load(profile: str) -> tuple[int, int] | None:
+    """The window that was marked last in this profile; None when there is none."""
+    found = _read(place()).get(_key(profile))
+    return (found[0], found[1]) if found is not None else None
+
+
+def _key(profile: str) -> str:
+    return os.fsdecode(os.path.realpath(profile)).encode("utf-8", "backslashreplace").decode()
+
+
+def _read(path: Path) -> dict[str, list[int]]:
+    """What the file holds, as far as it is what `save` writes: it lies where anything may have written it."""
+    try:
+        if path.stat().st_size > _LIMIT:
+            return {}
+        found: Any = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {
+        key: value
+        for key, value in found.items()
+        if isinstance(value, list)
+        and len(value) == 2
+        and all(type(v) is int and abs(v) < 1 << 63 for v in value)
+        and value[0] <= value[1]
+    }
+
+
+def _write(path: Path, marks: dict[str, list[int]]) -> bool:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".marked-", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(marks, file, indent=0)
+            Path(name).replace(path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError:
+        return False
+    return True

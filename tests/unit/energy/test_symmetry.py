@@ -1,0 +1,146 @@
+"""What makes one epoch unlike the others: found when it is there, not found when it is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from synthetic import Burst, Plan
+from synthetic.placed import make, sensed, truly_placed
+
+from powertui.data.energy import fold, symmetry
+from powertui.data.model import Epoch, Epochs, Phase, PowerOnTrace, Steps
+
+QUIET = Plan(seconds=40, step_s=0.2, epochs=2)
+
+
+def compared(one, name: str, seed: int, **options: object) -> symmetry.Symmetry:
+    found, taken = sensed(one, name, seed)
+    return symmetry.compare(one.steps, one.epochs, truly_placed(found, taken), **options)  # type: ignore[arg-type]
+
+
+def power_of(result: symmetry.Symmetry) -> list[symmetry.Finding]:
+    return [f for f in result.findings if f.kind == "power"]
+
+
+@pytest.mark.parametrize("name", ["nvml-1s", "nvml-25/100", "occ-40ms", "ipmi-3s/7W"])
+def test_without_a_burst_nothing_is_found(name: str) -> None:
+    found = [compared(make(seed, QUIET), name, seed).findings for seed in range(10)]
+    assert sum(bool(f) for f in found) == 0, found  # at one in a hundred, one of ten is a fault
+
+
+@pytest.mark.parametrize(("watts", "first", "last"), [(45.0, 30, 65), (60.0, 45, 71), (200.0, 50, 62), (-40.0, 30, 60)])
+def test_a_burst_is_found_where_it_was(watts: float, first: int, last: int) -> None:
+    for seed in range(3):
+        one = make(seed, replace(QUIET, bursts=(Burst(1, first, last, watts),)))
+        (finding,) = power_of(compared(one, "nvml-1s", seed))
+        assert finding.epoch == 1
+        assert abs(finding.step_lo - first) <= 3
+        assert abs(finding.step_hi - last) <= 3
+        assert abs(finding.delta_watts - watts) <= 0.22 * abs(watts)
+        seconds = (finding.end_ps - finding.start_ps) / 1e12
+        assert abs(finding.delta_joules - watts * seconds) <= 0.25 * abs(watts) * seconds + 60
+        assert finding.p <= 0.01
+        assert finding.lo_watts < finding.delta_watts < finding.hi_watts
+
+
+def test_a_burst_in_the_first_epoch_is_told_of_the_first() -> None:
+    one = make(1, replace(QUIET, bursts=(Burst(0, 40, 70, 80.0),)))
+    (finding,) = power_of(compared(one, "rapl", 1))
+    assert (finding.epoch, round(finding.delta_watts / 10)) == (0, 8)
+
+
+def test_of_many_epochs_each_is_held_against_the_others() -> None:
+    one = make(2, replace(QUIET, seconds=60, epochs=4, bursts=(Burst(2, 20, 50, 60.0),)))
+    (finding,) = power_of(compared(one, "nvml-1s", 2))
+    assert finding.epoch == 2
+    assert [e for e, _, _ in finding.elsewhere] == [0, 1, 3]
+
+
+def test_two_bursts_are_two_findings() -> None:
+    one = make(3, replace(QUIET, bursts=(Burst(1, 20, 35, 70.0), Burst(1, 60, 80, 50.0))))
+    found = sorted((f.step_lo, f.step_hi) for f in power_of(compared(one, "rapl", 3)))
+    assert len(found) == 2
+    assert np.abs(np.array(found) - [(20, 35), (60, 80)]).max() <= 3
+
+
+def test_tracing_and_validation_are_named_and_not_reported() -> None:
+    one = make(4, QUIET)
+    epochs = replace(one.epochs, phases=(Phase("validation", 1, 2_000_000_000_001, 0, "test"),))
+    found, taken = sensed(one, "nvml-1s", 4)
+    result = symmetry.compare(one.steps, epochs, truly_placed(found, taken))
+    assert not result.findings
+    assert any("step 0: tracing" in note for note in result.notes)
+    assert any("validation, 2.00 s; not compared" in note for note in result.notes)
+
+
+def test_one_epoch_has_nothing_to_be_compared_with() -> None:
+    one = make(5, replace(QUIET, seconds=10, epochs=1))
+    result = compared(one, "nvml-1s", 5)
+    assert result.folded is None
+    assert result.reason == "one epoch only: there is nothing to compare it with"
+
+
+def test_without_power_times_are_compared_all_the_same() -> None:
+    steps = _steps(2, 60, slow=(1, 20, 40, 1.8))
+    result = symmetry.compare(steps, Epochs((Epoch(0, None, None, ""), Epoch(1, None, None, ""))), None)
+    (finding,) = result.findings
+    assert (finding.kind, finding.epoch, finding.step_lo, finding.step_hi) == ("time", 1, 20, 40)
+    assert finding.delta_watts is None
+    assert finding.delta_seconds == pytest.approx(21 * 0.08, rel=0.2)
+    assert "only times are compared" in " ".join(result.notes)
+
+
+def test_an_ambiguous_alignment_is_said_and_marks_findings_as_estimated() -> None:
+    one = make(6, replace(QUIET, bursts=(Burst(1, 45, 71, 60.0),)))
+    found, taken = sensed(one, "nvml-1s", 6)
+    power: PowerOnTrace = replace(truly_placed(found, taken), status="ambiguous")
+    result = symmetry.compare(one.steps, one.epochs, power)
+    assert [f.badge.value for f in power_of(result)] == ["estimated"]
+    assert "ambiguous" in " ".join(result.notes)
+
+
+def test_ops_that_ran_longer_are_named_and_otherwise_said_to_be_none() -> None:
+    one = make(7, replace(QUIET, bursts=(Burst(1, 45, 71, 60.0),)))
+
+    def ops(lo: int, hi: int) -> dict[str, int]:
+        late = lo > one.steps.start[len(one.steps) // 2]
+        return {"MatMul": hi - lo, "Checkpoint": (hi - lo) // 3 if late else 0}
+
+    (finding,) = power_of(compared(one, "nvml-1s", 7, ops=ops))
+    assert finding.ops[0][0] == "Checkpoint"
+    assert "Checkpoint ran" in finding.text
+    (finding,) = power_of(compared(one, "nvml-1s", 7, ops=lambda lo, hi: {"MatMul": 10}))
+    assert finding.text.endswith("no difference in the trace")
+
+
+def test_steps_that_count_on_over_epochs_are_folded_by_their_place() -> None:
+    steps = _steps(2, 50)
+    running = replace(steps, number=np.arange(100))
+    folded = fold.fold(running, Epochs((Epoch(0, None, None, ""), Epoch(1, None, None, ""))), None)
+    assert isinstance(folded, fold.Folded)
+    assert folded.steps == 50
+    assert folded.numbers[1, 0] == 50
+
+
+def test_an_epoch_that_was_cut_off_is_compared_as_far_as_it_goes() -> None:
+    steps = _steps(3, 40)
+    keep = ~((steps.epoch == 2) & (steps.number >= 15))
+    cut = Steps(steps.number[keep], steps.start[keep], steps.duration[keep], steps.epoch[keep], ["s"] * int(keep.sum()), "test")
+    folded = fold.fold(cut, Epochs(tuple(Epoch(i, None, None, "") for i in range(3))), None)
+    assert isinstance(folded, fold.Folded)
+    assert (folded.start[2] >= 0).sum() == 15
+    assert np.isnan(folded.seconds[2, 15:]).all()
+
+
+def _steps(epochs: int, each: int, slow: tuple[int, int, int, float] | None = None) -> Steps:
+    rng = np.random.default_rng(0)
+    length = (0.1e12 * (1 + 0.03 * rng.standard_normal((epochs, each)))).astype(np.int64)
+    if slow is not None:
+        length[slow[0], slow[1] : slow[2] + 1] = (length[slow[0], slow[1] : slow[2] + 1] * slow[3]).astype(np.int64)
+    flat = length.ravel()
+    start = np.concatenate([[0], np.cumsum(flat)[:-1]]).astype(np.int64)
+    number = np.tile(np.arange(each), epochs)
+    epoch = np.repeat(np.arange(epochs), each).astype(np.int32)
+    return Steps(number, start, flat, epoch, ["step"] * len(flat), "test")
