@@ -6,7 +6,7 @@ file when that is closed, which is also what happens when its parent is killed. 
 
     → {"sources": [{"url": …, "options": {…}}], "path": …, "interval": 1.0, "stream": true}
     ← {"opened": …} or {"error": {…}};  {"event": [t, mono, level, source, text]}
-    ← {"readings": [[…], …], "reconnects": n, "missed": n}
+    ← {"readings": [[…], …], "reconnects": n, "missed": n};  {"info": [name, {…}]} of a source that was opened
     → {"mark": [kind, t, mono, text]};  {"stop": reason, "window": [lo, hi]}
     ← {"summary": {…}}
 """
@@ -26,11 +26,11 @@ from typing import Any
 from powertui import errors
 from powertui.errors import PowertuiError
 from powertui.sampler.credentials import Secret
-from powertui.sampler.recorder import Event, Recorder
+from powertui.sampler.recorder import Event, Recorder, SourceState
 from powertui.sampler.recording_file import RecordingFile
-from powertui.sampler.source import Info, Options, Reading, Stamp, open_source
+from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, open_source
 
-__all__ = ["decode_options", "encode_options", "main", "summary_of"]
+__all__ = ["decode_options", "encode_options", "error_from", "info_from", "main", "summary_of"]
 
 
 def encode_options(options: Options) -> dict[str, Any]:
@@ -117,6 +117,12 @@ def _info(info: Info | None) -> dict[str, Any] | None:
     return None if info is None else {**asdict(info), "facts": dict(info.facts)}
 
 
+def info_from(given: dict[str, Any]) -> Info:
+    """What `_info` made, as what it was."""
+    channels = tuple(Channel(**c) for c in given["channels"])
+    return Info(**{**given, "channels": channels, "notes": tuple(given["notes"])})
+
+
 def main() -> None:
     """The child's whole life. The parent has put its own sys.path in place."""
     stopped = threading.Event()
@@ -161,7 +167,11 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
         state = recorder.states[readings[0].source]
         outbox.put({"readings": [list(r) for r in readings], "reconnects": state.reconnects, "missed": state.missed})
 
+    def found(state: SourceState) -> None:
+        outbox.put({"info": [state.name, _info(state.info)]})
+
     recorder.on_event(told)
+    recorder.on_open(found)
     if order.get("stream"):
         recorder.subscribe(read)
     try:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from powertui.errors import SensorError
-from powertui.sampler.child import encode_options, error_from
+from powertui.sampler.child import encode_options, error_from, info_from
 from powertui.sampler.credentials import scrub
 from powertui.sampler.csv_format import MARK
 from powertui.sampler.health import Health
@@ -157,20 +157,23 @@ class RecorderProcess:
                 self.reconnects[readings[0].source] = message.get("reconnects", 0)
                 self.missed[readings[0].source] = message.get("missed", 0)
             for listener in list(self._subscribers):
-                listener(readings)
+                with contextlib.suppress(Exception):  # its own affair; the next readings come all the same
+                    listener(readings)
         elif "event" in message:
             t, mono, level, source, text = message["event"]
             event = Event(Stamp(t, mono), level, source, text)
             self.events.append(event)
             for told in list(self._listeners):
-                told(event)
+                with contextlib.suppress(Exception):
+                    told(event)
         elif "opened" in message:
             for name, given in message["opened"].items():
                 if given is not None:
-                    given["channels"] = tuple(Channel(**c) for c in given["channels"])
-                    given["notes"] = tuple(given["notes"])
-                    self.infos[name] = Info(**given)
+                    self.infos[name] = info_from(given)
             self._opened.set()
+        elif "info" in message:
+            name, given = message["info"]
+            self.infos[name] = info_from(given)
         elif "error" in message:
             self._error = message["error"]
             self._opened.set()

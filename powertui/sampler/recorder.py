@@ -55,6 +55,10 @@ class SourceState:
     channels: dict[str, Health] = field(default_factory=dict)
 
     @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
     def reconnects(self) -> int:
         return self.source.reconnects
 
@@ -88,6 +92,7 @@ class Recorder:
         self.ended: Stamp | None = None
         self._subscribers: list[Callable[[list[Reading]], None]] = []
         self._listeners: list[Callable[[Event], None]] = []
+        self._openings: list[Callable[[SourceState], None]] = []
         self._queue: queue.Queue[_Item | _Sentinel] = queue.Queue(_QUEUE)
         self._halt = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -103,6 +108,10 @@ class Recorder:
     def on_event(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def on_open(self, listener: Callable[[SourceState], None]) -> None:
+        """Called when a source has been opened, also one that was away at the start."""
+        self._openings.append(listener)
 
     def health(self) -> list[tuple[SourceState, Health]]:
         """Every channel with its source, in order."""
@@ -251,6 +260,8 @@ class Recorder:
         )
         for note in info.notes:
             self._event("warning", state.source.name, note)
+        for listener in self._openings:
+            listener(state)
         if state.source.min_period > self.interval:
             self._event("warning", state.source.name, f"asked every {state.source.min_period:g} s: faster would show nothing more")
 
