@@ -11,22 +11,17 @@ It raises `UnreadableFile` only when the path itself is not there or cannot be o
 
 from __future__ import annotations
 
-import gzip
 import os
 import stat
-import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from powertui.data import filenames
 from powertui.data.model import Warn
+from powertui.data.tree import Found, Tree, head_of, may_be_power, reason
 from powertui.errors import UnreadableFile
-
-# How much of a tree is looked at. A home folder given by mistake must not take minutes.
-MAX_ENTRIES = 200_000
-MAX_DEPTH = 40
 
 
 class ProfileFile(NamedTuple):
@@ -115,7 +110,7 @@ def scan(path: str | os.PathLike[str]) -> Logdir:
         mode = where.stat().st_mode
     except (OSError, ValueError) as error:
         hint = "Check the path; `powertui doctor .` looks around where you are."
-        raise UnreadableFile(text, _reason(error), hint=hint) from None
+        raise UnreadableFile(text, reason(error), hint=hint) from None
     if stat.S_ISDIR(mode):
         return _Scan(where).folder(text)
     if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
@@ -123,26 +118,11 @@ def scan(path: str | os.PathLike[str]) -> Logdir:
     return _Scan(where.parent).single(text, where)
 
 
-# ── the walk ─────────────────────────────────────────────────────────────────────────────────────
+# ── the scan ─────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Found(NamedTuple):
-    """One plain file and its size."""
-
-    path: str
-    name: str
-    size: int
-
-
-@dataclass
-class _Scan:
-    """What one scan has seen so far. Folders are listed once, whoever asks."""
-
-    root: Path
-    problems: list[Warn] = field(default_factory=list)
-    entries: int = 0
-    truncated: bool = False
-    listed: dict[str, tuple[list[_Found], list[str]]] = field(default_factory=dict)
+class _Scan(Tree):
+    """One scan: the tree, and what its files are to a run."""
 
     def folder(self, shown: str) -> Logdir:
         """Everything below a folder."""
@@ -150,13 +130,13 @@ class _Scan:
             os.scandir(self.root).close()
         except OSError as error:
             hint = "Ask its owner for read access, or copy the logs to where you may read them."
-            raise UnreadableFile(shown, f"cannot be listed: {_reason(error)}", hint=hint) from None
+            raise UnreadableFile(shown, f"cannot be listed: {reason(error)}", hint=hint) from None
         folders = list(self.walk())
         entries = self.entries
         runs: list[RunEntry] = []
         loose: list[OtherFile] = []
         events: list[EventFile] = []
-        power: list[_Found] = []
+        power: list[Found] = []
         for folder in folders:
             files, _ = self.listing(folder)
             run, others = self.run_of(Path(folder), files)
@@ -164,7 +144,7 @@ class _Scan:
                 runs.append(run)
             loose.extend(others)
             events.extend(_events(files, Path(folder)))
-            power.extend(f for f in files if _may_be_power(f.name))
+            power.extend(f for f in files if may_be_power(f.name))
         power.extend(self.beside(self.root, folders))
         logs = self.power_files(power)
         return Logdir(
@@ -182,15 +162,15 @@ class _Scan:
         run = RunEntry(name, str(path))
         events: tuple[EventFile, ...] = ()
         if filenames.is_events(path.name):
-            events = tuple(_events([_Found(str(path), path.name, size)], path.parent))
+            events = tuple(_events([Found(str(path), path.name, size)], path.parent))
             run = replace(run, name=path.name, tfevents=events)
             return Logdir(shown, (run,), events, (), (), tuple(self.problems), 1)
         if tool in filenames.RESULTS or tool in filenames.UNREAD:
             kinds = filenames.RESULTS if tool in filenames.RESULTS else filenames.UNREAD
             other = OtherFile(str(path), host, tool, size, kinds[tool])
             run = replace(run, results=(other,)) if tool in filenames.RESULTS else replace(run, unread=(other,))
-        elif _may_be_power(path.name) and self.power_files([_Found(str(path), path.name, size)]):
-            logs = self.power_files([_Found(str(path), path.name, size)])
+        elif may_be_power(path.name) and self.power_files([Found(str(path), path.name, size)]):
+            logs = self.power_files([Found(str(path), path.name, size)])
             return Logdir(shown, (replace(run, name=path.name, power=logs),), (), logs, (), tuple(self.problems), 1)
         else:
             files, _ = self.listing(str(path.parent))
@@ -199,75 +179,14 @@ class _Scan:
             run = replace(run, profiles=(ProfileFile(str(path), host, tool, size),), alternates=tuple(alternates))
         events = self.events_for(home)
         near = {str(home), str(path.parent)}
-        candidates = [f for folder in near for f in self.listing(folder)[0] if _may_be_power(f.name)]
+        candidates = [f for folder in near for f in self.listing(folder)[0] if may_be_power(f.name)]
         logs = self.power_files([*candidates, *self.beside(home, list(near))])
         run = replace(run, tfevents=events, power=logs)
         return Logdir(shown, (run,), events, logs, (), tuple(self.problems), self.entries, self.truncated)
 
-    def walk(self) -> Iterator[str]:
-        """All folders below the root, each once, in a stable order. Links are followed, loops are not."""
-        seen: set[tuple[int, int]] = set()
-        stack: list[tuple[str, int]] = [(str(self.root), 0)]
-        while stack:
-            folder, depth = stack.pop()
-            try:
-                status = os.stat(folder)  # noqa: PTH116
-            except OSError as error:
-                self.problems.append(Warn(folder, "", f"cannot be looked at: {_reason(error)}"))
-                continue
-            if (status.st_dev, status.st_ino) in seen:
-                continue
-            seen.add((status.st_dev, status.st_ino))
-            _, below = self.listing(folder)
-            yield folder
-            if self.entries >= MAX_ENTRIES or depth >= MAX_DEPTH:
-                if (below or (stack and self.entries >= MAX_ENTRIES)) and not self.truncated:
-                    self.truncated = True
-                    what = f"{self.entries:,} names" if self.entries >= MAX_ENTRIES else f"{depth} levels of folders"
-                    self.problems.append(
-                        Warn(
-                            str(self.root),
-                            "",
-                            f"the tree is larger than a scan goes through: stopped after {what}. Name a folder further down",
-                        )
-                    )
-                if self.entries >= MAX_ENTRIES:
-                    return
-                continue
-            stack.extend((name, depth + 1) for name in reversed(below))
-
-    def listing(self, folder: str) -> tuple[list[_Found], list[str]]:
-        """(files that may matter, folders) of one folder, both by name."""
-        if folder in self.listed:
-            return self.listed[folder]
-        files: list[_Found] = []
-        below: list[str] = []
-        try:
-            with os.scandir(folder) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            self.problems.append(Warn(folder, "", f"cannot be listed: {_reason(error)}"))
-            found = []
-        self.entries += len(found)
-        for entry in found:
-            try:
-                if entry.is_dir():
-                    if entry.name not in _SKIPPED:
-                        below.append(entry.path)
-                elif _may_matter(entry.name):
-                    status = entry.stat()
-                    if stat.S_ISREG(status.st_mode):
-                        files.append(_Found(entry.path, entry.name, status.st_size))
-                    else:
-                        self.problems.append(Warn(entry.path, "", "is no plain file: not opened"))
-            except OSError as error:
-                self.problems.append(Warn(entry.path, "", f"cannot be looked at: {_reason(error)}"))
-        self.listed[folder] = (files, below)
-        return self.listed[folder]
-
     # ── runs ──
 
-    def run_of(self, folder: Path, files: list[_Found]) -> tuple[RunEntry | None, list[OtherFile]]:
+    def run_of(self, folder: Path, files: list[Found]) -> tuple[RunEntry | None, list[OtherFile]]:
         """The run that this folder is, if it is one; else the traces of other tools that lie in it."""
         run_folder = _is_run_folder(folder)
         profiles: list[ProfileFile] = []
@@ -339,16 +258,9 @@ class _Scan:
                 break
         return tuple(events)
 
-    def exists(self, folder: Path) -> bool:
-        """Whether this is a folder; one that may not be looked at is not."""
-        try:
-            return folder.is_dir()
-        except OSError:
-            return False
-
     # ── power ──
 
-    def beside(self, start: Path, walked: Iterable[str]) -> list[_Found]:
+    def beside(self, start: Path, walked: Iterable[str]) -> list[Found]:
         """Candidates beside the logs: in the folder above, or in the one that holds the `logs` folder; and in its data/."""
         folders = [start.parent] if start.parent != start else []
         for above in (start, *start.parents[:5]):
@@ -356,15 +268,15 @@ class _Scan:
                 folders.append(above.parent)
                 break
         known = set(walked)
-        out: list[_Found] = []
+        out: list[Found] = []
         for folder in dict.fromkeys(folders):
             for place in (folder, folder / "data"):
                 if str(place) not in known and self.exists(place):
                     known.add(str(place))
-                    out += [f for f in self.listing(str(place))[0] if _may_be_power(f.name)]
+                    out += [f for f in self.listing(str(place))[0] if may_be_power(f.name)]
         return out
 
-    def power_files(self, candidates: Iterable[_Found]) -> tuple[PowerFile, ...]:
+    def power_files(self, candidates: Iterable[Found]) -> tuple[PowerFile, ...]:
         """Those candidates whose head a reader of power logs recognises."""
         out = []
         for file in candidates:
@@ -393,22 +305,6 @@ class _Scan:
 
 # ── one file ─────────────────────────────────────────────────────────────────────────────────────
 
-# Trees that hold no logs and are large.
-_SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", "site-packages", "dist-packages", ".venv", ".cache"})
-
-
-def _may_matter(name: str) -> bool:
-    return (
-        filenames.is_events(name)
-        or filenames.split_tool(name) is not None
-        or _may_be_power(name)
-        or name.lower().endswith((".json", ".json.gz"))
-    )
-
-
-def _may_be_power(name: str) -> bool:
-    return name.lower().endswith(filenames.POWER_ENDINGS) and not filenames.is_events(name)
-
 
 def _runs_below(runs: list[RunEntry], base: Path) -> list[int]:
     return [i for i, run in enumerate(runs) if base in (Path(run.path), *Path(run.path).parents)]
@@ -426,7 +322,7 @@ def _home(folder: Path) -> Path:
     return folder
 
 
-def _events(files: Iterable[_Found], folder: Path) -> list[EventFile]:
+def _events(files: Iterable[Found], folder: Path) -> list[EventFile]:
     group = folder.name if folder.name in filenames.PARTS or folder.name == "demo_logs" else ""
     return [
         EventFile(f.path, group, "profile-empty" if f.name.endswith(".profile-empty") else "scalars", f.size)
@@ -435,7 +331,7 @@ def _events(files: Iterable[_Found], folder: Path) -> list[EventFile]:
     ]
 
 
-def _profile(file: _Found) -> ProfileFile | None:
+def _profile(file: Found) -> ProfileFile | None:
     split = filenames.split_tool(file.name)
     if split is None or split[1] not in filenames.READABLE:
         return None
@@ -476,20 +372,7 @@ def _samples(profile: ProfileFile, count: int = 5, block: int = 1 << 16) -> byte
         return os.fsencode(profile.path)
 
 
-def head_of(path: str, count: int = 4096) -> bytes:
-    """The first bytes of a file, unpacked when it is gzip. Empty when it cannot be read."""
-    try:
-        with Path(path).open("rb") as stream:
-            head = stream.read(count)
-        if head.startswith(b"\x1f\x8b"):
-            with gzip.open(path) as stream:
-                head = stream.read(count)
-    except (OSError, EOFError, zlib.error):
-        return b""
-    return head
-
-
-def _unknown_trace(file: _Found) -> OtherFile | None:
+def _unknown_trace(file: Found) -> OtherFile | None:
     """A JSON file under any name that looks like a trace of another tool."""
     if not file.name.lower().endswith((".json", ".json.gz")) or file.size < 64:
         return None
@@ -502,7 +385,7 @@ def _unknown_trace(file: _Found) -> OtherFile | None:
     return OtherFile(file.path, file.name.split(".", 1)[0], "json", file.size, what)
 
 
-def _reader_takes(file: _Found) -> bool:
+def _reader_takes(file: Found) -> bool:
     """Whether a reader of profiles recognises this head. Asked only where the name does not settle it."""
     from powertui.data.formats import registry
 
@@ -510,15 +393,9 @@ def _reader_takes(file: _Found) -> bool:
     return any(reader.sniff(head, file.path) > 0 for reader in registry.readers())
 
 
-def _power_dialect(file: _Found) -> str:
+def _power_dialect(file: Found) -> str:
     """The reader of power logs that recognises this file's head; "" when none does."""
     from powertui.data.power import registry  # sixteen dialects: only where there is a candidate
 
     dialect, score = registry.sniff(file.path)
     return dialect if score >= registry.IS_POWER else ""
-
-
-def _reason(error: OSError | ValueError) -> str:
-    """What the system says, in its own words and lower case."""
-    text = getattr(error, "strerror", None) or str(error)
-    return text[:1].lower() + text[1:]

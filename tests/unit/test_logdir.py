@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from powertui.data import logdir
+from powertui.data import tree
 from powertui.data.logdir import scan
 from powertui.errors import UnreadableFile
 
@@ -224,7 +224,7 @@ def test_odd_names_are_only_names(tmp_path: Path) -> None:
 
 
 def test_a_huge_tree_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logdir, "MAX_ENTRIES", 50)
+    monkeypatch.setattr(tree, "MAX_ENTRIES", 50)
     for number in range(30):
         make(tmp_path, f"d{number:02d}/a", f"d{number:02d}/b", f"d{number:02d}/c")
     found = scan(tmp_path)
@@ -234,7 +234,7 @@ def test_a_huge_tree_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_depth_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logdir, "MAX_DEPTH", 5)
+    monkeypatch.setattr(tree, "MAX_DEPTH", 5)
     make(tmp_path, "a/b/c/d/e/f/g/plugins/profile/r/h.xplane.pb", "a/plugins/profile/r/h.xplane.pb")
     found = scan(tmp_path)
     assert [run.name for run in found.runs] == ["a/r"]
