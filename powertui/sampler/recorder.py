@@ -85,6 +85,8 @@ class Recorder:
             raise UsageError(f"The source {twice!r} is named twice.")
         self.interval = interval
         self.file = file
+        if file is not None:
+            file.say = self.say
         self.states: dict[str, SourceState] = {s.name: SourceState(s) for s in sources}
         self.events: deque[Event] = deque(maxlen=1000)
         self.dropped = 0  # readings that even the queue could not take

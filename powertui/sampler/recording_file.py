@@ -41,7 +41,7 @@ class RecordingFile:
         self.lost = 0  # could not be kept anywhere
         self.faults = 0  # kinds of trouble so far: 0 means that everything went well
         self.rescued: Path | None = None
-        self._say = say
+        self.say = say
         self._infos: dict[str, Info] = {}
         self._begun = False  # the head is written with the first row, when all sources are known
         self._pending: deque[bytes] = deque()
@@ -146,14 +146,14 @@ class RecordingFile:
         if text != self._trouble:
             self._trouble = text
             self.faults += 1
-            self._say(text)
+            self.say(text)
 
     def _recover(self, waited: int) -> None:
         self._trouble = ""
         text = f"writing to {self.path} works again; {waited} rows had waited"
         if self.lost:
             text += f", {self.lost} rows could not be kept"
-        self._say(text)
+        self.say(text)
         with contextlib.suppress(OSError):
             os.write(self._fd, mark_row(NOTE, Stamp.now(), text).encode())
 
@@ -195,7 +195,7 @@ class RecordingFile:
             self._recover(len(self._pending))
         else:
             self.faults += 1
-            self._say(f"{self.path} was renamed or removed while recording; a new file of that name continues it.")
+            self.say(f"{self.path} was renamed or removed while recording; a new file of that name continues it.")
 
     # the end
 
@@ -224,10 +224,10 @@ class RecordingFile:
                 file.write(text.encode() + b"".join(self._pending))
         except OSError:
             self.lost += len(self._pending)
-            self._say(f"{len(self._pending)} rows could not be written anywhere and are lost.")
+            self.say(f"{len(self._pending)} rows could not be written anywhere and are lost.")
         else:
             self.rescued = Path(name)
-            self._say(f"{len(self._pending)} rows that {self.path} did not take are in {name}.")
+            self.say(f"{len(self._pending)} rows that {self.path} did not take are in {name}.")
         self._pending.clear()
 
 

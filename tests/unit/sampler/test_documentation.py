@@ -1,0 +1,65 @@
+"""The examples of docs/library.md are run as they stand there."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+import types
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+
+
+def example(name: str) -> str:
+    text = (DOCS / "library.md").read_text()
+    found = re.search(rf"<!-- tested: {name} -->\n```python\n(.*?)```", text, re.DOTALL)
+    assert found, name
+    return found[1]
+
+
+@pytest.fixture
+def sensor(bmc, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return {"source": f"ipmi://viewer@127.0.0.1:{bmc.port}", "password": "pw-viewer", "interval": 0.1}
+
+
+def marks() -> list[tuple[str, str]]:
+    frame = pd.read_csv("power.csv", comment="#")
+    rows = frame[frame.quality.isin(["begin", "end"])]
+    return list(zip(rows.quality, rows["mark"], strict=True))
+
+
+def test_plain_loop(sensor):
+    scope: dict = {}
+    exec(example("loop"), scope)
+    energy = scope["train"](4, 2, lambda: time.sleep(0.1), **sensor)
+    assert len(energy) == 2
+    assert all(joules == pytest.approx(245 * 0.4, rel=0.5) for joules in energy)
+    assert marks() == [("begin", "epoch 0"), ("end", "epoch 0"), ("begin", "epoch 1"), ("end", "epoch 1")]
+
+
+def test_keras_callback(sensor, monkeypatch):
+    """In the order in which model.fit calls it. Keras itself, where it is installed; else the one class it takes from it."""
+    try:
+        import keras  # noqa: F401
+    except ImportError:
+        stand_in = types.ModuleType("keras")
+        stand_in.callbacks = types.SimpleNamespace(Callback=type("Callback", (), {}))
+        monkeypatch.setitem(sys.modules, "keras", stand_in)
+    scope: dict = {}
+    exec(example("keras"), scope)
+    callback = scope["Power"](**sensor)
+    logs: dict = {"loss": 1.0}
+    callback.on_train_begin()
+    for epoch in range(2):
+        callback.on_epoch_begin(epoch)
+        time.sleep(0.5)
+        callback.on_epoch_end(epoch, logs)
+    callback.on_train_end()
+    assert logs["joules"] == pytest.approx(245 * 0.5, rel=0.5)
+    assert marks() == [("begin", "epoch 0"), ("end", "epoch 0"), ("begin", "epoch 1"), ("end", "epoch 1")]
+    assert "# ended:" in Path("power.csv").read_text()
