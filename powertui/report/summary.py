@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import PS_PER_S, Run
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
-from powertui.report import facts, text
+from powertui.report import checks, facts, text
 from powertui.report.facts import Facts
 
 EPOCHS_SHOWN = 12
@@ -79,7 +80,10 @@ def load(entry: RunEntry, options: LoadOptions) -> tuple[Run | None, str]:
 def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
     lines: list[str] = []
     if not runs:
-        lines.append(f"No run of a profiler was found in {plain(found.path)}. See why: powertui doctor {plain(found.path)}")
+        lines.append(f"No run of a profiler was found in {plain(found.path)}. See more: powertui doctor {plain(found.path)}")
+        for check in checks.of_logdir(found):
+            if check.topic == "profile":
+                lines += [f"  {plain(check.what)}", f"  → {plain(check.do)}"]
     elif len(runs) > 1:
         lines += [f"{len(runs)} runs in {plain(found.path)}", ""]
     for index, one in enumerate(runs):
@@ -287,8 +291,6 @@ def _markdown_epochs(epochs: Facts) -> list[str]:
 
 def _csv(entries: Sequence[RunEntry], options: LoadOptions) -> int:
     """One row per step. Warnings would break the table: they go to standard error."""
-    import sys
-
     readable = False
     parts: list[Sequence[Any]] = []
     for entry in entries:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from synthetic.tfevents import write_scalars
 from synthetic.xplane import Event, Line, Plane, encode
 
 from powertui import demo
@@ -264,6 +265,10 @@ def test_an_empty_folder_names_the_next_command(tmp_path: Path, capsys: pytest.C
     code, out, _ = report(capsys, tmp_path)
     assert code == 3
     assert "powertui doctor" in out
+    write_scalars(tmp_path / "train/events.out.tfevents.1.h.7.0.v2", [(1.7e9, 0, "epoch_loss", 0.5)], 1.7e9)
+    code, out, _ = report(capsys, tmp_path)
+    assert code == 3
+    assert "no profile was taken or kept" in out
 
 
 def test_a_path_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
