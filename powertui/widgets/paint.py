@@ -49,6 +49,23 @@ class Cells:
     mark: UInt8s
 
 
+def cropped(cells: Cells, lo: int, hi: int) -> Cells:
+    """Only the columns [lo, hi)."""
+    part = slice(lo, hi)
+    return Cells(cells.level[:, part], cells.ink[:, part], cells.name[:, part], cells.event[:, part], cells.mark[:, part])
+
+
+def beside(left: Cells, right: Cells) -> Cells:
+    """The columns of both, left to right."""
+    return Cells(
+        np.concatenate((left.level, right.level), axis=1),
+        np.concatenate((left.ink, right.ink), axis=1),
+        np.concatenate((left.name, right.name), axis=1),
+        np.concatenate((left.event, right.event), axis=1),
+        np.concatenate((left.mark, right.mark), axis=1),
+    )
+
+
 class Palette:
     """Styles and glyphs of one theme: made once, handed out by number."""
 

@@ -24,7 +24,7 @@ from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.widgets.accelerate import Held
 from powertui.widgets.navigation import Navigator, State
-from powertui.widgets.paint import CURSOR, FOUND, NOTE, SELECTED, Cells, Painted, levels, paint, palette
+from powertui.widgets.paint import CURSOR, FOUND, NOTE, SELECTED, Cells, Painted, beside, cropped, levels, paint, palette
 from powertui.widgets.rows import Row
 from powertui.widgets.timeline_model import Selected, TimelineModel
 from powertui.widgets.viewport import FACTOR_TWO, WHEEL, Viewport
@@ -70,11 +70,12 @@ class Timeline(Widget, can_focus=True):
         self._strips: list[Strip] = []
         self._stale = True
         self._kept: dict[bytes, Strip] = {}
-        self._scene: tuple[Any, Cells] | None = None
+        self._scene: tuple[Any, int, Cells] | None = None  # what was asked, from which cell on, and the answer
         self._hit_starts: tuple[Hits, dict[int, Int64s]] | None = None
         self._drag: int | None = None  # column where the button went down
         self.frames = 0  # frames composed, and …
-        self.queries = 0  # … questions asked of the forest: for tests and benchmarks
+        self.queries = 0  # … questions asked of the forest, and for …
+        self.columns_asked = 0  # … how many columns: for tests and benchmarks
 
     # ── what it shows ────────────────────────────────────────────────────────────────────────────
 
@@ -308,17 +309,36 @@ class Timeline(Widget, can_focus=True):
         return strip
 
     def _cells(self, rows: tuple[Row, ...]) -> Cells:
-        """What the forest says of these rows: asked once per view, kept while only the cursor moves."""
+        """What the forest says of these rows: asked once per view, kept while only the cursor moves.
+
+        After a pan only the columns that came in are asked for: the others lie on the same grid.
+        """
+        assert self._navigator is not None
+        view = self._navigator.viewport
+        asked = (view.rung, view.width, tuple(row.lanes for row in rows))
+        known = self._scene
+        if known is not None and known[0] == asked and known[1] == view.cell0:
+            return known[2]
+        shift = view.cell0 - known[1] if known is not None and known[0] == asked else view.width
+        edges = view.edges()
+        if known is None or abs(shift) >= view.width:
+            cells = self._ask(edges, rows)
+        elif shift > 0:
+            cells = beside(cropped(known[2], shift, view.width), self._ask(edges[-shift - 1 :], rows))
+        else:
+            cells = beside(self._ask(edges[: 1 - shift], rows), cropped(known[2], 0, view.width + shift))
+        self._scene = (asked, view.cell0, cells)
+        return cells
+
+    def _ask(self, edges: Int64s, rows: tuple[Row, ...]) -> Cells:
+        """One query for all rows that are a single lane, one for each folded process."""
         assert self._navigator is not None
         view, model = self._navigator.viewport, self._navigator.model
-        asked = (view.cell0, view.rung, view.width, tuple(row.lanes for row in rows))
-        if self._scene is not None and self._scene[0] == asked:
-            return self._scene[1]
         self.queries += 1
-        shape = (len(rows), view.width)
+        self.columns_asked += len(edges) - 1
+        shape = (len(rows), len(edges) - 1)
         level, ink = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
         name, event = np.zeros(shape, np.int64), np.full(shape, -1, np.int64)
-        edges = view.edges()
         single = [y for y, row in enumerate(rows) if len(row.lanes) == 1]
         if single:
             lanes = [rows[y].lanes[0] for y in single]
@@ -340,9 +360,7 @@ class Timeline(Widget, can_focus=True):
         if filled.any():
             ink[filled] = model.labels.inks(name[filled])
         ink[[y for y, row in enumerate(rows) if not row.lanes]] = NOTE
-        cells = Cells(level, ink, name, event, np.zeros(shape, np.uint8))
-        self._scene = (asked, cells)
-        return cells
+        return Cells(level, ink, name, event, np.zeros(shape, np.uint8))
 
     def _marked(self, cells: Cells, rows: tuple[Row, ...]) -> Cells:
         """The same cells with hits, selection and cursor on them."""

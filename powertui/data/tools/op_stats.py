@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from powertui.data import category
 from powertui.data.model import Events, Int64s, Names, Process, Trace, Track, TrackKind
 
+_AT_ONCE = 1 << 20  # events added up in one call
 COLUMNS = ("name", "type", "device", "count", "total", "self", "average", "share")
 
 
@@ -142,38 +142,54 @@ def _busy_until(lane: Events, moments: Int64s) -> Int64s:
     return busy
 
 
-def _sums(place: npt.NDArray[np.intp], values: Int64s, groups: int) -> Int64s:
-    """Exact integer sums per group. bincount adds floats, so both halves of the bits are added apart: neither passes 2^53."""
-    high = np.bincount(place, values >> 26, groups)
-    low = np.bincount(place, values & ((1 << 26) - 1), groups)
+class _Sums:
+    """Count, total, self time and longest occurrence per name id. Events come in parts, so that a screen can breathe."""
+
+    def __init__(self, names: int) -> None:
+        self.count, self.total, self.self_time = (np.zeros(names, np.int64) for _ in range(3))
+        self.most = np.full(names, -1, np.int64)
+        self.where = np.zeros(names, np.int64)
+
+    def add(self, name: Int64s, total: Int64s, own: Int64s, first: int) -> None:
+        """Events numbered from `first`, in the order in which the first of equals counts as the longest."""
+        size = len(self.count)
+        self.count += np.bincount(name, minlength=size)
+        self.total += _exact(name, total, size)
+        self.self_time += _exact(name, own, size)
+        before = self.most.copy()
+        np.maximum.at(self.most, name, total)
+        best = np.flatnonzero((total == self.most[name]) & (self.most[name] > before[name]))[::-1]
+        self.where[name[best]] = best + first  # backwards: the first of equals is written last
+
+
+def _exact(name: Int64s, values: Int64s, size: int) -> Int64s:
+    """Exact integer sums per name. bincount adds floats, so both halves of the bits are added apart: neither passes 2^53."""
+    high = np.bincount(name, values >> 26, size)
+    low = np.bincount(name, values & ((1 << 26) - 1), size)
     return (high.astype(np.int64) << 26) + low.astype(np.int64)
 
 
 def _by_name(names: Names, process: Process, parts: list[_Part]) -> tuple[list[Op], int]:
-    index = np.concatenate([part.name for part in parts])
-    total = np.concatenate([part.total for part in parts])
-    own = np.concatenate([part.self_time for part in parts])
-    used, place = np.unique(index, return_inverse=True)
-    count = np.bincount(place, minlength=len(used))
-    totals, owns = _sums(place, total, len(used)), _sums(place, own, len(used))
-    # The longest of each name: sorted by length, the last one written stays; of equals the first.
-    order = np.argsort(total[::-1], kind="stable")
-    longest = np.zeros(len(used), np.int64)
-    longest[place[::-1][order]] = (len(total) - 1 - np.arange(len(total)))[order]
+    sums = _Sums(len(names))
     bounds = np.cumsum([len(part.name) for part in parts])
+    for part, end in zip(parts, bounds.tolist(), strict=True):
+        begin = end - len(part.name)
+        for lo in range(0, len(part.name), _AT_ONCE):
+            rows = slice(lo, lo + _AT_ONCE)
+            sums.add(part.name[rows], part.total[rows], part.self_time[rows], begin + lo)
     merged: dict[tuple[str, str], list[int]] = {}
-    for i, name in enumerate(used.tolist()):
+    for name in np.flatnonzero(sums.count).tolist():
         key = (names.full(name), names.display(name))
-        row = [int(count[i]), int(totals[i]), int(owns[i]), int(longest[i])]
+        row = [int(column[name]) for column in (sums.count, sums.total, sums.self_time, sums.most, sums.where)]
         seen = merged.get(key)
-        if seen is None:
-            merged[key] = row
-        else:  # the same text under two ids
-            keep = 3 if total[seen[3]] >= total[row[3]] else -1
-            merged[key] = [a + b for a, b in zip(seen[:3], row[:3], strict=True)] + [seen[3] if keep == 3 else row[3]]
-    device_self = max(1, int(owns.sum()))
+        if seen is not None:  # the same text under two ids
+            row[:3] = [a + b for a, b in zip(seen[:3], row[:3], strict=True)]
+            if seen[3] >= row[3]:
+                row[3:] = seen[3:]
+        merged[key] = row
+    device_self = max(1, int(sums.self_time.sum()))
     ops = []
-    for (full, display), (times, all_, self_, where) in merged.items():
+    for (full, display), (times, all_, self_, _, where) in merged.items():
         kind = category.of(full)
         kind = category.of(display) if kind is category.Category.OTHER else kind
         part_number = int(np.searchsorted(bounds, where, side="right"))
@@ -183,4 +199,4 @@ def _by_name(names: Names, process: Process, parts: list[_Part]) -> tuple[list[O
             Op(display, full, category.op_type(full) or kind.value, kind, process.name, times, all_, self_,
                self_ / device_self, part.track, part.first + row_in_part)
         )  # fmt: skip
-    return ops, len(index)
+    return ops, int(bounds[-1])
