@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from e2e.ssh import find_sshd
-from e2e.terminal import Terminal, environment
+from .ssh import find_sshd
+from .terminal import Terminal, environment
 
 ROOT = Path(__file__).resolve().parents[2]
 

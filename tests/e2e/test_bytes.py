@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import Opener
-from e2e.terminal import Terminal
+from .conftest import Opener
+from .terminal import Terminal
 
 pytestmark = pytest.mark.e2e
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import Opener, python_env
-from e2e.terminal import Terminal
+from .conftest import Opener, python_env
+from .terminal import Terminal
 
 pytestmark = pytest.mark.e2e
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import python_env
-from e2e.ssh import Line, Sshd
-from e2e.terminal import Terminal, environment
+from .conftest import python_env
+from .ssh import Line, Sshd
+from .terminal import Terminal, environment
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("needs_sshd")]
 

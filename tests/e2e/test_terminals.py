@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import Opener
+from .conftest import Opener
 
 pytestmark = pytest.mark.e2e
 

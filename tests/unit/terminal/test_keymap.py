@@ -47,6 +47,6 @@ def test_the_table_names_every_action_once() -> None:
 
 def test_readme_holds_the_table() -> None:
     readme = Path(__file__).parents[3] / "README.md"
-    if not readme.exists() or "<!-- keys -->" not in readme.read_text():
+    if not readme.exists() or "<!-- keys" not in readme.read_text():
         pytest.skip("README has no place for the key table")
     assert keymap.markdown() in readme.read_text(), "run scripts/keymap_table.py"
