@@ -134,7 +134,7 @@ _WORDS: dict[Category, str] = {
         elementwise | pointwise | eigenmetakernel | loop_ | dropout | random | philox | wrapped_
     """,
     Category.RUNTIME: r"""
-        executor | eager | functionrun | sessionrun | rungraph | launch | ^(?:cu|hip)[A-Z] | cuda | \bhip | pjrt | pjit |
+        executor | eager | ^tfe_ | functionrun | sessionrun | rungraph | launch | ^(?:cu|hip)[A-Z] | cuda | \bhip | pjrt | pjit |
         thunk | kernel | threadpool | tpu_?execute | program | runtime | client | dispatch | schedul | session | while |
         partitionedcall | traceme | tfrt | execute | ^process | callback | enqueue | region
     """,

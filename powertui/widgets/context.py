@@ -13,7 +13,7 @@ from powertui.data import window as windows
 from powertui.data.category import MEANINGS, Category
 from powertui.data.energy import integrate
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import Badge, PowerOnTrace, Step
+from powertui.data.model import PS_PER_US, Badge, PowerOnTrace, Step
 from powertui.plain import plain
 from powertui.widgets.navigation import State
 from powertui.widgets.power_curve import PowerCurve
@@ -78,7 +78,7 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
         slack = f" ±{units.duration(found.slack, 2)}" if found.slack else ""
         facts.append(Fact("epoch", f"{found.number}{slack}"))
         for tag, value in found.scalars[:4]:
-            facts.append(Fact(plain(tag, 40), f"{value:.4g}"))
+            facts.append(Fact(plain(tag.replace("epoch_", ""), 40), f"{value:.4g}"))
     phase = next((p for p in model.epochs.phases if p.start <= state.cursor_ps < p.end), None)
     if phase is not None:
         facts.append(Fact("phase", plain(phase.name, 80)))
@@ -120,7 +120,7 @@ def _event(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
         Fact("name", plain(event.display, 300)),
         Fact("kind", MEANINGS[event.category], category=event.category),
         Fact("line", plain(event.track, 100)),
-        Fact("start", units.instant(event.start, units.resolution(event.duration))),
+        Fact("start", units.instant(event.start, units.resolution(max(event.duration, PS_PER_US)))),
         Fact("duration", units.duration(event.duration)),
     ]
     busy = _children(model, state)

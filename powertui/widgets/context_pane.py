@@ -9,6 +9,7 @@ from rich.style import Style
 from powertui.data.model import Badge
 from powertui.widgets.context import Context, Fact
 from powertui.widgets.lines import Line, LinesPane
+from powertui.widgets.time_lane import fit_text
 
 NAME_WIDTH = 10
 MOST_LINES = 4  # of one value
@@ -45,8 +46,10 @@ class ContextPane(LinesPane):
     def _fact(self, fact: Fact) -> list[Line]:
         theme = self.theme_colors
         label, text = theme.style("dim"), theme.style("text")
-        name = fact.name[: NAME_WIDTH - 1].ljust(NAME_WIDTH)
-        room = max(8, self.size.width - NAME_WIDTH)
+        name = fact.name.ljust(NAME_WIDTH - 1) + " "
+        if len(name) > max(NAME_WIDTH, self.size.width // 2):
+            name = fit_text(fact.name, max(NAME_WIDTH, self.size.width // 2) - 1, self.glyphs.ellipsis) + " "
+        room = max(8, self.size.width - len(name))
         if fact.category is not None:
             mark: tuple[str, Style] = (f" {fact.category.code} ", theme.category(fact.category.value))
             return [((name, label), mark, (" " + fact.value, text))]
@@ -55,11 +58,11 @@ class ContextPane(LinesPane):
             pieces = [*pieces[: MOST_LINES - 1], " ".join(pieces[MOST_LINES - 1 :])]
         lines: list[Line] = []
         for i, piece in enumerate(pieces):
-            lines.append(((name if i == 0 else " " * NAME_WIDTH, label), (piece, text)))
+            lines.append(((name if i == 0 else " " * len(name), label), (piece, text)))
         if fact.badge is not None:
             badge = (MARKS[fact.badge], theme.style(fact.badge.value))
             if len(pieces[-1]) + 1 + len(badge[0]) <= room:
                 lines[-1] = (*lines[-1], (" ", text), badge)
             else:
-                lines.append(((" " * NAME_WIDTH, label), badge))
+                lines.append(((" " * len(name), label), badge))
         return lines

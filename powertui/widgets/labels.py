@@ -70,6 +70,10 @@ class Labels:
             self._texts[index] = found
         return found
 
+    def fits(self, index: int, width: int) -> bool:
+        """Whether the name, or its telling end, can be shown without a cut."""
+        return any(cell_len(text) <= width for text in self._text(index))
+
     def fitted(self, index: int, width: int, ellipsis: str) -> str:
         """At most `width` cells: the whole name, else its telling end, else the beginning of that."""
         whole, tail = self._text(index)

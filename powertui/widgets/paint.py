@@ -27,6 +27,7 @@ from powertui.terminal.theme import Theme
 from powertui.widgets.labels import INKS, SHADES, Labels
 
 BAR = 3  # whole cells of one event that make a bar with a name
+SHORT = 4  # cells in which a cut name says less than the letter of its kind
 CODE_RUN = 8  # cells of one ink that are worth a letter where there is colour …
 CODE_RUN_PLAIN = 2  # … and where there is none
 GROUPS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
@@ -251,5 +252,9 @@ def _name_bars(chars: npt.NDArray[np.uint32], cells: Cells, bars: npt.NDArray[np
         edge = 1 if behind else 0
         if edge:
             flat[head] = ord(look.glyphs.vertical)
-        if length > edge:
-            flat[head + edge : head + length] = labels.cells(name, length - edge, look.glyphs.ellipsis)
+        room = length - edge
+        if room > SHORT or labels.fits(name, room):
+            flat[head + edge : head + length] = labels.cells(name, room, look.glyphs.ellipsis)
+        elif room:
+            flat[head + edge : head + length] = ord(" ")
+            flat[head + edge] = _CODES[inks[head] // SHADES]

@@ -82,7 +82,7 @@ class PowerStrip(TimeLane):
             return "not aligned"
         half = (power.offset_hi_ps - power.offset_lo_ps) // 2
         mark = self.glyphs.plus_minus + units.duration(half, 2) if half else ""
-        return f"{mark} ambiguous".strip() if power.status == "ambiguous" else mark
+        return f"{mark}?" if power.status == "ambiguous" else mark
 
     def _source(self) -> str:
         assert self.curve is not None

@@ -12,6 +12,7 @@ from powertui.widgets.navigation import State
 from powertui.widgets.time_lane import TimeLane, styled
 from powertui.widgets.viewport import Viewport
 
+REVERSE = Style(reverse=True)
 LONGEST = 11  # a longer label is written as a distance from the first
 
 
@@ -76,9 +77,12 @@ class Ruler(TimeLane):
         chars = [" "] * width
         styles: list[Style] = [base] * width
         for tick in ticks(view):
-            for i, char in enumerate(self.glyphs.vertical + tick.text):
-                if 0 <= tick.column + i < width:
-                    chars[tick.column + i] = char
+            if tick.column >= width:
+                break
+            text = self.glyphs.vertical + tick.text
+            if tick.column + len(text) > width:
+                text = self.glyphs.vertical  # half a label would read as another time
+            chars[tick.column : tick.column + len(text)] = list(text)
         window = self.state.window
         if window is None and self.state.mark is not None:
             window = tuple(sorted((self.state.mark, self.state.cursor_ps)))  # type: ignore[assignment]
@@ -93,5 +97,8 @@ class Ruler(TimeLane):
                     chars[column] = char
         column = view.column(self.state.cursor_ps)
         if 0 <= column < width:
-            chars[column], styles[column] = self.glyphs.cursor, cursor
+            if chars[column] in (" ", self.glyphs.vertical):
+                chars[column], styles[column] = self.glyphs.cursor, cursor
+            else:  # a digit must not be hidden: it would read as another time
+                styles[column] = cursor + REVERSE
         return styled(chars, styles)
