@@ -55,7 +55,7 @@ def cases() -> list[Case]:
     keras = EXTRA_DATA / "own" / "keras_cifar"
     if keras.is_dir():
         found.append(Case("keras_cifar", [str(keras)]))
-    found.append(Case(f"generated, {BIG:,} events", [str(make(BIG))]))
+    found.append(Case(f"generated, {BIG:,} events", [str(make(BIG)), "--no-power"]))
     return found
 
 
@@ -142,7 +142,7 @@ def _press(terminal: object, key: str) -> tuple[float, int, float]:
 
 
 def slow_line(case: Case) -> tuple[float, float, float]:
-    """Over the slow line, in seconds: from releasing D to the last byte; from q to the restored screen, idle and while D is held."""
+    """Over the slow line, in seconds: from releasing D to the last byte; from q to the restored screen, idle and with D held."""
     from tests.e2e.ssh import Line, Sshd
     from tests.e2e.terminal import Terminal, environment
 
@@ -233,7 +233,7 @@ def key_table(every: Sequence[Case]) -> None:
     table.print()
     growth = Table("The same key on more events", ["events", "pan: CPU", "÷ smallest", "zoom: CPU", "÷ smallest", "pan: bytes"])
     for events in (100_000, 1_000_000):
-        sizes[events] = key_costs(Case("", [str(make(events))]), ("d", "w"))
+        sizes[events] = key_costs(Case("", [str(make(events)), "--no-power"]), ("d", "w"))
     base = sizes[100_000]
     for events in sorted(sizes):
         cost = sizes[events]

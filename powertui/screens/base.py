@@ -43,7 +43,11 @@ class _Paced(Screen[Any]):
     def _on_timer_update(self) -> None:
         # Textual's own update method: while the gate is closed the timer stays awake and asks again.
         if not cast("Shell", self.app).holds_frames:
+            self.before_frame()
             super()._on_timer_update()
+
+    def before_frame(self) -> None:
+        """A frame is about to be rendered: the moment to work out what is only looked at, not when every key comes in."""
 
 
 class BaseScreen(_Paced):

@@ -38,6 +38,7 @@ class TimelineScreen(BaseScreen):
     def __init__(self) -> None:
         super().__init__()
         self._context_wanted = True
+        self._context_stale = False
         self._below: str = ""  # "details", "ops" or ""
         self._shown_entry: object = None
         self._ops_timer: Any = None
@@ -167,6 +168,15 @@ class TimelineScreen(BaseScreen):
             self.say(f"Window of {units.duration(hi - lo)} marked: t op table, e export, f fit, y copy, Esc gives it up.")
 
     def _show_context(self) -> None:
+        """The context is worked out once a frame, however many keys came in since the last."""
+        self._context_stale = True
+        self.query_one("#context").refresh()
+
+    def before_frame(self) -> None:
+        """Bring the context pane up to date."""
+        if not self._context_stale:
+            return
+        self._context_stale = False
         pane = self.query_one("#context", ContextPane)
         if self.session.model is not None and pane.display and self.timeline.state is not None:
             pane.show(Context.of(self.session.model, self.timeline.state, self.session.power))

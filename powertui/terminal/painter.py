@@ -69,6 +69,7 @@ class Painter:
         self.wanted: Cells = np.full((0, 0), BLANK, np.int64)
         self.shown: Cells = np.full((0, 0), UNKNOWN, np.int64)
         self._clear = True
+        self._touched = True  # something may differ; False: nothing does
 
     # ── what the screen should show ──────────────────────────────────────────────────────────────
 
@@ -89,7 +90,7 @@ class Painter:
     def invalidate(self) -> None:
         """Forget what the terminal shows: the next frame is complete."""
         self.shown = np.full(self.wanted.shape, UNKNOWN, np.int64)
-        self._clear = True
+        self._clear = self._touched = True
 
     def set_color(self, color: str) -> None:
         """Draw with another depth of colour from now on: every cell may look different, so all are sent again.
@@ -102,6 +103,7 @@ class Painter:
         numbers = np.array([self.pens.number(style) for style in old.samples()], np.int64)
         self.wanted = (numbers[self.wanted >> CODE_BITS] << CODE_BITS) | (self.wanted & CODE_MASK)
         self.shown[:] = UNKNOWN
+        self._touched = True
 
     def put(self, y: int, x: int, segments: Iterable[Segment]) -> None:
         """Draw segments into the wanted picture from cell (x, y) on. What does not fit is cut."""
@@ -134,6 +136,7 @@ class Painter:
         start, stop = max(x, 0), min(x + count, width)
         if start < stop:
             row = self.wanted[y]
+            self._touched = True
             # Half of a wide character cannot stand alone: what is cut in two becomes a space.
             if start and row[start] & CODE_MASK == TAIL:
                 row[start - 1] = BLANK
@@ -176,7 +179,9 @@ class Painter:
     @property
     def dirty(self) -> bool:
         """Whether the terminal shows something else than it should."""
-        return self._clear or not np.array_equal(self.wanted, self.shown)
+        if self._touched and not self._clear and np.array_equal(self.wanted, self.shown):
+            self._touched = False
+        return self._clear or self._touched
 
     def frame(self, limit: int = 1 << 30) -> str:
         """The bytes that bring the terminal closer, row by row, until about `limit` of them: "" when it is all right.
@@ -191,6 +196,7 @@ class Painter:
         differs = self.wanted != self.shown
         rows = np.flatnonzero(differs.any(axis=1))
         if not len(rows):
+            self._touched = False
             return "".join(parts)
         moved = self._sideways(rows, differs) if self.shift else {}
         pen = 0
@@ -203,6 +209,8 @@ class Painter:
             spent += len(text)
             if spent >= limit:
                 break
+        else:
+            self._touched = False
         if pen:
             parts.append("\x1b[0m")
         return "".join(parts)

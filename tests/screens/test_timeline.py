@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from textual.widgets import Input
+
+from powertui.screens.export import ExportDialog
 from powertui.screens.help import HelpScreen
 from powertui.screens.open import OpenScreen
 from powertui.screens.palette import Palette
@@ -312,3 +316,37 @@ async def test_panes_fold_away_as_space_shrinks(make: Maker, size: tuple[int, in
         assert screen.timeline.size.height >= 4 or not screen.view.display
         await pilot.press("escape")
         assert screen.view.display
+
+
+async def test_export_writes_a_file_and_never_over_another_unasked(make: Maker, tmp_path: Path) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("m", *["shift+right"] * 8, "m", "e")
+        assert isinstance(shell.screen, ExportDialog)
+        assert shell.screen.what == "samples"
+        await pilot.press("down")
+        assert shell.screen.what == "steps"
+        box = shell.screen.query_one(Input)
+        assert box.value.endswith("-steps.csv")
+        target = tmp_path / "steps.csv"
+        box.value = str(target)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(shell.screen, TimelineScreen)
+        assert "Wrote" in shell.screen.query_one("#status").message  # type: ignore[attr-defined]
+        written = target.read_text()
+        assert "step" in written
+        target.write_text("mine")
+        await pilot.press("e")
+        assert isinstance(shell.screen, ExportDialog)
+        shell.screen.query_one(Input).value = str(target)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(shell.screen, ExportDialog)
+        assert target.read_text() == "mine"
+        await pilot.press("enter")  # asked again: replaces it
+        await settled(pilot)
+        assert target.read_text() != "mine"
+        await pilot.press("e", "escape")
+        assert isinstance(shell.screen, TimelineScreen)

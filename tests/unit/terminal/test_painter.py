@@ -53,6 +53,7 @@ def afresh(painter: Painter) -> Glass:
     other.pens = painter.pens
     other._clusters = painter._clusters
     other.wanted = painter.wanted.copy()
+    other.invalidate()
     glass = Glass()
     glass.show(other)
     return glass

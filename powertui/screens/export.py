@@ -1,0 +1,137 @@
+"""`e`: write the window to a file. A form of three fields; what is written where is the business of `data.export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from powertui import units
+from powertui.data import export
+from powertui.errors import PowertuiError
+from powertui.plain import plain
+from powertui.screens.base import Dialog
+from powertui.screens.session import Session
+
+MEANINGS = {
+    "samples": "watts of every channel, with epoch, step and op",
+    "steps": "times, joules and watts of every step",
+    "ops": "count, total, self and share of every op",
+    "events": "every event as recorded",
+    "perfetto": "events and power as JSON, for ui.perfetto.dev",
+}
+
+
+def suggested_name(run: str, what: str) -> str:
+    """A file name of letters that every file system takes."""
+    stem = "".join(char if char.isalnum() or char in "-_" else "-" for char in run.rsplit("/", 1)[-1])[:60].strip("-") or "window"
+    return f"{stem}-{what}.{'json' if what == 'perfetto' else 'csv'}"
+
+
+class ExportDialog(Dialog):
+    """Answers with the sentence to show, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "choose(1)", show=False),
+        Binding("up", "choose(-1)", show=False),
+    ]
+
+    def __init__(self, session: Session, lo: int, hi: int) -> None:
+        super().__init__()
+        self._session = session
+        self._lo, self._hi = lo, hi
+        self._exists = ""  # the path that a second Enter overwrites
+        self._busy = False
+
+    def compose(self) -> ComposeResult:
+        marked = "The marked window" if self._session.window is not None else "What is visible"
+        length = units.duration(self._hi - self._lo)
+        with Vertical(id="export"):
+            yield Static(
+                f"Export. {marked}: {units.instant(self._lo, self._hi - self._lo)} + {length}", id="export-title", markup=False
+            )
+            options = [Option(Text.assemble((f"{what:<10}", "bold"), MEANINGS.get(what, "")), id=what) for what in export.WHAT]
+            yield OptionList(*options, markup=False, compact=True)
+            yield Static("File (.csv, .json or .parquet); Enter writes, Esc leaves", classes="label", markup=False)
+            yield Input(compact=True)
+            yield Static("", id="export-message", markup=False)
+
+    def on_mount(self) -> None:
+        listed = self.query_one(OptionList)
+        listed.can_focus = False
+        # Without power there is nothing to sample.
+        listed.highlighted = 0 if self._session.power else min(1, len(export.WHAT) - 1)
+        box = self.query_one(Input)
+        box.cursor_blink = False
+        box.focus()
+        self._suggest()
+
+    @property
+    def what(self) -> str:
+        """What is chosen in the list."""
+        return export.WHAT[self.query_one(OptionList).highlighted or 0]
+
+    def action_choose(self, by: int) -> None:
+        """Up and down choose what is written."""
+        listed = self.query_one(OptionList)
+        listed.highlighted = min(max(0, (listed.highlighted or 0) + by), len(export.WHAT) - 1)
+
+    @on(OptionList.OptionHighlighted)
+    def _suggest(self) -> None:
+        assert self._session.run is not None
+        box = self.query_one(Input)
+        names = {suggested_name(self._session.run.name, what) for what in export.WHAT}
+        if not box.value or box.value in names:  # a name that was typed stays
+            box.value = suggested_name(self._session.run.name, self.what)
+            box.cursor_position = len(box.value)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Another name: another question."""
+        event.stop()
+        self._exists = ""
+        self._say("")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter."""
+        event.stop()
+        if self._busy or self._session.run is None:
+            return
+        path = Path(event.value.strip()).expanduser()
+        if not event.value.strip() or path.is_dir():
+            self._say("Name a file.")
+            return
+        if path.exists() and self._exists != str(path):
+            self._exists = str(path)
+            self._say(f"{path} is there already. Enter again replaces it.")
+            return
+        self._busy = True
+        self._say("Writing …")
+        run, index, power, what = self._session.run, self._session.trace_index, self._session.power, self.what
+        force = bool(self._exists)
+
+        def write() -> None:
+            try:
+                message = export.write(run, index, self._lo, self._hi, what=what, path=str(path), force=force, power=power)
+            except (PowertuiError, OSError) as error:
+                self.app.call_from_thread(self._failed, str(error))
+            else:
+                self.app.call_from_thread(self._written, message)
+
+        self.run_worker(write, thread=True, exclusive=True)
+
+    def _written(self, message: str) -> None:
+        self.dismiss(message)
+
+    def _failed(self, message: str) -> None:
+        self._busy = False
+        self._say(message)
+
+    def _say(self, message: str) -> None:
+        self.query_one("#export-message", Static).update(Text(plain(message)))
