@@ -18,6 +18,7 @@ from powertui.data.model import Badge, Bools, Figure, Floats, Int64s, PowerKind,
 HEARTBEAT = 3.0  # a reading that still holds counts as a sample again after so many refreshes
 HOLE = 3.0  # nothing is known across a pause longer than so many polls or refreshes
 RUNS = 2  # complete runs that a measured refresh needs
+STEPS = 3  # changes that a measured step needs
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
 _S = 1_000_000_000
 
@@ -111,7 +112,7 @@ def quantum(watts: Floats) -> float | None:
         return None
     moved = np.diff(watts)
     moved = np.abs(moved[moved != 0])
-    if len(moved) < 2:
+    if len(moved) < STEPS:
         return None
     if moved.max() > 1e9:
         return None
@@ -218,7 +219,7 @@ def sentence(series: PowerSeries) -> str:
         parts.append(
             "never changes in this log"
             if len(set(series.watts[np.isfinite(series.watts)].tolist())) < 2
-            else "changes too rarely to tell how often"
+            else "too few changes to tell its refresh"
         )
     if sensor.quantum_w:
         word = "" if sensor.quantum_w.badge is Badge.MEASURED else " (assumed)"

@@ -112,7 +112,7 @@ def _large(source: Source, notes: Notes) -> Rows | None:
     start = data.find(FIRST.encode())
     while start > 0 and data[start - 1 : start] != b"\n":
         start = data.find(FIRST.encode(), start + 1)
-    if start < 0 or b"\r" in data[:4096]:
+    if start < 0 or b"\r" in data[:4096] or b"\x00" in data:  # NULs are what a power cut leaves: old pandas reads on past them
         return None
     end = data.rfind(b"\n") + 1
     if end < len(data):

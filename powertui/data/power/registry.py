@@ -6,8 +6,10 @@ Each dialect is one module with `NAME`, `sniff(head, path) -> int` (0 = not mine
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import ModuleType
 
+from powertui.data.model import Warn
 from powertui.data.power import (
     amester,
     codecarbon,
@@ -74,7 +76,16 @@ def load(path: str, options: PowerOptions | None = None) -> PowerLog:
     log: PowerLog = dialect.load(source, options)
     if not log.series:
         raise UnreadableFile(path, f"looks like {dialect.NAME}, but holds no reading", hint=_HINT)
-    return log
+    return _with_guess(log)
+
+
+def _with_guess(log: PowerLog) -> PowerLog:
+    """The guess goes along with the first channel, so that whoever shows a log shows how it was read."""
+    if not log.guess:
+        return log
+    first = log.series[0]
+    said = replace(first, warnings=(*first.warnings, Warn(log.path, "", f"read as {log.guess}")))
+    return replace(log, series=(said, *log.series[1:]))
 
 
 def _for_columns(source: Source, dialect: ModuleType | None, score: int) -> tuple[ModuleType | None, int]:

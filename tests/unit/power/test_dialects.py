@@ -105,6 +105,7 @@ def test_samples(
     log = registry.load(path)
     assert log.dialect == dialect
     assert log.guess
+    assert str(log.series[0].warnings[-1]) == f"{path}: read as {log.guess}"
     assert [(s.sensor.name, s.sensor.scope, len(s)) for s in log.series] == [channel[:3] for channel in channels]
     assert [mean(s) for s in log.series] == pytest.approx([channel[3] for channel in channels], rel=2e-3)
     assert span(log.series[0]) == pytest.approx(seconds, abs=2e-3)
