@@ -94,6 +94,7 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("--epoch", type=int, metavar="N", help="the window is this epoch")
     p.add_argument("--steps", metavar="A-B", help="… or these steps of it")
     p.add_argument("--marked", action="store_true", help="the window that was marked in the timeline")
+    p.add_argument("--host", metavar="NAME", help="which host of the run (default: the first)")
     p.add_argument("-o", "--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
     p.add_argument("--format", choices=("csv", "parquet", "json"), help="default: by the file's name, else csv")
     p.add_argument("--force", action="store_true", help="replace an existing file")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from powertui.data import epochs
+from powertui.data import clocks, epochs
 from powertui.data.energy import placing, predict, samples, sensor, signal
 from powertui.data.formats import registry
-from powertui.data.model import Clock, Epoch, Epochs, PowerOnTrace, PowerSeries, Steps, Trace
+from powertui.data.model import Epoch, Epochs, PowerOnTrace, PowerSeries, Steps, Trace
 
 from .power import SENSORS, Recording, record, series
 from .workload import Plan, Workload, build
@@ -37,6 +37,7 @@ def make(seed: int, plan: Plan | None = None) -> Made:
         path = Path(folder) / "synthetic.xplane.pb"
         path.write_bytes(work.xplane())
         trace = list(registry.load(str(path)))[-1]
+    trace = replace(trace, clock=clocks.find(trace))
     steps, _ = epochs.mark(trace)
     bounds = tuple(Epoch(i, round(lo * 1e12), round(hi * 1e12), "synthetic") for i, (lo, hi) in enumerate(work.epochs))
     return Made(work, trace, steps, Epochs(bounds))
@@ -60,6 +61,3 @@ def search(made: Made, found: PowerSeries, **options: object) -> signal.Fit | st
     gaps = made.steps.start_to_start()
     usual = float(np.median(gaps[gaps > 0])) / 1e12
     return signal.search(data, made.shares(data.refresh), step_s=usual, **options)  # type: ignore[arg-type]
-
-
-UNKNOWN = Clock()

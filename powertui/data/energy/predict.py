@@ -177,12 +177,12 @@ def activities(trace: Trace) -> tuple[Activity, ...]:
     planes = enumerate(trace.processes)
     devices = [[i] for i, p in planes if p.kind is ProcessKind.DEVICE and any(not t.derived and len(t.events) for t in p.tracks)]
     groups = devices or [[i for i, p in enumerate(trace.processes) if p.kind is ProcessKind.HOST]]
-    table = _kinds_of_names(trace, bool(devices))
+    table = kinds_of_names(trace, bool(devices))
     gap = max((trace.span[1] - trace.span[0]) // (4 * _BINS), 1)
     return tuple(Activity(*exclusive(_unions(trace, group, table, gap), trace.span)) for group in groups)
 
 
-def _kinds_of_names(trace: Trace, device: bool) -> Int64s:
+def kinds_of_names(trace: Trace, device: bool = False) -> Int64s:
     """The kind of every name. On a device everything that is neither copy nor collective is compute, by any name."""
     kinds = np.full(len(trace.names), COMPUTE if device else HOST, np.int64)
     for index in range(len(trace.names)):

@@ -1,0 +1,325 @@
+"""A window as a file: the right rows, exact times, nothing a spreadsheet would run, nothing lost, nothing overwritten."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from synthetic import Plan
+from synthetic.placed import make, sensed, truly_placed
+
+from powertui.data import export, export_files, export_rows
+from powertui.data.energy import integrate
+from powertui.data.model import Names, Run, Stat
+from powertui.data.tools import op_stats
+from powertui.errors import PowertuiError, UsageError
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make(1, Plan(seconds=12, step_s=0.5, epochs=2))
+
+
+@pytest.fixture(scope="module")
+def power(made):
+    found, taken = sensed(made, "nvml-1s", 1, offset_s=-3.0)
+    return truly_placed(found, taken)
+
+
+@pytest.fixture(scope="module")
+def run(made) -> Run:
+    return Run("synthetic/run", "x", (made.trace,), (made.steps,), (made.epochs,))
+
+
+def read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
+    text = path.read_bytes().decode()
+    assert text.count("\n") == text.count("\r\n")  # RFC 4180 line ends, and none of their own
+    lines = text.split("\r\n")
+    notes = [line for line in lines if line.startswith("# ")]
+    body = "\r\n".join(line for line in lines if not line.startswith("# "))
+    return notes, list(csv.DictReader(io.StringIO(body)))
+
+
+def wrote(run: Run, power, path: Path, what: str, lo: float = 0.0, hi: float = 1e3, **options: object) -> str:
+    return export.write(run, 0, round(lo * 1e12), round(hi * 1e12), what=what, path=str(path), power=(power,), **options)  # type: ignore[arg-type]
+
+
+def test_samples_are_the_readings_in_the_window(run, power, tmp_path) -> None:
+    path = tmp_path / "s.csv"
+    said = wrote(run, power, path, "samples", 2, 9)
+    notes, rows = read(path)
+    inside = (power.times >= 2e12) & (power.times < 9e12)
+    assert said == f"Wrote {inside.sum()} samples to {path}."
+    assert [float(r["trace_s"]) * 1e12 for r in rows] == pytest.approx(power.times[inside].tolist())
+    assert [float(r["watts: nvml-1s"]) for r in rows] == power.watts[inside].tolist()
+    text = "\n".join(notes)
+    for fact in (
+        "# run: synthetic/run",
+        "# clock: the profile's zero lies at Unix 17",
+        "# sensor: nvml-1s: polled",
+        "# alignment: nvml-1s: aligned, truth",
+    ):
+        assert fact in text
+
+
+def test_a_sample_names_the_epoch_step_and_op_of_the_moment_it_tells_of(run, made, power, tmp_path) -> None:
+    wrote(run, power, tmp_path / "s.csv", "samples", 2, 9)
+    _, rows = read(tmp_path / "s.csv")
+    steps = made.work.steps
+    named = 0
+    for row in rows:
+        about = float(row["about_s"])
+        assert float(row["trace_s"]) - about == pytest.approx(0.5)  # half of the sensor's window
+        epoch, number = next((e, n) for e, n, lo, hi in steps if lo <= about < hi)
+        assert (int(row["epoch"]), int(row["step"])) == (epoch, number)
+        kind = made.work.category[np.searchsorted(made.work.edges, about, side="right") - 1]
+        assert row["op"] == ("train", "MemcpyH2D", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ampere_sgemm_128x64_nn")[kind]
+        named += kind != 0
+    assert named > 0
+
+
+def test_unix_times_keep_nanoseconds(run, made, power, tmp_path) -> None:
+    wrote(run, power, tmp_path / "s.csv", "samples", 2, 4)
+    _, rows = read(tmp_path / "s.csv")
+    zero = made.trace.clock.mid_ns
+    for row in rows:
+        seconds, _, fraction = row["unix_s"].partition(".")
+        whole, _, rest = row["trace_s"].partition(".")
+        assert int(seconds) * 10**9 + int(fraction) == zero + (int(whole) * 10**12 + int(rest)) // 1000
+
+
+def test_steps_carry_their_energy_and_say_why_not(run, made, power, tmp_path) -> None:
+    wrote(run, power, tmp_path / "t.csv", "steps")
+    _, rows = read(tmp_path / "t.csv")
+    assert len(rows) == len(made.steps)
+    assert [(int(r["epoch"]), int(r["step"])) for r in rows] == [(e, n) for e, n, _, _ in made.work.steps]
+    for row, (_, _, start, end) in zip(rows, made.work.steps, strict=True):
+        found = integrate.energy(power, round(start * 1e12), round(end * 1e12))
+        if found.joules is None:
+            assert row["joules: nvml-1s"] == ""
+            assert row["reason: nvml-1s"].startswith("not resolved")
+        else:
+            assert float(row["joules: nvml-1s"]) == pytest.approx(found.joules, rel=1e-3)
+            assert row["badge: nvml-1s"] == "measured"
+    assert any(r["joules: nvml-1s"] for r in rows)  # the long first step is
+
+
+def test_ops_are_the_op_table(run, made, power, tmp_path) -> None:
+    wrote(run, power, tmp_path / "o.csv", "ops", 1, 5)
+    _, rows = read(tmp_path / "o.csv")
+    table = op_stats.of(made.trace, round(1e12), round(5e12)).ops
+    assert [(r["name"], int(r["count"])) for r in rows] == [(op.full, op.count) for op in table]
+    assert [round(float(r["self_s"]) * 1e12) for r in rows] == [op.self_time for op in table]
+
+
+def test_events_are_raw_and_complete(run, made, power, tmp_path) -> None:
+    wrote(run, power, tmp_path / "e.csv", "events")
+    _, rows = read(tmp_path / "e.csv")
+    assert len(rows) == made.trace.event_count
+    assert sum(int(r["duration_s"].replace(".", "")) for r in rows) == sum(
+        int(t.events.duration.sum()) for _, t in made.trace.tracks()
+    )
+
+
+def test_text_that_is_a_formula_is_disarmed_and_numbers_stay_numbers(run, made, power, tmp_path) -> None:
+    class Evil(Names):
+        def __len__(self) -> int:
+            return len(made.trace.names)
+
+        def full(self, index: int) -> str:
+            return ("=1+1|cmd", "+2", "-3", "@SUM(A1)", "\t=1", "\r=1", 'quote " and, comma', "two\nlines", "\x1b[31m")[index % 9]
+
+        display = full
+
+        def stats(self, index: int) -> tuple[Stat, ...]:
+            return ()
+
+    hostile = replace(run, traces=(replace(made.trace, names=Evil(), host="=HOST()\n# forged: yes"),))
+    wrote(hostile, power, tmp_path / "e.csv", "events", -5, 1e3)
+    notes, rows = read(tmp_path / "e.csv")
+    for row in rows:
+        assert not row["name"].startswith(("=", "+", "-", "@", "\t", "\r"))
+        assert "\x1b" not in row["name"]
+        assert "\n" not in row["name"]
+        float(row["start_s"])
+    assert not any(note.startswith("# forged") for note in notes)
+    early = replace(power, times=power.times - int(20e12))
+    wrote(hostile, early, tmp_path / "s.csv", "samples", -30, 0)
+    _, rows = read(tmp_path / "s.csv")
+    assert all(r["trace_s"].startswith("-") for r in rows)  # a negative time is a number, not a formula
+
+
+def test_several_channels_share_a_file_and_keep_their_names(run, power, tmp_path) -> None:
+    other = replace(power, times=power.times + int(0.25e12))
+    export.write(run, 0, 0, int(5e12), what="samples", path=str(tmp_path / "s.csv"), power=(power, other))
+    _, rows = read(tmp_path / "s.csv")
+    first, second = ([r[c] for r in rows] for c in ("watts: nvml-1s", "watts: nvml-1s (2)"))
+    assert all(bool(a) != bool(b) for a, b in zip(first, second, strict=True))
+
+
+def test_a_gap_is_empty_not_zero(run, power, tmp_path) -> None:
+    watts = power.watts.copy()
+    watts[::3] = np.nan
+    wrote(run, replace(power, watts=watts), tmp_path / "s.csv", "samples")
+    _, rows = read(tmp_path / "s.csv")
+    assert "" in {r["watts: nvml-1s"] for r in rows}
+    assert "nan" not in (tmp_path / "s.csv").read_text().lower().split("# column")[-1]
+
+
+# ── Perfetto, JSON, Parquet ──────────────────────────────────────────────────────────────────────
+
+
+def test_perfetto_has_every_event_named_lines_and_power_as_counters(run, made, power, tmp_path) -> None:
+    wrote(run, power, tmp_path / "p.json", "perfetto")
+    found = json.loads((tmp_path / "p.json").read_text())
+    events = found["traceEvents"]
+    spans = [e for e in events if e["ph"] == "X" and e["pid"] >= 10]
+    assert len(spans) == made.trace.event_count
+    assert sum(round(e["dur"] * 1e6) for e in spans) == pytest.approx(
+        sum(int(t.events.duration.sum()) for _, t in made.trace.tracks()), abs=len(spans)
+    )
+    counters = [e for e in events if e["ph"] == "C"]
+    inside = power.times >= 0
+    assert [e["args"]["W"] for e in counters] == power.watts[inside].tolist()
+    assert {e["name"] for e in counters} == {"nvml-1s (W)"}
+    names = {e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+    assert {"/host:CPU", "/device:GPU:0", "power", "training"} <= names
+    threads = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    assert {(e["pid"], e["tid"]) for e in events if e["ph"] == "X"} <= threads
+    assert "aligned, truth" in found["otherData"]["alignment"]
+
+
+def test_perfetto_spans_of_one_thread_nest(run, power, tmp_path) -> None:
+    wrote(run, power, tmp_path / "p.json", "perfetto")
+    threads: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for event in json.loads((tmp_path / "p.json").read_text())["traceEvents"]:
+        if event["ph"] == "X":
+            threads.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
+    for spans in threads.values():
+        open_until: list[float] = []
+        for start, end in sorted(spans, key=lambda s: (s[0], -s[1])):
+            while open_until and open_until[-1] <= start + 5e-6:
+                open_until.pop()
+            assert not open_until or end <= open_until[-1] + 5e-6
+            open_until.append(end)
+
+
+def test_a_name_that_ends_in_gz_is_compressed(run, power, tmp_path) -> None:
+    wrote(run, power, tmp_path / "p.json.gz", "perfetto")
+    assert json.loads(gzip.decompress((tmp_path / "p.json.gz").read_bytes()))["traceEvents"]
+
+
+def test_rows_as_json(run, power, tmp_path) -> None:
+    wrote(run, power, tmp_path / "s.json", "samples")
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert found["columns"][0] == "unix_s"
+    assert all(len(row) == len(found["columns"]) for row in found["rows"])
+    assert ["run", "synthetic/run"] in found["about"]
+
+
+def test_parquet_says_what_it_needs_or_holds_the_same_rows(run, power, tmp_path) -> None:
+    path = tmp_path / "s.parquet"
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        with pytest.raises(UsageError, match="pyarrow") as caught:
+            wrote(run, power, path, "samples")
+        assert "pip install" in caught.value.hint
+        assert not path.exists()
+        assert not list(tmp_path.iterdir())
+        return
+    wrote(run, power, path, "samples")
+    wrote(run, power, tmp_path / "s.csv", "samples")
+    assert pq.read_table(path).num_rows == len(read(tmp_path / "s.csv")[1])
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_file_is_never_replaced_unless_asked(run, power, tmp_path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("precious")
+    with pytest.raises(UsageError, match="there already") as caught:
+        wrote(run, power, path, "samples")
+    assert "--force" in caught.value.hint
+    assert path.read_text() == "precious"
+    wrote(run, power, path, "samples", force=True)
+    assert path.read_text().startswith("# powertui")
+    assert [p.name for p in tmp_path.iterdir()] == ["s.csv"]
+
+
+def test_a_file_that_appears_meanwhile_is_not_replaced_either(tmp_path) -> None:
+    path = tmp_path / "late.csv"
+
+    def raced() -> None:
+        with export_files.opened(str(path)) as stream:
+            stream.write(b"mine")
+            path.write_text("theirs")
+
+    with pytest.raises(UsageError, match="there already"):
+        raced()
+    assert path.read_text() == "theirs"
+    assert [p.name for p in tmp_path.iterdir()] == ["late.csv"]
+
+
+def test_an_error_while_writing_leaves_nothing(tmp_path) -> None:
+    def broken() -> None:
+        with export_files.opened(str(tmp_path / "x.csv")) as stream:
+            stream.write(b"half")
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        broken()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_new_file_has_the_rights_that_the_person_wants(tmp_path) -> None:
+    old = os.umask(0o027)
+    try:
+        with export_files.opened(str(tmp_path / "x.csv")) as stream:
+            stream.write(b"x")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "x.csv").stat().st_mode & 0o777 == 0o640
+
+
+def test_places_that_cannot_be_written_get_a_sentence(tmp_path) -> None:
+    for path in (tmp_path / "no" / "such" / "x.csv", tmp_path):
+        with pytest.raises(PowertuiError), export_files.opened(str(path)):
+            pass
+    with pytest.raises(PowertuiError), export_files.opened("nul\0byte"):
+        pass
+
+
+def test_standard_output_gets_the_bytes(run, power, monkeypatch) -> None:
+    caught = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(caught))
+    export.write(run, 0, 0, int(3e12), what="samples", path="-", power=(power,))
+    assert caught.getvalue().startswith(b"# powertui")
+
+
+def test_what_cannot_be_exported_is_said(run, power, tmp_path) -> None:
+    for options, words in (
+        ({"what": "samples", "power": ()}, "no samples"),
+        ({"what": "steps", "power": (power,), "lo": -9, "hi": -8}, "No step"),
+        ({"what": "nonsense", "power": ()}, "nothing that can be exported"),
+        ({"what": "perfetto", "power": (), "path": "x.csv"}, "JSON"),
+        ({"what": "ops", "power": (), "lo": 3, "hi": 3}, "empty"),
+    ):
+        path = str(tmp_path / str(options.get("path", "x.out")))
+        lo, hi = (int(options.get(k, d) * 1e12) for k, d in (("lo", 0), ("hi", 5)))
+        with pytest.raises(UsageError, match=words):
+            export.write(run, 0, lo, hi, what=options["what"], path=path, power=options["power"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_channel_names_are_told_apart(power) -> None:
+    assert export_rows.channel_names([power, power, power]) == ["nvml-1s", "nvml-1s (2)", "nvml-1s (3)"]
