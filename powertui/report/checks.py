@@ -108,6 +108,11 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
         yield Check("files", "problem", str(problem))
 
 
+def _typed(entry: RunEntry) -> str:
+    """The run's path as one types it in a command."""
+    return "PATH" if entry.path == "-" else shlex.quote(facts.shown(entry.path))
+
+
 def _level(entry: RunEntry) -> Iterator[Check]:
     folder = Path(entry.profiles[0].path).parent
     if not (folder.parent.name == "profile" and folder.parent.parent.name == "plugins"):
@@ -168,7 +173,7 @@ def of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
 
 
 def _steps(steps: Steps, entry: RunEntry) -> Iterator[Check]:
-    path = shlex.quote(facts.shown(entry.path))
+    path = _typed(entry)
     if not len(steps):
         what = f"no step marker: {steps.source}"
         do = (
@@ -248,7 +253,7 @@ def of_power(entry: RunEntry, run: Run) -> Iterator[Check]:
     """Whether there is power, and whether it belongs to this time."""
     if not run.power:
         what = "no power log in or beside the logdir (data/, *.csv, *.db and the like were looked at)"
-        path = shlex.quote(facts.shown(entry.path))
+        path = _typed(entry)
         do = f"powertui {path} --power FILE; or record it next time: powertui record -o power.csv -- python train.py"
         yield Check("power", "missing", what, do)
         return

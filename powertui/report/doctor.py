@@ -82,10 +82,7 @@ def _text(found: Logdir, examined: Sequence[tuple[RunEntry, list[Check], bool]],
     for entry, said, _ in examined:
         lines += ["", plain(entry.name)]
         files = _found(entry)
-        rows = [
-            ("found", f"{file['kind']}: {plain(facts.shown(file['path']))} ({text.size(file['size'])})")
-            for file in files[:FILES_SHOWN]
-        ]
+        rows = [("found", _file(file)) for file in files[:FILES_SHOWN]]
         if len(files) > FILES_SHOWN:
             rows.append(("found", f"… and {len(files) - FILES_SHOWN} more files (--json lists them)"))
         lines += text.labelled(rows)
@@ -93,12 +90,17 @@ def _text(found: Logdir, examined: Sequence[tuple[RunEntry, list[Check], bool]],
     return lines
 
 
+def _file(file: dict[str, Any]) -> str:
+    if file["path"] == "-":
+        return "profile: standard input"
+    return f"{file['kind']}: {plain(facts.shown(file['path']))} ({text.size(file['size'])})"
+
+
 def _checks(said: Sequence[Check]) -> list[str]:
     """What needs doing first. The next step stands under its finding."""
     lines: list[str] = []
     for check in sorted(dict.fromkeys(said), key=lambda c: _ORDER[c.state]):
-        rows = [(check.state, f"{check.topic}: {plain(check.what)}")]
-        lines += text.labelled([(check.state.ljust(7), rows[0][1])])
+        lines += text.labelled([(check.state.ljust(7), f"{check.topic}: {plain(check.what)}")])
         if check.do:
             lines += text.labelled([(" " * 7, f"→ {plain(check.do)}")])
     return lines

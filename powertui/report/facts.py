@@ -278,4 +278,4 @@ def shown(path: str) -> str:
 
 def short_path(path: str) -> str:
     """The last part of a path, for a line of text."""
-    return Path(path).name or path
+    return "standard input" if path == "-" else Path(path).name or path

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -279,3 +281,11 @@ def test_the_mangled_profile(doctor: Doctor, shared_data: Path) -> None:
 def test_a_kineto_trace_is_known_by_name(doctor: Doctor, shared_data: Path) -> None:
     found = doctor(shared_data / "public/kineto_list_format", 3)
     assert "PyTorch (Kineto)" in found["files", "note"][0]
+
+
+def test_a_profile_from_a_pipe(data: Path) -> None:
+    content = (data / "logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb").read_bytes()
+    done = subprocess.run([sys.executable, "-m", "powertui", "doctor", "-"], input=content, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "profile: standard input" in done.stdout.decode()
+    assert "1,472 events" in done.stdout.decode()
