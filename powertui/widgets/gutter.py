@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.message import Message
@@ -12,7 +13,16 @@ from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.widgets.navigation import State
 from powertui.widgets.rows import Row, RowKind
-from powertui.widgets.time_lane import fit_middle
+from powertui.widgets.time_lane import fit_middle, fit_text
+
+
+def shortened(label: str, width: int, ellipsis: str) -> str:
+    """A label in `width` cells, cut where it loses least: prefixes that all have first, then what stands before a number."""
+    if cell_len(label) > width:
+        for prefix in ("/device:", "/host:", "Stream "):
+            label = label.removeprefix(prefix)
+    # Threads of one pool differ only in the digits at the end of their names.
+    return (fit_middle if label[-1:].isdigit() else fit_text)(label, width, ellipsis)
 
 
 class Gutter(Widget):
@@ -55,10 +65,8 @@ class Gutter(Widget):
         fold = glyphs.leaf if row.folded is None else glyphs.closed if row.folded else glyphs.open
         indent = "" if row.kind is RowKind.PROCESS else " "
         above = self._hidden(y)
-        label = row.label
-        if row.kind is RowKind.PROCESS and len(label) + 2 > width - 1:
-            label = label.removeprefix("/device:").removeprefix("/host:")
-        text = fit_middle(indent + fold + " " + label, width - 1, glyphs.ellipsis) + above
+        head = indent + fold + " "
+        text = head + shortened(row.label, max(0, width - 1 - len(head)), glyphs.ellipsis) + above
         if number == self._cursor:
             style = theme.style("gutter_focus")
         else:

@@ -83,7 +83,8 @@ class RowModel:
 
     trace: Trace
     forest: Forest
-    tracks: tuple[TrackInfo, ...] = field(default=())
+    tracks: tuple[TrackInfo, ...] = ()
+    _known: dict[Folds, tuple[Row, ...]] = field(default_factory=dict)  # the last few answers: every key asks
 
     @classmethod
     def of(cls, trace: Trace, forest: Forest) -> RowModel:
@@ -94,6 +95,15 @@ class RowModel:
         return cls(trace, forest, tuple(infos))
 
     def rows(self, folds: Folds) -> tuple[Row, ...]:
+        """All rows, from top to bottom."""
+        known = self._known.get(folds)
+        if known is None:
+            if len(self._known) > 8:
+                self._known.clear()
+            known = self._known[folds] = self._rows(folds)
+        return known
+
+    def _rows(self, folds: Folds) -> tuple[Row, ...]:
         out: list[Row] = []
         order = {ProcessKind.DEVICE: 0, ProcessKind.HOST: 1, ProcessKind.OTHER: 2, ProcessKind.META: 3}
         processes = sorted(range(len(self.trace.processes)), key=lambda p: order[self.trace.processes[p].kind])

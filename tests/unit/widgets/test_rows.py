@@ -1,0 +1,79 @@
+"""Which rows a timeline has before anybody has folded anything, and after."""
+
+from __future__ import annotations
+
+from powertui.data.lod import Forest
+from powertui.widgets.rows import NO_FOLDS, OPEN_ROWS, SHOWN_THREADS, Row, RowKind, RowModel
+from tests.synthetic import traces
+from tests.synthetic.traces import MS, Event
+
+
+def rows_of(lines: dict[tuple[str, str], list[Event]], folds: object = NO_FOLDS) -> tuple[Row, ...]:
+    trace = traces.trace(lines)
+    return RowModel.of(trace, Forest.of(trace)).rows(folds)  # type: ignore[arg-type]
+
+
+def busy(ms: int) -> list[Event]:
+    return [(0, ms * MS, "work")]
+
+
+def test_devices_come_first_and_empty_lines_not_at_all() -> None:
+    rows = rows_of({("/host:CPU", "main"): busy(5), ("/device:GPU:1", "Stream #1"): busy(5), ("/device:GPU:0", "Stream #2"): []})
+    assert [row.label for row in rows] == ["/device:GPU:1", "Stream #1", "/host:CPU", "main"]
+
+
+def test_a_host_with_many_threads_shows_the_busiest_and_hides_the_rest_behind_one_line() -> None:
+    lines: dict[tuple[str, str], list[Event]] = {("/host:CPU", f"pool/{i:03}"): busy(i + 1) for i in range(100)}
+    rows = rows_of(lines)
+    shown = [row.label for row in rows if row.kind is RowKind.LANE]
+    assert shown == [f"pool/{i:03}" for i in range(99, 99 - SHOWN_THREADS, -1)]
+    assert rows[-1].kind is RowKind.MORE
+    assert rows[-1].label == f"{100 - SHOWN_THREADS} more"
+    everything = rows_of(lines, NO_FOLDS.toggled_quiet("/host:CPU"))
+    assert sum(row.kind is RowKind.LANE for row in everything) == 100
+    assert everything[-1].label == "fewer"
+
+
+def test_many_short_events_weigh_as_much_as_one_long_bracket() -> None:
+    workers = [(i * 1000, 500, "op") for i in range(500)]
+    rows = rows_of(
+        {("/host:CPU", "main"): [(0, 10**12, "main")], ("/host:CPU", "worker"): workers, ("/host:CPU", "once"): [(0, 1, "x")]}
+    )
+    assert [row.label for row in rows if row.kind is RowKind.LANE] == ["main", "worker"]
+
+
+def test_nested_lanes_are_open_where_there_is_room_and_a_deep_track_is_one_row() -> None:
+    shallow = [(0, 100, "a"), (10, 50, "b"), (12, 5, "c")]
+    deep = [(i, 1000 - 2 * i, f"f{i}") for i in range(40)]
+    rows = rows_of({("/host:CPU", "shallow"): shallow, ("/host:CPU", "deep"): deep})
+    assert [row.depth for row in rows if row.label in ("shallow", "")] == [0, 1, 2]
+    folded = [row for row in rows if row.label == "deep"]
+    assert len(folded) == 1
+    assert folded[0].folded
+    crowd: dict[tuple[str, str], list[Event]] = {("/host:CPU", f"t{i}"): shallow for i in range(8)}
+    assert len(rows_of(crowd)) <= 1 + OPEN_ROWS
+
+
+def test_a_folded_track_stands_for_the_lane_that_tells_most() -> None:
+    bracket = [(0, 10_000, "main"), *[(i * 100, 50, "op") for i in range(100)], *[(i * 100, 20, "sub") for i in range(100)],
+               *[(i * 100, 10 - d, "x") for d in range(6) for i in range(100)]]  # fmt: skip
+    row = next(row for row in rows_of({("/host:CPU", "python"): bracket}) if row.kind is RowKind.LANE)
+    assert row.folded
+    assert row.depth == 1, "not the one bracket around everything"
+
+
+def test_a_folded_process_is_drawn_from_what_it_did_itself() -> None:
+    lines: dict[tuple[str, str], list[Event]] = {
+        ("/device:GPU:0", "Stream #1(Compute)"): busy(5), ("/device:GPU:0", "XLA Modules"): busy(9), ("/device:GPU:0", "Steps"): busy(9)
+    }  # fmt: skip
+    (row,) = rows_of(lines, NO_FOLDS.toggled_process("/device:GPU:0"))
+    assert row.kind is RowKind.PROCESS
+    assert len(row.lanes) == 1, "not from the lines that were drawn from the stream"
+    steps = [row.label for row in rows_of(lines)]
+    assert "Steps" not in steps, "steps have a lane of their own"
+    assert "XLA Modules" in steps
+
+
+def test_names_are_safe() -> None:
+    rows = rows_of({("/host:\x1b[2J", "\x07bell"): busy(1)})
+    assert all(row.label.isprintable() for row in rows)
