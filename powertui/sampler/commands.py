@@ -25,6 +25,9 @@ from powertui.units import quantity
 __all__ = ["chosen_targets", "default_path", "record", "sensors"]
 
 
+_MANY = 12  # sources or channels that are listed one by one
+
+
 def default_path() -> str:
     return time.strftime("power-%Y%m%d-%H%M%S.csv")
 
@@ -88,7 +91,7 @@ def record(args: argparse.Namespace) -> int:
         raise
     end = Stamp.now()
     summary = recorder.stop("the command ended" if command else "stopped", (begin.mono, end.mono))
-    return _finish(talker, summary, code, end.mono - begin.mono)
+    return _finish(talker, summary, code, min(end.mono - begin.mono, args.duration or float("inf")))
 
 
 def _around(command: Sequence[str], recorder: RecorderProcess, duration: float | None) -> int:
@@ -178,10 +181,13 @@ class _Talker:
             self.say(where + event.text)
 
     def started(self, recorder: RecorderProcess, path: str) -> None:
-        for name, info in recorder.infos.items():
+        infos = list(recorder.infos.items())
+        for name, info in infos[:_MANY]:
             channels = ", ".join(c.name + (f" ({c.note})" if c.note else "") for c in info.channels[:8])
             more = f" and {len(info.channels) - 8} more" if len(info.channels) > 8 else ""
             self.say(f"{name}: {info.source}: {channels}{more}")
+        if len(infos) > _MANY:
+            self.say(f"… and {len(infos) - _MANY} more sources")
         self.say(f"recording to {path} every {recorder.interval:g} s" + (", ctrl+c ends it" if self._live else ""))
 
     def status(self, recorder: RecorderProcess) -> None:
@@ -199,8 +205,13 @@ class _Talker:
 
     def summary(self, summary: dict[str, Any], seconds: float) -> None:
         self.say(f"{seconds:.1f} s; {summary['rows']} rows in {summary['path']}")
-        for channel in summary["channels"]:
+        channels = summary["channels"]
+        for channel in channels[:_MANY]:
             self.say("  " + _channel_line(channel))
+        if len(channels) > _MANY:
+            self.say(f"  … and {len(channels) - _MANY} more channels")
+        if together := _sum_line(channels):
+            self.say("  " + together)
         for name, why in summary["failed"].items():
             self.problem(f"  {name}: {why}")
         if summary["lost"]:
@@ -227,6 +238,17 @@ def _channel_line(c: dict[str, Any]) -> str:
     ]
     said = ", ".join(n for n in notes if n)
     return name + text + (f" ({said})" if said else "")
+
+
+def _sum_line(channels: list[dict[str, Any]]) -> str:
+    """The sum over whole machines. Parts of a machine are not added up: they may hold each other."""
+    nodes = [c for c in channels if c["scope"] == "node"]
+    if len({c["host"] or c["source"] for c in nodes}) < 2 or len({c["host"] or c["source"] for c in nodes}) < len(nodes):
+        return ""
+    known = [c for c in nodes if c["joules"] is not None and c["samples"] >= 2]
+    text = f"{len(known)} machines together: {quantity(sum(c['joules'] for c in known), 'J')}"
+    text += f", mean {sum(c['watts'] for c in known):,.0f} W"
+    return text + (f" (without {len(nodes) - len(known)} that had no values)" if len(known) < len(nodes) else "")
 
 
 # sensors

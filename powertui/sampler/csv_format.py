@@ -11,6 +11,7 @@ import json
 import socket
 import time
 from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
@@ -79,10 +80,7 @@ def source_line(name: str, info: Info) -> str:
         "host": info.host,
         "facts": dict(info.facts),
         "notes": list(info.notes),
-        "channels": [
-            {"name": c.name, "host": c.host, "scope": c.scope, "quantum_w": c.quantum_w, "kind": c.kind, "note": c.note}
-            for c in info.channels
-        ],
+        "channels": [asdict(c) for c in info.channels],
     }
     return f"# source: {_json(entry)}\n"
 

@@ -25,6 +25,7 @@ __all__ = ["CsvTail", "absolute_time", "make"]
 _TIMES = re.compile(r"^(time_unix_s|time_epoch|epoch|timestamp|unix_?time|time|date(time)?)\b", re.IGNORECASE)
 _WATTS = re.compile(r"watt|power\.draw|sensor_reading|(^|[^a-z])power|\[w\]|^w$", re.IGNORECASE)
 _NAMES = re.compile(r"^(index|gpu|name|host|channel|sensor)$", re.IGNORECASE)
+_FRACTION = re.compile(r"\.(\d+)")
 _HEAD = 1 << 16
 _SILENT = 10.0  # spacings, and at least so many seconds, without a row: no value
 _EARLIEST = 946684800.0  # 2000: anything smaller is no absolute time
@@ -37,7 +38,8 @@ def absolute_time(text: str) -> float | None:
         value = int(text) if text.isdigit() else float(text)
     except ValueError:
         try:
-            return datetime.fromisoformat(text.replace("/", "-").replace("Z", "+00:00")).timestamp()
+            exact = _FRACTION.sub(lambda m: "." + m[1][:6].ljust(6, "0"), text)  # Python 3.10 takes three or six digits
+            return datetime.fromisoformat(exact.replace("/", "-").replace("Z", "+00:00")).timestamp()
         except (ValueError, OverflowError, OSError):
             return None
     for scale in (1, 10**3, 10**6, 10**9):

@@ -1,7 +1,7 @@
 """What is known of each channel while it is sampled: the last value, when it last changed, gaps, energy so far.
 
 The energy is integrated from one value to the next (trapezoids; counters give it themselves). A stretch in which a reading
-failed, or that is longer than three intervals, is not covered: its energy is unknown, and the sum says how much time it covers.
+failed, or that is longer than three usual ones, is not covered: its energy is unknown, and the sum says how much time it covers.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class Health:
     reason: str = ""  # why there is no value now
     _rtts: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _changes: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    _spans: deque[float] = field(default_factory=lambda: deque(maxlen=20))
     _times: deque[float] = field(default_factory=lambda: deque(maxlen=_HISTORY))
     _watts: deque[float] = field(default_factory=lambda: deque(maxlen=_HISTORY))
     _sums: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=_HISTORY))  # (joules, covered) up to here
@@ -106,6 +107,7 @@ class Health:
 
     def _integrate(self, before: Reading, was: float, now: Reading, watts: float) -> None:
         span = now.mono - before.mono
+        self._spans.append(span)
         if span <= 0 or span > self.longest_bridge:
             return
         if self.channel.kind == "interval":
@@ -117,8 +119,13 @@ class Health:
 
     @property
     def longest_bridge(self) -> float:
-        """Two values further apart than this have a hole between them."""
-        return max(3 * self.interval, 0.5)
+        """Two values further apart than this have a hole between them.
+
+        A log that is followed or a Prometheus has its own rhythm, slower than ours, perhaps.
+        """
+        recent = list(self._spans)
+        usual = statistics.median(recent) if len(recent) >= 3 else 0.0
+        return max(3 * self.interval, 3 * (self.channel.period_s or 0.0), 3 * usual, 0.5)
 
     def total(self) -> Joules:
         span = 0.0 if self.started_mono is None or self.last is None else self.last.mono - self.started_mono

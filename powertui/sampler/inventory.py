@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -75,7 +76,8 @@ def look_here(root: str = "/") -> list[Found]:
 
 def look_there(targets: Iterable[Target]) -> list[Found]:
     """Every protocol of each host. After a refused login the next protocol is not tried: accounts lock."""
-    return [found for target in targets for found in _look_at(target)]
+    with ThreadPoolExecutor(32) as pool:
+        return [found for each in pool.map(lambda target: list(_look_at(target)), targets) for found in each]
 
 
 def _look_at(target: Target) -> Iterator[Found]:

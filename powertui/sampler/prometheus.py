@@ -116,8 +116,10 @@ class PrometheusSource:
                 f"{self.name} has no sample of {self.selector} in the last five minutes.", hint="Is the exporter up?"
             )
         self._learn(found)
-        for series in found:  # only what comes from now on
-            self._last[self._channel(series.labels)] = series.samples[-1][0] if series.samples else 0.0
+        for series in found:  # the newest sample, if it is fresh, and then what comes
+            newest = series.samples[-1][0] if series.samples else 0.0
+            fresh = time.time() - newest <= _STALE * self.spacing
+            self._last[self._channel(series.labels)] = newest - 1e-3 if fresh else newest
         facts = {"query": self.selector, "scraped every": f"{self.spacing:g} s"}
         notes = self._clock_note()
         return Info("prometheus", str(self._address), "", self.channels, facts, notes)
@@ -181,7 +183,7 @@ class PrometheusSource:
                 if "DCGM" in metric or "nvidia" in metric
                 else "unknown"
             )
-            channels.append(Channel(unique, _clean(host), scope, None, note=_clean(metric)))
+            channels.append(Channel(unique, _clean(host), scope, None, note=_clean(metric), period_s=self.spacing))
         self.channels = tuple(channels)
 
     def _channel(self, labels: dict[str, str]) -> str:

@@ -31,6 +31,7 @@ __all__ = ["Event", "Recorder", "SourceState"]
 _OPEN_BACKOFF = (0.25, 5.0)
 _STEP = 0.1  # s: a jump of the host's clock worth a note
 _QUEUE = 500_000  # readings that may wait for a disk that hangs
+_PATIENCE = 20.0  # s to wait for a source or a disk at the end
 _STAGGER = 0.002  # s between the ticks of neighbouring sources, so that a hundred do not ask at the same instant
 
 
@@ -61,6 +62,15 @@ class SourceState:
     @property
     def reconnects(self) -> int:
         return self.source.reconnects
+
+
+def _may_pass(error: PowertuiError) -> bool:
+    """A host that is away; not one that refuses us or has nothing to read."""
+    return isinstance(error, SensorError) and not isinstance(error, (AuthenticationFailed, NotSupported))
+
+
+def _one_line(error: PowertuiError) -> str:
+    return "; ".join(line.strip() for line in error.message.splitlines())
 
 
 class _Sentinel:
@@ -126,16 +136,18 @@ class Recorder:
 
         A source that is only away is tried again while recording, as long as another one answers, or if we are patient.
         """
-        errors: list[SensorError] = []
+        errors: list[PowertuiError] = []
         threads = []
 
         def attempt(state: SourceState) -> None:
             try:
                 self._opened(state, state.source.open())
-            except SensorError as error:
+            except PowertuiError as error:
                 errors.append(error)
-                if not isinstance(error, (AuthenticationFailed, NotSupported)):
-                    self._event("warning", state.source.name, error.message)
+                if _may_pass(error):
+                    self._event("warning", state.source.name, _one_line(error))
+            except Exception as error:  # a fault of ours in one source must not take the others with it
+                errors.append(SensorError(f"{state.source.name}: {type(error).__name__}: {error}"))
 
         for state in self.states.values():
             thread = threading.Thread(target=attempt, args=(state,), daemon=True)
@@ -143,7 +155,7 @@ class Recorder:
             thread.start()
         for thread in threads:
             thread.join()
-        fatal = next((e for e in errors if isinstance(e, (AuthenticationFailed, NotSupported))), None)
+        fatal = next((e for e in errors if not _may_pass(e)), None)
         if fatal or (len(errors) == len(self.states) and not patient):
             for state in self.states.values():
                 state.source.close()
@@ -169,12 +181,18 @@ class Recorder:
         if self.ended is not None:
             return
         self._halt.set()
+        end = time.monotonic() + _PATIENCE
         for thread in self._threads[1:]:
-            thread.join()
+            thread.join(max(0.0, end - time.monotonic()))
         self.ended = Stamp.now()
         if self._threads:
             self._queue.put(_STOP)
-            self._threads[0].join()
+            self._threads[0].join(_PATIENCE)
+            if self._threads[0].is_alive() and self.file is not None:  # a disk or file server that does not answer at all
+                self.file.faults += 1
+                self.dropped += self._queue.qsize()
+                self._event("error", "", f"{self.file.path} does not answer: {self.dropped} rows are not written")
+                return
         if self.file is not None:
             self.file.close(reason)
 
@@ -197,12 +215,12 @@ class Recorder:
                 try:
                     self._opened(state, source.open())
                 except (AuthenticationFailed, NotSupported) as error:
-                    state.failed = error.message
-                    self._event("error", source.name, error.message)
-                except PowertuiError as error:
+                    state.failed = _one_line(error)
+                    self._event("error", source.name, state.failed)
+                except Exception as error:
                     backoff = min(max(backoff * 2, _OPEN_BACKOFF[0]), _OPEN_BACKOFF[1])
                     retry_at = time.monotonic() + backoff
-                    self._down(state, error.message)
+                    self._down(state, _one_line(error) if isinstance(error, PowertuiError) else type(error).__name__)
             if state.info is not None:
                 self._put(("readings", (state, self._read(source))))
             elapsed = time.monotonic() - base

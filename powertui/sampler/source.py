@@ -84,6 +84,7 @@ class Channel:
     quantum_w: float | None = None  # the step of its values, when known
     kind: str = "sampled"  # "sampled", or "interval": mean since the previous reading (energy counters)
     note: str = ""  # anything that a person should know of it
+    period_s: float | None = None  # how often there is a new value, where the source has a rhythm of its own
 
 
 @dataclass(frozen=True)

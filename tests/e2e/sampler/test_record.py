@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from bmc.rmcpplus import Bmc
 
 pytestmark = pytest.mark.e2e
 
@@ -156,6 +157,23 @@ def test_hosts_of_the_config_file_and_several_sources(bmc, powertui, tmp_path, e
     rows = frame(tmp_path)
     assert set(rows[rows.source == "node7"].watts) == {245}
     assert rows[rows.source == "gpu.csv"].watts.tolist() == [50, 51, 52]
+
+
+def test_two_machines_are_added_up_and_read_back_by_our_own_reader(bmc, powertui, tmp_path):
+    from powertui.data.power import registry
+
+    with Bmc() as other:
+        other.machine.watts = 1000
+        process = powertui("record", *where(bmc), "--host", f"127.0.0.1:{other.port}", "--", "sleep", "1")
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    log = registry.load(str(tmp_path / "p.csv"))
+    means = sorted(float(series.watts[~pd.isna(series.watts)].mean()) for series in log.series)
+    assert means == [245.0, 1000.0]
+    assert "2 machines together" not in err  # both are 127.0.0.1: nobody can tell that they are two machines
+    rows = frame(tmp_path)
+    for series in log.series:
+        assert len(series) == (rows.source == f"127.0.0.1:{bmc.port if series.watts[0] == 245 else other.port}").sum()
 
 
 def test_sensors_as_json(bmc, powertui):

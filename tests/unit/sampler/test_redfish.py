@@ -17,7 +17,7 @@ def source(redfish, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(redfish.certificate))
     opened = []
 
-    def make(user="admin", password="pw", host="localhost", **options):
+    def make(user="admin", password="pw", host="127.0.0.1", **options):
         options = {"timeout": 1.0, **options}
         made = open_source(f"redfish://{user}@{host}:{redfish.port}", Options(password=Secret(password), **options))
         opened.append(made)
@@ -68,7 +68,7 @@ def test_a_wrong_password(redfish, source):
 
 def test_the_certificate_is_checked_unless_told_not_to(redfish, source, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
-    with pytest.raises(SensorError, match="certificate of localhost is not trusted") as caught:
+    with pytest.raises(SensorError, match=r"certificate of 127\.0\.0\.1 is not trusted") as caught:
         source().open()
     assert "--insecure" in caught.value.hint
     info = source(insecure=True).open()

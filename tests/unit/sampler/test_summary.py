@@ -1,0 +1,42 @@
+"""What the last lines of a recording say, and what they do not claim."""
+
+from __future__ import annotations
+
+from powertui.sampler.commands import _channel_line, _sum_line
+
+
+def channel(**changes):
+    base = {
+        "source": "bmc1", "channel": "power", "host": "bmc1", "scope": "node", "joules": 2931.4, "watts": 244.28, "covered_s": 12.0,
+        "span_s": 12.0, "samples": 13, "min_w": 231.0, "max_w": 259.0, "gaps": 0, "readings": 13, "missed": 0, "reconnects": 0,
+    }  # fmt: skip
+    return {**base, **changes}
+
+
+def test_a_complete_recording():
+    assert _channel_line(channel()) == "bmc1 power: 2.931 kJ, mean 244.3 W (231 to 259 W) over 12.0 s"
+
+
+def test_gaps_are_said_with_the_share_of_the_time():
+    line = _channel_line(channel(covered_s=9.0, gaps=3, missed=1, reconnects=2))
+    assert line.endswith(
+        "over 9.0 s, which is 75.0% of the time: the rest has no values (3 of 13 readings without a value, 1 ticks missed, 2 reconnects)"
+    )
+
+
+def test_too_few_readings_are_no_energy():
+    assert _channel_line(channel(samples=1, span_s=0.4)) == "bmc1 power: energy not resolved (1 reading in 0.4 s)"
+    line = _channel_line(channel(samples=0, joules=None, gaps=5, span_s=5.0))
+    assert line == "bmc1 power: energy not resolved (0 readings in 5.0 s, 5 without a value)"
+
+
+def test_machines_are_added_up():
+    two = [channel(), channel(host="bmc2", source="bmc2", joules=1000.0, watts=100.0)]
+    assert _sum_line(two) == "2 machines together: 3.931 kJ, mean 344 W"
+    assert "without 1 that had no values" in _sum_line([*two, channel(host="bmc3", joules=None, watts=None, samples=0)])
+
+
+def test_parts_of_one_machine_are_not_added_up():
+    assert _sum_line([channel(), channel(channel="Total Power")]) == ""
+    assert _sum_line([channel(), channel(host="", source="nvml", scope="gpu")]) == ""
+    assert _sum_line([channel()]) == ""
