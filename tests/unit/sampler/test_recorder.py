@@ -52,12 +52,14 @@ def record(sources, seconds, interval=0.05, file=None, **kwargs):
 
 
 def test_ticks_keep_to_absolute_deadlines():
+    """Each reading lies behind the deadline of its own slot, and slots without one were counted as missed."""
     source = Scripted()
     recorder = record([source], 0.6)
     base = recorder.started.mono
-    ticks = source.reads[:-1]  # the last one is out of rhythm, at the end
-    assert [round((r - base) / 0.05) for r in ticks] == list(range(len(ticks)))
-    assert all(r >= base + n * 0.05 for n, r in enumerate(ticks))
+    slots = [int((r - base) / 0.05 + 1e-9) for r in source.reads[:-1]]  # the last one is out of rhythm, at the end
+    assert slots[0] == 0
+    assert slots == sorted(set(slots))
+    assert len(slots) + recorder.states["s"].missed >= slots[-1] + 1
 
 
 def test_missed_ticks_are_skipped_and_never_made_up_for():
