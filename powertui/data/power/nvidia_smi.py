@@ -31,7 +31,6 @@ _FIXED = (
     "power.default_limit",
     "clocks.max.sm",
     "vbios_version",
-    "pstate",
 )
 _ROUND = 5.0  # the pause after a round of GPUs is at least so many times the distance within it
 
@@ -70,6 +69,8 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
     labels, how = _gpus(rows, plain, column.ns, rows_ok, notes)
     ns_all, clock = assemble.zeroed(column, column.ok)
     series: list[PowerSeries] = []
+    named = next((i for i, name in enumerate(plain) if name in ("name", "gpu_name")), None)
+    models = rows.texts(named) if named is not None else []
     draws = _draws(source.path, rows, plain, options)
     for at, kind in draws:
         values, bad = rows.floats(at)
@@ -81,7 +82,9 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
             mine = (labels == label) & ~bad[rows_ok]
             if not label or not mine.any():
                 continue
-            sensor = Sensor(f"{label} ({kind})" if kind else str(label), NAME, Scope.GPU, options.host)
+            model = models[int(rows_ok[np.flatnonzero(mine)[0]])] if models else ""  # it decides how the sensor averages
+            source_name = f"{NAME} {model}".strip()
+            sensor = Sensor(f"{label} ({kind})" if kind else str(label), source_name, Scope.GPU, options.host)
             series.append(assemble.make(sensor, ns_all[mine], watts[mine], clock=clock, path=source.path, notes=notes))
     if not series:
         raise UnreadableFile(
@@ -148,7 +151,7 @@ def _gpus(rows: table.Table, plain: Sequence[str], ns: Int64s, good: Int64s, not
             texts = [own[i] for i in good]
             numbered = all(text.isdigit() for text in texts)
             return np.array([f"GPU {text.strip()}" if numbered else text.strip() for text in texts]), f"GPUs by `{name}`"
-    for name in _FIXED[:-1]:
+    for name in _FIXED:
         if name in plain:
             cells = rows.texts(plain.index(name))
             texts = [cells[i] for i in good]

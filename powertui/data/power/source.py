@@ -24,9 +24,9 @@ class Source:
 
     @cached_property
     def _raw_head(self) -> bytes:
-        if self.path == "-":
-            return self._raw[:HEAD]
         try:
+            if self.path == "-" or not Path(self.path).is_file():  # a pipe can be read only once
+                return self._raw[:HEAD]
             with Path(self.path).open("rb") as stream:
                 return stream.read(HEAD)
         except OSError as error:

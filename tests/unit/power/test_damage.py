@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +101,18 @@ def test_the_last_line_of_a_file_that_grows(tmp_path: Path, tail: str, rows: int
     assert len(log.series[0]) == rows
     assert bool(log.warnings) == cut
     assert not (log.series[0].watts < 250).any()
+
+
+def test_a_pipe_is_read_once(data: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = (data / "power" / "powerboard.csv").read_bytes()
+    writer = threading.Thread(target=pipe.write_bytes, args=(text,))
+    writer.start()
+    try:
+        assert len(registry.load(str(pipe)).series[0]) == 50
+    finally:
+        writer.join()
 
 
 def test_a_file_that_grows_is_read_again_and_again(data: Path, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from powertui.data.model import PowerKind, PowerSeries, Scope
+from powertui.data.energy import sensor
+from powertui.data.model import Badge, Figure, PowerKind, PowerSeries, Scope
 from powertui.data.power import registry, times
 from powertui.data.power.options import PowerOptions
 from powertui.errors import UnreadableFile, UsageError
@@ -168,6 +169,14 @@ def test_rows_left_out_are_counted_and_named(data: Path, name: str, warnings: li
     assert len(found) == len(warnings), found
     for words in warnings:
         assert any(words in text for text in found), (words, found)
+
+
+def test_the_model_of_a_gpu_decides_how_its_sensor_averages(data: Path) -> None:
+    a100, unknown = (
+        sensor.describe(registry.load(str(data / "power" / f"nvidia_smi_{name}.csv")).series[0]) for name in ("index", "two_gpus")
+    )
+    assert a100.sensor.window_s == Figure(0.025, Badge.ASSUMED)
+    assert unknown.sensor.window_s == Figure(1.0, Badge.ASSUMED)
 
 
 def test_zero_is_never_written_for_unknown(data: Path) -> None:
