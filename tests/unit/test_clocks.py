@@ -6,8 +6,6 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from synthetic.tfevents import frame, write_scalars
-from synthetic.xplane import Event, Line, Plane, blob, double, encode, number
 
 from powertui import demo
 from powertui.data import clocks, loading, logdir, steps
@@ -17,6 +15,8 @@ from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Clock, Steps, Trace
 from powertui.errors import UsageError
+from tests.synthetic.tfevents import frame, write_scalars
+from tests.synthetic.xplane import Event, Line, Plane, blob, double, encode, number
 
 S = 10**9
 END = 1_616_280_774.6  # Unix time at which the capture below ended; 2021-03-20 19:52:54 at UTC-3

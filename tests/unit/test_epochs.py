@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic.xplane import Event, Line, Plane, encode
 
 from powertui import demo
 from powertui.data import loading, logdir
@@ -15,6 +14,7 @@ from powertui.data.formats import registry
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logged import from_logs
 from powertui.data.model import Clock, Epochs, ScalarSeries, Steps, Trace
+from tests.synthetic.xplane import Event, Line, Plane, encode
 
 S = 10**12  # ps
 NS = 10**9

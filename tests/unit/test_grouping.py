@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic.xplane import Event, Line, Plane, encode
 
 from powertui import demo
 from powertui.data import grouping
 from powertui.data.formats import registry
 from powertui.data.grouping import Groups, find
 from powertui.data.model import Trace
+from tests.synthetic.xplane import Event, Line, Plane, encode
 
 MS = 10**9
 

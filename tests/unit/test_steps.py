@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthetic.xplane import Event, Line, Plane, encode
 
 from powertui import demo
 from powertui.data import marks, steps
 from powertui.data.formats import registry
 from powertui.data.model import Trace
 from powertui.errors import UsageError
+from tests.synthetic.xplane import Event, Line, Plane, encode
 
 MS = 10**9
 STEPS_ID = -559038737  # 0xdeadbeef as the file holds it

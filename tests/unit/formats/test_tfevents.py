@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthetic.tfevents import frame, scalar, write_scalars
-from synthetic.xplane import blob, double, number
 
 from powertui import demo
 from powertui.data.formats import tfevents
 from powertui.data.formats.tfevents import Tail, read
 from powertui.errors import UnreadableFile
+from tests.synthetic.tfevents import frame, scalar, write_scalars
+from tests.synthetic.xplane import blob, double, number
 
 WALL = 1_700_000_000.25
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from synthetic.tfevents import frame, write_scalars
-from synthetic.xplane import Event, Line, Plane, blob, encode
 
 from powertui import demo
 from powertui.cli import main
+from tests.synthetic.tfevents import frame, write_scalars
+from tests.synthetic.xplane import Event, Line, Plane, blob, encode
 
 MS = 10**9
 T0 = 1_700_000_000

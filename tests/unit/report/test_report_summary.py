@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from synthetic.tfevents import write_scalars
-from synthetic.xplane import Event, Line, Plane, encode
 
 from powertui import demo
 from powertui.cli import main
 from powertui.report import facts
+from tests.synthetic.tfevents import write_scalars
+from tests.synthetic.xplane import Event, Line, Plane, encode
 
 JAX = "logdirs/jax_cpu"
 
