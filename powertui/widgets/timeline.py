@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 from textual import events
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from powertui.data.model import Int64s, UInt8s
 from powertui.data.search import Hits
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.widgets.accelerate import Held
 from powertui.widgets.navigation import Navigator, State
-from powertui.widgets.paint import CURSOR, FOUND, NOTE, SELECTED, Cells, Painted, beside, cropped, levels, paint, palette
+from powertui.widgets.paint import Painted, paint, palette
 from powertui.widgets.rows import Row
+from powertui.widgets.scene import Scene
 from powertui.widgets.timeline_model import Selected, TimelineModel
 from powertui.widgets.viewport import FACTOR_TWO, WHEEL, Viewport
 
@@ -70,12 +68,9 @@ class Timeline(Widget, can_focus=True):
         self._strips: list[Strip] = []
         self._stale = True
         self._kept: dict[bytes, Strip] = {}
-        self._scene: tuple[Any, int, Cells] | None = None  # what was asked, from which cell on, and the answer
-        self._hit_starts: tuple[Hits, dict[int, Int64s]] | None = None
+        self.scene: Scene | None = None
         self._drag: int | None = None  # column where the button went down
-        self.frames = 0  # frames composed, and …
-        self.queries = 0  # … questions asked of the forest, and for …
-        self.columns_asked = 0  # … how many columns: for tests and benchmarks
+        self.frames = 0  # frames composed: for tests and benchmarks
 
     # ── what it shows ────────────────────────────────────────────────────────────────────────────
 
@@ -118,15 +113,15 @@ class Timeline(Widget, can_focus=True):
             self._navigator.replace_model(model)
         else:
             self._navigator = Navigator(model, *self._grid())
-        self._scene = None
-        self._hit_starts = None
+        self.scene = Scene(model, self.look.full)
         self._changed(before)
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         """Other colours or characters from now on."""
         self.look = palette(theme, glyph_sets.get(glyphs))
         self._kept.clear()
-        self._scene = None
+        if self.model is not None:
+            self.scene = Scene(self.model, self.look.full)
         self._redraw()
 
     def set_run_budget(self, budget: int) -> None:
@@ -281,7 +276,7 @@ class Timeline(Widget, can_focus=True):
         self._stale = False
         navigator = self._navigator
         width, height = self._grid()
-        if navigator is None:
+        if navigator is None or self.scene is None:
             self._strips = []
             return
         if (navigator.viewport.width, navigator.viewport.height) != (width, height):
@@ -292,8 +287,9 @@ class Timeline(Widget, can_focus=True):
         self.frames += 1
         view = navigator.viewport
         rows = navigator.rows[view.row0 : view.row0 + height]
-        cells = self._marked(self._cells(rows), rows)
-        painted = paint(cells, navigator.model.labels, self.look, cell0=view.cell0, budget=self.run_budget)
+        painted = paint(
+            self.scene.cells(navigator.state, rows), navigator.model.labels, self.look, cell0=view.cell0, budget=self.run_budget
+        )
         self._strips = [self._strip(painted, y, row) for y, row in enumerate(rows)]
 
     def _strip(self, painted: Painted, y: int, row: Row) -> Strip:
@@ -307,99 +303,6 @@ class Timeline(Widget, can_focus=True):
                 self._kept.clear()
             self._kept[key] = strip
         return strip
-
-    def _cells(self, rows: tuple[Row, ...]) -> Cells:
-        """What the forest says of these rows: asked once per view, kept while only the cursor moves.
-
-        After a pan only the columns that came in are asked for: the others lie on the same grid.
-        """
-        assert self._navigator is not None
-        view = self._navigator.viewport
-        asked = (view.rung, view.width, tuple(row.lanes for row in rows))
-        known = self._scene
-        if known is not None and known[0] == asked and known[1] == view.cell0:
-            return known[2]
-        shift = view.cell0 - known[1] if known is not None and known[0] == asked else view.width
-        edges = view.edges()
-        if known is None or abs(shift) >= view.width:
-            cells = self._ask(edges, rows)
-        elif shift > 0:
-            cells = beside(cropped(known[2], shift, view.width), self._ask(edges[-shift - 1 :], rows))
-        else:
-            cells = beside(self._ask(edges[: 1 - shift], rows), cropped(known[2], 0, view.width + shift))
-        self._scene = (asked, view.cell0, cells)
-        return cells
-
-    def _ask(self, edges: Int64s, rows: tuple[Row, ...]) -> Cells:
-        """One query for all rows that are a single lane, one for each folded process."""
-        assert self._navigator is not None
-        view, model = self._navigator.viewport, self._navigator.model
-        self.queries += 1
-        self.columns_asked += len(edges) - 1
-        shape = (len(rows), len(edges) - 1)
-        level, ink = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
-        name, event = np.zeros(shape, np.int64), np.full(shape, -1, np.int64)
-        single = [y for y, row in enumerate(rows) if len(row.lanes) == 1]
-        if single:
-            lanes = [rows[y].lanes[0] for y in single]
-            frame = model.forest.frame(edges, lanes)
-            level[single] = levels(frame.busy, frame.count, view.cell_ps, self.look.full)
-            event[single] = frame.dominant
-            for i, y in enumerate(single):
-                name[y] = model.names_of(lanes[i], frame.dominant[i])
-        for y, row in enumerate(rows):
-            if len(row.lanes) > 1:
-                frame = model.forest.summary(edges, row.lanes)
-                level[y] = levels(frame.busy, frame.count, view.cell_ps, self.look.full)[0]
-                event[y] = np.where(frame.dominant[0] >= 0, frame.dominant[0] * len(row.lanes) + frame.lane[0], -1)
-                for i, lane in enumerate(row.lanes):
-                    mine = (frame.lane[0] == i) & (frame.dominant[0] >= 0)
-                    if mine.any():
-                        name[y][mine] = model.names_of(lane, frame.dominant[0][mine])
-        filled = level > 0
-        if filled.any():
-            ink[filled] = model.labels.inks(name[filled])
-        ink[[y for y, row in enumerate(rows) if not row.lanes]] = NOTE
-        return Cells(level, ink, name, event, np.zeros(shape, np.uint8))
-
-    def _marked(self, cells: Cells, rows: tuple[Row, ...]) -> Cells:
-        """The same cells with hits, selection and cursor on them."""
-        assert self._navigator is not None
-        state, model = self._navigator.state, self._navigator.model
-        view = state.viewport
-        mark: UInt8s = np.zeros_like(cells.mark)
-        if state.hits is not None:
-            edges = view.edges()
-            for y, row in enumerate(rows):
-                for lane in row.lanes:
-                    starts = self._hits_in(state.hits, lane)
-                    if len(starts):
-                        mark[y][np.diff(starts.searchsorted(edges)) > 0] = FOUND
-                        # A long event is found along all of its length, not only where it starts.
-                        mark[y][(cells.level[y] > 0) & state.hits.names[cells.name[y]]] = FOUND
-        if state.selection is not None:
-            lane = model.lane_of(state.selection)
-            lo, hi = model.extent(state.selection)
-            first, last = max(0, view.column(lo)), min(view.width - 1, view.column(max(lo, hi - 1)))
-            for y, row in enumerate(rows):
-                if lane in row.lanes and first <= last:
-                    mark[y, first : last + 1] = SELECTED
-        y, x = state.cursor_row - view.row0, view.column(state.cursor_ps)
-        if 0 <= y < len(rows) and 0 <= x < view.width:
-            mark[y, x] = CURSOR
-        return Cells(cells.level, cells.ink, cells.name, cells.event, mark)
-
-    def _hits_in(self, hits: Hits, lane: int) -> Int64s:
-        """Starts of the hits in one lane: looked up once per search."""
-        assert self.model is not None
-        if self._hit_starts is None or self._hit_starts[0] is not hits:
-            self._hit_starts = (hits, {})
-        known = self._hit_starts[1]
-        if lane not in known:
-            track, depth = self.model.forest.lanes[lane]
-            part = self.model.tracks[track].track.lane(depth)
-            known[lane] = part.start[hits.names[part.name]]
-        return known[lane]
 
     # ── the mouse ────────────────────────────────────────────────────────────────────────────────
 

@@ -121,10 +121,11 @@ async def test_moving_the_cursor_asks_the_forest_nothing_and_keeps_other_rows() 
         timeline = app.view.timeline
         timeline.move_track(1)
         await settle(pilot)
-        queries, before = timeline.queries, list(timeline._strips)
+        assert timeline.scene is not None
+        queries, before = timeline.scene.queries, list(timeline._strips)
         timeline.move_track(1)
         await settle(pilot)
-        assert timeline.queries == queries
+        assert timeline.scene.queries == queries
         after = timeline._strips
         changed = [y for y, (a, b) in enumerate(zip(before, after, strict=True)) if a is not b]
         assert len(changed) == 2, "the row that was left and the row that was entered"
@@ -140,13 +141,15 @@ async def test_a_pan_asks_only_for_the_columns_that_come_in() -> None:
         timeline = app.view.timeline
         timeline.zoom(9)
         await settle(pilot)
+        scene = timeline.scene
+        assert scene is not None
         for cells in (7, -3, 20, -40):
-            asked, cell0 = timeline.columns_asked, timeline.viewport.cell0  # type: ignore[union-attr]
+            asked, cell0 = scene.columns, timeline.viewport.cell0  # type: ignore[union-attr]
             timeline.pan(cells)
             await settle(pilot)
-            assert timeline.columns_asked - asked == abs(timeline.viewport.cell0 - cell0)  # type: ignore[union-attr]
+            assert scene.columns - asked == abs(timeline.viewport.cell0 - cell0)  # type: ignore[union-attr]
             kept = [strip.text for strip in timeline._strips]
-            timeline._scene = None
+            scene.forget()
             timeline._redraw()
             await settle(pilot)
             assert [strip.text for strip in timeline._strips] == kept, "the same as asked anew"

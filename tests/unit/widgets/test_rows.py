@@ -55,7 +55,8 @@ def test_nested_lanes_are_open_where_there_is_room_and_a_deep_track_is_one_row()
 
 
 def test_a_folded_track_stands_for_the_lane_that_tells_most() -> None:
-    bracket = [(0, 10_000, "main"), *[(i * 100, 50, "op") for i in range(100)], *[(i * 100, 20, "sub") for i in range(100)],
+    bracket = [(0, 10_000, "main"),
+               *[(i * 100, 50, "op") for i in range(100)], *[(i * 100, 20, "sub") for i in range(100)],
                *[(i * 100, 10 - d, "x") for d in range(6) for i in range(100)]]  # fmt: skip
     row = next(row for row in rows_of({("/host:CPU", "python"): bracket}) if row.kind is RowKind.LANE)
     assert row.folded
@@ -64,8 +65,10 @@ def test_a_folded_track_stands_for_the_lane_that_tells_most() -> None:
 
 def test_a_folded_process_is_drawn_from_what_it_did_itself() -> None:
     lines: dict[tuple[str, str], list[Event]] = {
-        ("/device:GPU:0", "Stream #1(Compute)"): busy(5), ("/device:GPU:0", "XLA Modules"): busy(9), ("/device:GPU:0", "Steps"): busy(9)
-    }  # fmt: skip
+        ("/device:GPU:0", "Stream #1(Compute)"): busy(5),
+        ("/device:GPU:0", "XLA Modules"): busy(9),
+        ("/device:GPU:0", "Steps"): busy(9),
+    }
     (row,) = rows_of(lines, NO_FOLDS.toggled_process("/device:GPU:0"))
     assert row.kind is RowKind.PROCESS
     assert len(row.lanes) == 1, "not from the lines that were drawn from the stream"
