@@ -15,21 +15,17 @@ BIG = 10_000_000
 MB = 1_000_000
 
 SCAN = """
-import json, statistics, sys, time
-import mmap, numpy as np
+import json, mmap, sys, time
+import numpy as np
 from google.protobuf.internal import api_implementation
 from powertui.data import wire
 from powertui.data.wire import schemas
-path, repeats, parses = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+path, repeats, parses = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "parse"
 
-def timed(action, times):
-    took = []
-    for _ in range(times):
-        begin = time.perf_counter()
-        kept = action()
-        took.append(time.perf_counter() - begin)
-        del kept
-    return took
+def timed(action):
+    begin = time.perf_counter()
+    kept = action()
+    return time.perf_counter() - begin
 
 def read():
     with open(path, "rb") as file:
@@ -55,12 +51,18 @@ def scan():
 events = scan()[1]
 position = np.concatenate([columns.position for columns in scan()[0]])
 out = {"events": events, "bytes": len(data), "compiled": wire.COMPILED, "protobuf": api_implementation.Type(),
-       "read": timed(read, repeats), "scan": timed(scan, repeats),
-       "count": timed(lambda: [wire.hop(data, lo, hi, skip=4).skipped for lo, hi in lines()], repeats),
-       "stats": timed(lambda: wire.scan_stats(data, position, [1, 2, 3, 4]), 1 + repeats // 3)}
-if parses:
-    whole, message = read(), schemas.message("XSpace")
-    out["parse"] = timed(lambda: message.FromString(whole), parses)
+       "read": [], "count": [], "scan": [], "stats": [], "parse": []}
+message = schemas.message("XSpace")
+for turn in range(repeats):
+    # in turns, so that a busy machine is unfair to all of them alike
+    out["read"].append(timed(read))
+    out["count"].append(timed(lambda: [wire.hop(data, lo, hi, skip=4).skipped for lo, hi in lines()]))
+    out["scan"].append(timed(scan))
+    if turn % 3 == 0:
+        out["stats"].append(timed(lambda: wire.scan_stats(data, position, [1, 2, 3, 4])))
+    if turn % 3 == 0 and parses:
+        whole = read()
+        out["parse"].append(timed(lambda: message.FromString(whole)))
 print(json.dumps(out))
 """
 
@@ -125,8 +127,8 @@ def scan_table() -> None:
     table = Table(
         "Scan of ten million events", ["what", "s (median)", "s (best)", "÷ read()", "÷ protobuf", "events/s (median)", "(best)"]
     )
-    found, _ = script(SCAN, path, 7, 2)
-    pure, _ = script(SCAN, make(BIG // 10), 3, 0, pure=True)
+    found, _ = script(SCAN, path, 7, "parse")
+    pure, _ = script(SCAN, make(BIG // 10), 3, "", pure=True)
     read, parse = statistics.median(found["read"]), statistics.median(found["parse"])
     rows = [
         ("read() the file", found["read"]),
@@ -238,7 +240,7 @@ def growth_table() -> None:
     _, nothing = report(logdir_of(make(1000)))
     for events in (BIG // 100, BIG // 10, BIG):
         path = make(events)
-        found, _ = script(SCAN, path, 7, 0)
+        found, _ = script(SCAN, path, 7, "")
         scan, size = min(found["scan"]), path.stat().st_size
         _, usage = report(logdir_of(path))
         table.row(

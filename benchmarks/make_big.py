@@ -1,6 +1,6 @@
 """Makes profiles of any number of events out of a recorded one, the same bytes every time.
 
-    python -m benchmarks.make_big [EVENTS]       → benchmarks/generated/keras_cifar_EVENTS/…/vm.xplane.pb   (default 10,000,000)
+    python -m benchmarks.make_big [EVENTS]     (default 10,000,000) → benchmarks/generated/profiles/keras_cifar_EVENTS/…
 
 The recorded profile is keras_cifar (767,110 events) where it lies beside the checkout, else the demo. It is played
 over and over: copy k holds every event of the recording again, in the same line, with k times the recording's
@@ -52,7 +52,8 @@ def recording() -> tuple[str, Path]:
 def make(events: int = 10_000_000) -> Path:
     """The profile with exactly so many events; made only once."""
     name, origin = recording()
-    path = GENERATED / f"{name}_{events}" / "plugins" / "profile" / "2026_01_01_00_00_00" / "vm.xplane.pb"
+    # a folder of its own: power logs that other benchmarks leave beside a logdir would be read with it
+    path = GENERATED / "profiles" / f"{name}_{events}" / "plugins" / "profile" / "2026_01_01_00_00_00" / "vm.xplane.pb"
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
