@@ -108,12 +108,16 @@ class Curve:
         covered = (at.start - self.knots[0]) / _S if self.covered is None else self.covered[row]
         return Reading(at.inside, at.start, at.end, self.left[row], self.right[row], self.energy[row], covered, self.known[row])
 
-    def held(self, at: Spot, times: Int64s) -> Floats:
-        """Energy to each time under the rule that every reading holds. `at` is their spot among `hold_at`."""
+    def held_at(self, times: Int64s) -> tuple[Int64s, Floats]:
+        """(reading, seconds since it) at each time: which reading holds. For `held`."""
+        at = spot(self.hold_at, times)
         past = times >= self.hold_at[-1]
         row = at.row + past
-        dt = np.where(past, np.minimum(times, self.hold_end), at.inside) - self.hold_at[row]
-        energy: Floats = self.hold_energy[row] + self.hold_power[row] * (dt / _S)
+        return row, (np.where(past, np.minimum(times, self.hold_end), at.inside) - self.hold_at[row]) / _S
+
+    def held(self, row: Int64s, seconds: Floats) -> Floats:
+        """Energy to there under the rule that every reading holds."""
+        energy: Floats = self.hold_energy[row] + self.hold_power[row] * seconds
         return energy
 
     def peak(self, first: int, last: int) -> float:

@@ -25,7 +25,7 @@ from powertui.data.energy import curve as curves
 from powertui.data.energy import placing
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.curve import Curve
-from powertui.data.model import PS_PER_S, Badge, Bools, Figure, Floats, Int64s, PowerKind, PowerOnTrace, PowerSeries
+from powertui.data.model import PS_PER_S, Badge, Bools, Figure, Floats, Int32s, Int64s, PowerKind, PowerOnTrace, PowerSeries
 
 Z95 = 1.959964
 ENOUGH = 0.9  # coverage from which a window is worth a number
@@ -224,30 +224,28 @@ def _traits(power: PowerOnTrace, curve: Curve) -> _Traits:
 
 
 class _Look(NamedTuple):
-    """Entries of one curve for its windows: [6 × windows] and [windows]."""
+    """Entries of one curve for its windows, end to end: six, two or one for each."""
 
-    reading: curves.Reading
-    moved: Floats
-    runs: Floats
-    held: Floats
-    peak: Floats
-    inside: Bools  # [2 × windows]: the edge lies within the curve
+    reading: curves.Reading  # six
+    moved: Floats  # two
+    runs: Int32s  # two
+    held: Floats  # two
+    peak: list[float]  # one
+    inside: Bools  # two: the edge lies within the curve
 
 
 class _Windows(NamedTuple):
     """Where windows lie among the knots of a curve: the same for all channels that share their knots."""
 
     edges: curves.Spot  # a, b, and each a reading earlier and later
-    held: curves.Spot
-    both: Int64s  # a and b
-    first: Int64s  # segments of a
-    last: Int64s  # segments of b
-    until: Int64s  # knot up to which differences count
+    held: tuple[Int64s, Floats]  # a and b among the readings that hold
+    moved: Int64s  # knots from and to which differences count
+    runs: Int64s  # and changes
     ranges: list[tuple[int, int]]  # knots inside
     inside: Bools
 
 
-_Memo = dict[tuple[int, int, int], _Windows]
+_Memo = dict[tuple[int, int, int, int], _Windows]
 
 
 def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
@@ -260,41 +258,41 @@ def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
     opens, ends = ra + (knots[ra] < a), rb + 1 + (knots[-1] <= b)
     return _Windows(
         edges=edges,
-        held=curves.spot(curve.hold_at, both),
-        both=both,
-        first=ra,
-        last=rb,
-        until=np.maximum(rb + (knots[rb] < b), ra),  # the segment that b cuts counts with its end
+        held=curve.held_at(both),
+        moved=np.concatenate((ra, np.maximum(rb + (knots[rb] < b), ra))),  # the segment that b cuts counts with its end
+        runs=np.concatenate((ra, np.maximum(ra, rb))),
         ranges=list(zip(opens.tolist(), ends.tolist(), strict=True)),
-        inside=(edges.inside[: 2 * count] == both).reshape(2, count),
+        inside=edges.inside[: 2 * count] == both,
     )
 
 
 def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
-    key = (id(curve.knots), id(curve.hold_at), round(_resolution(curve) * PS_PER_S))
+    key = (id(curve.knots), id(curve.hold_at), curve.hold_end, round(_resolution(curve) * PS_PER_S))
     at = memo.get(key)
     if at is None:
         at = memo[key] = _windows(curve, a, b)
-    held = curve.held(at.held, at.both)
     return _Look(
-        curve.read(at.edges).shaped(6, len(a)),
-        curve.squares[at.until] - curve.squares[at.first],
-        np.maximum(curve.changes[at.last] - curve.changes[at.first], 0) + 1.0,
-        held[len(a) :] - held[: len(a)],
-        np.array([curve.peak(i, j) for i, j in at.ranges]),
+        curve.read(at.edges),
+        curve.squares[at.moved],
+        curve.changes[at.runs],
+        curve.held(*at.held),
+        [curve.peak(i, j) for i, j in at.ranges],
         at.inside,
     )
 
 
 def _settle(looks: Sequence[_Look]) -> _Found:
-    """The arithmetic, once for all windows of all channels."""
+    """The arithmetic, once: for many windows of one channel, or for one window of many."""
     if len(looks) > 1:
-        columns = [np.concatenate(column, axis=1) for column in zip(*(look.reading for look in looks), strict=True)]
+        columns: list[Any] = [np.array(column).T for column in zip(*(look.reading for look in looks), strict=True)]
         reading = curves.Reading(*columns)
-        rest = [np.concatenate(column, axis=-1) for column in zip(*(look[1:] for look in looks), strict=True)]
+        moved, runs, held, inside = (np.array([look[k] for look in looks]).T for k in (1, 2, 3, 5))
+        peak = np.array([look.peak[0] for look in looks])
     else:
-        reading, rest = looks[0].reading, list(looks[0][1:])
-    moved, runs, held, peak, inside = rest
+        look = looks[0]
+        reading = look.reading.shaped(6, -1)
+        moved, runs, held, inside = (column.reshape(2, -1) for column in (look.moved, look.runs, look.held, look.inside))
+        peak = np.array(look.peak)
     energy, covered, watts = curves.place(reading)
     jumps = watts[3::2] - watts[2::2]
     there = reading.known[:2] & inside  # an edge that lies on known ground counts for the maximum, too
@@ -305,9 +303,9 @@ def _settle(looks: Sequence[_Look]) -> _Found:
         jumps=(jumps * jumps).sum(axis=0),
         at_a=watts[0],
         at_b=watts[1],
-        moved=moved,
-        runs=runs,
-        held=held,
+        moved=moved[1] - moved[0],
+        runs=runs[1] - runs[0] + 1.0,
+        held=held[1] - held[0],
         peak=peak,
     )
 
