@@ -25,8 +25,8 @@ MOST_STRIPS = 4
 
 
 def label_width(width: int) -> int:
-    """Label columns for a view this wide: a fifth of it, within reason."""
-    return min(26, max(12, width // 5))
+    """Label columns for a view this wide: between a fifth and a quarter of it, within reason."""
+    return min(26, max(12, width * 9 // 40))
 
 
 def strip_heights(height: int, series: int, epochs: bool) -> list[int]:

@@ -120,6 +120,19 @@ def test_summary_takes_the_busiest_lane_of_each_cell() -> None:
     assert summary.dominant.tolist() == [[0, -1, 1]]
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 200)), min_size=1, max_size=80), st.integers(1, 50))
+def test_a_lane_that_overlaps_after_all_breaks_nothing(made: list[tuple[int, int]], cell: int) -> None:
+    """Nesting deeper than there are lanes ends in the last one: what is drawn there is rough, but it is drawn."""
+    made.sort(key=lambda event: (event[0], -event[1]))
+    forest = Forest([track(np.array([s for s, _ in made], np.int64), np.array([d for _, d in made], np.int64))])
+    frame = forest.frame(np.arange(-50, 550, cell, dtype=np.int64), [0])
+    assert frame.dominant.min() >= -1
+    assert frame.dominant.max() < len(made)
+    started = np.histogram([s for s, _ in made], np.arange(-50, 550, cell))[0]
+    assert (frame.count[0][started[: frame.shape[1]] > 0] > 0).all(), "a cell in which something starts is never blank"
+
+
 def test_empty_traces_and_empty_questions() -> None:
     empty = Forest([])
     edges = np.array([0, 10, 20], np.int64)

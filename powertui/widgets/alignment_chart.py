@@ -1,0 +1,112 @@
+"""Power where an alignment puts it, above what the trace says ran: edges that belong together stand under each other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from rich.segment import Segment
+from textual.strip import Strip
+from textual.widget import Widget
+
+from powertui.data.model import Floats, Int64s
+from powertui.terminal import glyphs as glyph_sets
+from powertui.terminal.glyphs import Glyphs
+from powertui.terminal.theme import Theme
+from powertui.widgets.curve import Envelope, axis, columns_per_cell, draw, envelope
+from powertui.widgets.time_lane import fit_text
+
+GUTTER = 9
+
+Row = list[Segment]
+
+
+class View(NamedTuple):
+    """Both curves on the trace's time (ps), and the stretch that is shown."""
+
+    lo: int
+    hi: int
+    at: Int64s  # moments that the readings tell of
+    watts: Floats
+    hold: int  # how long a reading stands
+    ran_at: Int64s
+    ran: Floats  # expected watts, or the share of time in which something ran
+    ran_unit: str
+    caption: str
+    half_ps: int = 0  # half of the offset's 95 % interval
+
+
+def picture(view: View, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+    """All rows: caption, power, what ran, times."""
+    cells = max(1, width - GUTTER)
+    edges = np.linspace(view.lo, view.hi, cells * columns_per_cell(glyphs) + 1).astype(np.int64)
+    upper = max(2, (height - 3) * 3 // 5)
+    lower = max(1, height - 3 - upper)
+    rows: list[Row] = [[Segment(fit_text(view.caption, width, glyphs.ellipsis), theme.style("title"))]]
+    known = np.isfinite(view.watts)
+    power = envelope(view.at[known], view.watts[known], edges, view.hold)
+    rows += _strip(power, upper, "W", theme.style("power"), theme, glyphs)
+    rows.append([Segment(_bar(view, cells, glyphs), theme.style("estimated"))])
+    rows += _strip(envelope(view.ran_at, view.ran, edges, view.hi), lower, view.ran_unit, theme.style("text"), theme, glyphs)
+    rows.append(_ruler(view, cells, theme))
+    return rows[:height]
+
+
+def _strip(shape: Envelope, rows: int, unit: str, ink: object, theme: Theme, glyphs: Glyphs) -> list[Row]:
+    some = shape.known.any()
+    scale = axis(float(np.nanmin(shape.low)) if some else 0.0, float(np.nanmax(shape.high)) if some else 1.0, rows)
+    out: list[Row] = []
+    for number, line in enumerate(draw(shape, scale, rows, glyphs)):
+        label = f"{scale.text(scale.hi)} {unit}" if number == 0 else f"{scale.text(scale.lo)} {unit}" if number == rows - 1 else ""
+        out.append([Segment(label[: GUTTER - 1].rjust(GUTTER - 1) + " ", theme.style("axis")), Segment(line, ink)])  # type: ignore[arg-type]
+    return out
+
+
+def _bar(view: View, cells: int, glyphs: Glyphs) -> str:
+    """How far the power may still lie to either side."""
+    length = min(cells, round(2 * view.half_ps * cells / max(1, view.hi - view.lo)))
+    bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right if length > 1 else ""
+    return " " * GUTTER + fit_text(f"{bar} {glyphs.plus_minus}{view.half_ps / 1e12:.3g} s" if view.half_ps else "", cells)
+
+
+def _ruler(view: View, cells: int, theme: Theme) -> Row:
+    text = [" "] * cells
+    apart = max(10, cells // 8)
+    for at in range(0, cells, apart):
+        label = f"{(view.lo + (view.hi - view.lo) * at / cells) / 1e12:.2f} s"
+        if at + len(label) < cells:
+            text[at : at + len(label)] = list(label)
+    return [Segment(" " * GUTTER + "".join(text), theme.style("axis"))]
+
+
+class AlignmentChart(Widget):
+    """Shows a `View`; without one, a sentence."""
+
+    DEFAULT_CSS = "AlignmentChart { height: 1fr; width: 1fr; }"
+
+    def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.theme_colors = theme
+        self.glyphs = glyph_sets.get(glyphs)
+        self.view: View | None = None
+        self.sentence = ""
+        self._rows: tuple[object, list[Row]] | None = None
+
+    def restyle(self, theme: Theme, glyphs: str) -> None:
+        self.theme_colors, self.glyphs, self._rows = theme, glyph_sets.get(glyphs), None
+        self.refresh()
+
+    def show(self, view: View | None, sentence: str = "") -> None:
+        self.view, self.sentence, self._rows = view, sentence, None
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width, height = self.size
+        if self.view is None:
+            text = f" {self.sentence}" if y == height // 2 else ""
+            return Strip([Segment(fit_text(text, width, self.glyphs.ellipsis), self.theme_colors.style("dim"))])
+        key = (width, height)
+        if self._rows is None or self._rows[0] != key:
+            self._rows = (key, picture(self.view, width, height, self.theme_colors, self.glyphs))
+        rows = self._rows[1]
+        return Strip(rows[y] if y < len(rows) else []).adjust_cell_length(width)
