@@ -101,13 +101,13 @@ def find_password(
         return read_secret_file(file)
     environment = os.environ if environment is None else environment
     for variable in PASSWORD_VARIABLES:
-        if environment.get(variable):
+        if variable in environment:  # an empty one is a password too
             return Secret(environment[variable])
     found = _from_keyring(host, user)
     if found is None and ask and sys.stdin is not None and sys.stdin.isatty():
         with contextlib.suppress(EOFError):
             found = Secret(getpass.getpass(f"Password of {user or 'the user'} on {host}: "))
-    return found or None
+    return found
 
 
 def scrub(environment: Mapping[str, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
 from powertui.sampler import dcmi
-from powertui.sampler.ipmi_client import LEVELS, Connection, Transient
+from powertui.sampler.ipmi_client import KNOWN_SUITES, LEVELS, Connection, Transient
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
 
@@ -100,6 +100,8 @@ class IpmiSource:
         self._options = options
         self._host = address.host
         suites = tuple(int(s) for s in address.query.get("suite", "").split(",") if s.isdigit())
+        if not set(suites) <= KNOWN_SUITES:
+            raise UsageError(f"Cipher suite {address.query['suite']} is not known here.", hint="Known are 1, 2, 3, 15, 16 and 17.")
         more = {"suites": suites} if suites else {}
         self._link = Connection(
             address.host, port, options.user, options.password, level=options.level, kg=options.kg, timeout=options.timeout, **more

@@ -25,9 +25,10 @@ from typing import Any
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError
 from powertui.sampler.credentials import Secret
 
-__all__ = ["Connection", "Transient"]
+__all__ = ["KNOWN_SUITES", "LEVELS", "Connection", "Transient"]
 
 SUITES = (17, 3)  # SHA-256 first; 3 only when the BMC says that it does not take 17
+KNOWN_SUITES = frozenset({1, 2, 3, 15, 16, 17})
 LEVELS = ("user", "operator", "administrator")
 _SUITE_REFUSED = frozenset({0x04, 0x05, 0x06, 0x07, 0x10, 0x11})
 _BMC_TARGET = 0x20
@@ -170,6 +171,7 @@ class Connection:
         self.host, self.port, self.user, self.level, self.timeout = host, port, user, level, timeout
         self.suite = 0
         self._password, self._kg, self._suites = password, kg, suites
+        self._who = repr(user) if user else "the nameless user (name one with --user)"
         self._ipmi: Any = None
         self._address: tuple[int, str] | None = None
 
@@ -217,7 +219,7 @@ class Connection:
                 raise self._wrong_key(str(error)) from None
             if isinstance(error, errors.CompletionCodeError):
                 raise AuthenticationFailed(
-                    f"{self.host} does not give {self.user!r} the privilege level {self.level.upper()} (code {error.cc:02x}).",
+                    f"{self.host} does not give {self._who} the privilege level {self.level.upper()} (code {error.cc:02x}).",
                     hint="Ask for another with --level.",
                 ) from None
             if isinstance(error, errors.NotSupportedError):
@@ -241,27 +243,27 @@ class Connection:
             ) from None
         if status in (0x09, 0x0A):
             raise AuthenticationFailed(
-                f"{self.host} does not give {self.user!r} the privilege level {self.level.upper()}.",
+                f"{self.host} does not give {self._who} the privilege level {self.level.upper()}.",
                 hint="Ask for less with --level."
                 if self.level != "user"
                 else "Give this user the USER privilege on the LAN channel.",
             ) from None
         if status in (0x0C, 0x0D):
-            raise AuthenticationFailed(f"{self.host} does not know the user {self.user!r}.", hint="Name one with --user.") from None
+            raise AuthenticationFailed(f"{self.host} does not know the user {self._who}.", hint="Name one with --user.") from None
         if status == 0x0F:
-            raise AuthenticationFailed(f"{self.host} refuses the password of {self.user!r}.") from None
+            raise AuthenticationFailed(f"{self.host} refuses the password of {self._who}.") from None
         words = {0x01: "the BMC has no free session", 0x0B: "the BMC has no free session", 0x02: "the BMC lost the session"}
         raise Transient(words.get(status, f"the BMC refused the session (status {status:02x})")) from None
 
     def _wrong_key(self, text: str) -> AuthenticationFailed:
         if "message 4" in text:
             return AuthenticationFailed(
-                f"{self.host} accepted the password of {self.user!r}, but not the BMC key K_G.",
+                f"{self.host} accepted the password of {self._who}, but not the BMC key K_G.",
                 hint="Give the right one with --kg-file." if self._kg else "This BMC has a K_G: give it with --kg-file.",
             )
         if "name longer" in text:
             return AuthenticationFailed("The user name is longer than the 16 bytes that IPMI allows.")
-        return AuthenticationFailed(f"{self.host} refuses the password of {self.user!r}.")
+        return AuthenticationFailed(f"{self.host} refuses the password of {self._who}.")
 
     def _why(self, error: BaseException) -> str:
         if isinstance(error, ConnectionRefusedError):

@@ -1,8 +1,8 @@
 """Run a command as if nobody watched: its output, its signals and its exit code are its own.
 
 What the terminal sends (ctrl+c, ctrl+\\, ctrl+z, hang-up) reaches the command by itself, because it stays in the terminal's
-foreground group; what somebody sends to us with kill is passed on. When the command is stopped we stop too, so that the
-shell gets its prompt back, and when the shell continues us the command goes on.
+foreground group; what somebody sends to us with kill is passed on. When the terminal stops the command we stop too, so that
+the shell gets its prompt back, and when the shell continues us the command goes on.
 """
 
 from __future__ import annotations
@@ -71,6 +71,8 @@ def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]
         if done == 0:
             continue  # another child, or this one goes on
         if os.WIFSTOPPED(status):
+            if os.WSTOPSIG(status) == signal.SIGSTOP:
+                continue  # somebody stopped the command, not the job: whoever did that continues the command alone
             paused(True)
             os.kill(os.getpid(), signal.SIGSTOP)
             paused(False)

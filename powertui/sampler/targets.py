@@ -90,6 +90,11 @@ def targets(
             if key not in known:
                 file = password_file or entry.password_file
                 known[key] = password or find(address.host, login, file=file, environment=environment, ask=ask)
+            if known[key] is None:  # never try without one: a refused login counts towards a locked account
+                raise UsageError(
+                    f"There is no password for {login or 'the user'} on {address.host}.",
+                    hint="Give it with --password-file or $IPMI_PASSWORD, or run in a terminal to be asked.",
+                )
             options = replace(options, password=known[key], kg=_kg(kg_file or entry.kg_file, environment))
         found.append(Target(str(address), options))
     return found

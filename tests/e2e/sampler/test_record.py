@@ -104,6 +104,31 @@ def test_signals_go_to_the_command(bmc, powertui, tmp_path, number):
     assert ended(tmp_path)["reason"] == "the command ended"
 
 
+def test_a_command_that_somebody_else_stops_and_continues(bmc, powertui, tmp_path):
+    """Not the terminal: we are not to stop with it, nobody would wake us."""
+    process = powertui(
+        "record", *where(bmc), "--", sys.executable, "-c", "print('ready', flush=True); input()", stdin=subprocess.PIPE
+    )
+    assert process.stdout.readline() == "ready\n"
+    command = child_of(process.pid, "ready")
+    os.kill(command, signal.SIGSTOP)
+    time.sleep(0.3)
+    assert Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T"
+    os.kill(command, signal.SIGCONT)
+    process.communicate("\n", timeout=60)
+    assert process.returncode == 0
+    ended(tmp_path)
+
+
+def test_no_password_is_no_attempt_to_log_in(bmc, powertui, environment):
+    del environment["IPMI_PASSWORD"]
+    process = powertui("record", *where(bmc))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "no password for viewer on 127.0.0.1" in err
+    assert bmc.packets == 0
+
+
 def test_alone_until_ctrl_c(bmc, powertui, tmp_path):
     process = powertui("record", *where(bmc))
     wait_for_rows(tmp_path / "p.csv", 5)
