@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from powertui.data import loading, logdir
-from powertui.data.energy import account, align, integrate
+from powertui.data.energy import account, align, integrate, symmetry
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.integrate import Energy
@@ -56,6 +55,10 @@ def gather(args: argparse.Namespace) -> list[Told]:
     return told
 
 
+def _ops(trace: Trace) -> Ops:
+    return symmetry.ops_by_name(lambda lo, hi: op_stats.of(trace, lo, hi).ops)
+
+
 def of_run(run: Run, entry: RunEntry | None, how: align.Options, idle_w: float | None) -> list[Told]:
     """The accounts of all traces of a run."""
     if not run.traces:
@@ -63,7 +66,7 @@ def of_run(run: Run, entry: RunEntry | None, how: align.Options, idle_w: float |
     out = []
     for index, trace in enumerate(run.traces):
         found = account.of(run, index, entry, how, idle_w=idle_w)
-        out.append(Told(run, trace.host, found, found.compare(ops_of(trace)), "" if run.power else NO_POWER))
+        out.append(Told(run, trace.host, found, found.compare(_ops(trace)), "" if run.power else NO_POWER))
     return out
 
 
@@ -93,18 +96,6 @@ def _step_cells(energy: Energy | None) -> tuple[object, ...]:
     if energy is None:
         return (None, None, None, None, None, NO_POWER)
     return energy.joules, energy.lo, energy.hi, energy.mean_w, energy.badge.value if energy.resolved else None, energy.reason
-
-
-def ops_of(trace: Trace) -> Ops:
-    """What ran between two times: self time by name, over all devices."""
-
-    def between(lo: int, hi: int) -> Mapping[str, int]:
-        ran: Counter[str] = Counter()
-        for op in op_stats.of(trace, lo, hi).ops:
-            ran[op.name] += op.self_time
-        return ran
-
-    return between
 
 
 # ── text and Markdown ────────────────────────────────────────────────────────────────────────────

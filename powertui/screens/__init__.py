@@ -23,6 +23,8 @@ class ScreenSpec:
 SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("open", "", "Runs", "powertui.screens.open:OpenScreen", needs_run=False),
     ScreenSpec("timeline", "1", "Timeline", "powertui.screens.timeline:TimelineScreen"),
+    ScreenSpec("symmetry", "2", "Symmetry", "powertui.screens.symmetry:SymmetryScreen"),
+    ScreenSpec("alignment", "3", "Alignment", "powertui.screens.alignment:AlignmentScreen"),
     ScreenSpec("live", "9", "Live power", "powertui.screens.live:LiveScreen", needs_run=False),
     ScreenSpec("help", "", "Help", "powertui.screens.help:HelpScreen", needs_run=False),
 )

@@ -9,9 +9,11 @@ from powertui.data.logdir import RunEntry
 from powertui.data.model import PowerOnTrace, Run
 
 
-def place(run: Run, index: int, entry: RunEntry | None, args: argparse.Namespace) -> tuple[PowerOnTrace, ...]:
+def place(
+    run: Run, index: int, entry: RunEntry | None, args: argparse.Namespace, chosen: align.Options | None = None
+) -> tuple[PowerOnTrace, ...]:
     """What can be drawn above that trace. Series that nothing places are left out here; the alignment page shows why."""
     if not run.power or index >= len(run.traces):
         return ()
-    placed = align.place_all(run, index, entry, align.Options.from_args(args))
+    placed = align.place_all(run, index, entry, chosen or align.Options.from_args(args))
     return tuple(one.power for one in placed if one.power.status != "none")

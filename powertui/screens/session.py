@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, field
 
+from powertui.data.energy.align import Options
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import Epochs, PowerOnTrace, Run, Steps, Trace
 from powertui.feed import Feed
@@ -26,6 +27,7 @@ class Session:
     window: tuple[int, int] | None = None  # marked by the person, ps
     view: tuple[int, int] | None = None  # visible in the timeline, ps
     cursor_ps: int | None = None
+    alignment: Options | None = None  # how a person wants the power aligned; None: as the command line says
     feed: Feed | None = None  # what a live screen shows; it outlives the runs that are opened meanwhile
     notes: list[str] = field(default_factory=list)  # what went wrong while reading, for the person
 
@@ -57,4 +59,5 @@ class Session:
         self.complete = False
         self.power = ()
         self.window = self.view = self.cursor_ps = None
+        self.alignment = None
         self.notes.clear()

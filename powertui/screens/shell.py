@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy.ma  # noqa: F401  (np.unique imports it when it is first called: better now than in the middle of a frame)
 from textual.binding import BindingType
 from textual.events import Key
 from textual.theme import Theme as TextualTheme
@@ -31,6 +32,7 @@ from powertui.terminal.pacing import Quality
 from powertui.widgets.timeline_model import TimelineModel
 
 ISSUES = "https://github.com/powertui/powertui/issues"
+SWITCH_S = 0.0005
 COMPRESS = "This line is slow: `ssh -C` (compression) makes powertui several times quicker."
 
 
@@ -46,12 +48,16 @@ class Shell(PacedApp[int]):
     def __init__(self, args: argparse.Namespace, capabilities: Capabilities, look: themes.Theme, *, first: str = "open") -> None:
         super().__init__(capabilities, look)
         self.animation_level = "none"
+        # Reading and indexing run in threads. Each time a frame lets go of the interpreter (numpy does, often), it would wait for
+        # Python's 5 ms before it gets it back: ten waits are a stall that a person feels.
+        sys.setswitchinterval(SWITCH_S)
         self.session = Session(args)
         self._first = first
         self._loader: Loader | None = None
         self._screens: dict[str, BaseScreen] = {}
         self._crash: BaseException | None = None
         self._compress_said = False
+        self.unsaid: tuple[str, bool] | None = None
         self._remove_signals: Callable[[], None] = lambda: None
         for entry in SCREENS:
             if entry.key:
@@ -64,7 +70,12 @@ class Shell(PacedApp[int]):
         self.register_theme(textual_theme(self.look))
         self.theme = "powertui"
         self._remove_signals = signals.install(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
-        self.show(self._first)
+        folder = self.session.logdir
+        runs = folder.runs if folder is not None else ()
+        if self._first == "open" and len(runs) == 1 and runs[0].profiles:
+            self.open_run(runs[0])  # one run: straight to its timeline
+        else:
+            self.show(self._first)
 
     def on_unmount(self) -> None:
         """Stop what still runs."""
@@ -121,10 +132,12 @@ class Shell(PacedApp[int]):
         return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, BaseScreen)), None)
 
     def say(self, message: str, *, warn: bool = False) -> None:
-        """One sentence on the bottom line of the page in front."""
+        """One sentence on the bottom line of the page in front; on one that is only just coming up, as soon as it is there."""
         page = self.current()
         if page is not None and page.is_mounted:
             page.say(message, warn=warn)
+        else:
+            self.unsaid = (message, warn)
 
     def tell(self, what: str) -> None:
         """The session changed: the page in front catches up now, the others when they are shown."""
@@ -157,7 +170,7 @@ class Shell(PacedApp[int]):
             on_progress=lambda progress: self.from_thread(self._progressed, loader, progress),
             on_part=lambda part: self.from_thread(self._parted, loader, part),
             on_failed=lambda error: self.from_thread(self._failed, loader, error),
-            place_power=self._place_power,
+            place_power=self.place_power,
             trace_index=self.session.trace_index,
         )
         loader.start()
@@ -174,11 +187,11 @@ class Shell(PacedApp[int]):
             except Exception as error:
                 self._handle_exception(error)
 
-    def _place_power(self, run: Run, index: int) -> tuple[PowerOnTrace, ...]:
+    def place_power(self, run: Run, index: int) -> tuple[PowerOnTrace, ...]:
         """Put the run's power on the trace's clock (in the reading thread)."""
         from powertui.screens.power import place
 
-        return place(run, index, self.session.entry, self.session.args)
+        return place(run, index, self.session.entry, self.session.args, self.session.alignment)
 
     def show_trace(self, index: int) -> None:
         """Look at another host's profile of the same run."""
@@ -191,7 +204,7 @@ class Shell(PacedApp[int]):
 
         def build() -> None:
             model = TimelineModel.of(run, index)
-            self.from_thread(self._indexed, run, model, self._place_power(run, index))
+            self.from_thread(self._indexed, run, model, self.place_power(run, index))
 
         self.run_worker(build, thread=True, exclusive=True, group="trace")
 
@@ -334,10 +347,10 @@ class Shell(PacedApp[int]):
 
     def quality_changed(self, quality: Quality) -> None:
         """Less or more colour and fewer or more runs; once, a hint at compression."""
+        self.look = themes.get(self.look.name, self.capabilities.at_most(quality.color).color)  # type: ignore[arg-type]
         page = self.current()
         if page is not None and page.is_mounted:
-            page.quality_changed(quality.runs)
-            page.refresh(layout=True)
+            page.adapt()
         if self.gate.wants_compression and self.capabilities.remote and not self._compress_said:
             self._compress_said = True
             self.say(COMPRESS)

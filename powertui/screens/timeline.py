@@ -14,8 +14,10 @@ from powertui import units
 from powertui.data.tools import op_stats
 from powertui.errors import PowertuiError
 from powertui.plain import plain
-from powertui.screens import facts
+from powertui.screens import facts, nudging
 from powertui.screens.base import BaseScreen, bindings_for
+from powertui.terminal import marked
+from powertui.terminal.theme import Theme
 from powertui.widgets.context import Context
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane
@@ -138,8 +140,14 @@ class TimelineScreen(BaseScreen):
             text = f"Reading {plain(self.session.entry.name)}: {progress}\n\nEsc stops."
             self.query_one("#waiting", Static).update(text)
 
-    def quality_changed(self, runs: int) -> None:
-        self.timeline.set_run_budget(runs)
+    def adapt(self) -> None:
+        super().adapt()
+        self.timeline.set_run_budget(self.shell.gate.quality.runs)
+
+    def restyle(self, look: Theme) -> None:
+        glyphs = self.shell.capabilities.glyphs
+        for pane in (self.view, self.query_one(ContextPane), self.query_one(DetailsPane), self.query_one(OpTable)):
+            pane.restyle(look, glyphs)
 
     # ── what follows a move ──────────────────────────────────────────────────────────────────────
 
@@ -159,8 +167,13 @@ class TimelineScreen(BaseScreen):
         self._show_details()
 
     def on_timeline_window_marked(self, event: Timeline.WindowMarked) -> None:
-        """A window was marked, or given up."""
-        self.session.window = event.window
+        """A window was marked, or given up. `powertui export --marked` finds it later."""
+        before, self.session.window = self.session.window, event.window
+        trace = self.session.trace
+        if trace is not None and event.window is not None:
+            marked.save(trace.path, *event.window)
+        elif trace is not None and before is not None:
+            marked.forget(trace.path)
         self._show_context()
         self._show_ops_soon()
         if event.window is not None:
@@ -453,6 +466,18 @@ class TimelineScreen(BaseScreen):
         lo_hi = self.timeline.window or self._visible()
         if lo_hi is not None:
             self.app.push_screen(ExportDialog(self.session, *lo_hi), lambda message: self.say(message) if message else None)
+
+    def action_power_left(self) -> None:
+        """Shift the power to earlier times."""
+        self.say(nudging.shift(self.shell, -0.1 * nudging.refresh_s(self.session)))
+
+    def action_power_right(self) -> None:
+        """Shift the power to later times."""
+        self.say(nudging.shift(self.shell, 0.1 * nudging.refresh_s(self.session)))
+
+    def action_power_pin(self) -> None:
+        """Tie the nearest edge of power to the cursor."""
+        self.say(nudging.pin(self.shell, self.session.cursor_ps))
 
     def action_copy(self) -> None:
         """The facts of what is selected, to the clipboard."""

@@ -36,6 +36,8 @@ class Action:
 _TIMELINE = ("timeline",)
 _LIST = ("open",)
 _LIVE = ("live",)
+_SYMMETRY = ("symmetry",)
+_ALIGNMENT = ("alignment",)
 
 # fmt: off
 ACTIONS: tuple[Action, ...] = (
@@ -80,6 +82,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("context", ("c",), "Context pane", "Windows", "show or hide it", _TIMELINE),
     Action("host", ("v",), "Next host", "Windows", "when the run has profiles of several", _TIMELINE),
     Action("export", ("e",), "Export the window", "Windows", "as CSV, Parquet or Perfetto JSON", _TIMELINE),
+    Action("power-left", ("less_than_sign",), "Shift the power left", "Windows", "by a tenth of its refresh", _TIMELINE),
+    Action("power-right", ("greater_than_sign",), "Shift the power right", "Windows", "by a tenth of its refresh", _TIMELINE),
+    Action("power-pin", ("p",), "Pin the power", "Windows", "its nearest edge to the cursor", _TIMELINE),
     Action("copy", ("y",), "Copy the facts", "Windows", "of the selection, to your own clipboard (OSC 52)", _TIMELINE),
     # open
     Action("filter-runs", ("slash",), "Filter the runs", "Runs", "by any word of their row", _LIST),
@@ -98,6 +103,26 @@ ACTIONS: tuple[Action, ...] = (
     Action("live-page-down", ("pagedown",), "Ten channels down", "Live", "", _LIVE),
     Action("live-mark", ("m",), "Mark this moment", "Live", "in the recording", _LIVE),
     Action("live-open", ("enter",), "Open the profile that appeared", "Live", "with this power beside it", _LIVE),
+    # symmetry
+    Action("finding-up", ("up", "k"), "Finding above", "Symmetry", "", _SYMMETRY),
+    Action("finding-down", ("down", "j"), "Finding below", "Symmetry", "", _SYMMETRY),
+    Action("finding-show", ("enter",), "Show the finding in the timeline", "Symmetry", "", _SYMMETRY),
+    Action("other-epoch", ("right", "l", "d"), "Next epoch against the others", "Symmetry", "", _SYMMETRY),
+    Action("other-epoch-back", ("left", "h", "a"), "Previous epoch against the others", "Symmetry", "", _SYMMETRY),
+    Action("power-or-time", ("t",), "Power or time of the steps", "Symmetry", "", _SYMMETRY),
+    # alignment
+    Action("choice-up", ("up", "k"), "Way of aligning above", "Alignment", "", _ALIGNMENT),
+    Action("choice-down", ("down", "j"), "Way of aligning below", "Alignment", "", _ALIGNMENT),
+    Action("choice-take", ("enter",), "Use this alignment", "Alignment", "in the timeline and everywhere else", _ALIGNMENT),
+    Action("nudge-left", ("less_than_sign", "left", "h"), "Shift the power to the left", "Alignment", "by a tenth of its refresh",
+           _ALIGNMENT),
+    Action("nudge-right", ("greater_than_sign", "right", "l"), "Shift the power to the right", "Alignment",
+           "by a tenth of its refresh", _ALIGNMENT),
+    Action("nudge-far-left", ("shift+left", "H"), "Shift far to the left", "Alignment", "by a whole refresh", _ALIGNMENT),
+    Action("nudge-far-right", ("shift+right", "L"), "Shift far to the right", "Alignment", "by a whole refresh", _ALIGNMENT),
+    Action("pin", ("p",), "Pin a power edge", "Alignment", "the edge nearest to the timeline's cursor to that cursor", _ALIGNMENT),
+    Action("unpin", ("u",), "Take the last pin back", "Alignment", "", _ALIGNMENT),
+    Action("unshift", ("0",), "Undo all shifts", "Alignment", "", _ALIGNMENT),
     # everywhere
     Action("pane-next", ("tab",), "Next pane", "Everywhere"),
     Action("pane-previous", ("shift+tab",), "Previous pane", "Everywhere"),
@@ -113,10 +138,12 @@ ACTIONS: tuple[Action, ...] = (
 )
 # fmt: on
 
-GROUPS = ("Move", "Cursor", "Steps and events", "Search", "Windows", "Runs", "Live", "Everywhere")
+GROUPS = ("Move", "Cursor", "Steps and events", "Search", "Windows", "Runs", "Symmetry", "Alignment", "Live", "Everywhere")
 
 _SHOWN = {
     "plus": "+",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
     "equals_sign": "=",
     "minus": "-",
     "left_square_bracket": "[",

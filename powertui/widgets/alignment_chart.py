@@ -47,7 +47,7 @@ def picture(view: View, width: int, height: int, theme: Theme, glyphs: Glyphs) -
     power = envelope(view.at[known], view.watts[known], edges, view.hold)
     rows += _strip(power, upper, "W", theme.style("power"), theme, glyphs)
     rows.append([Segment(_bar(view, cells, glyphs), theme.style("estimated"))])
-    rows += _strip(envelope(view.ran_at, view.ran, edges, view.hi), lower, view.ran_unit, theme.style("text"), theme, glyphs)
+    rows += _strip(envelope(view.ran_at, view.ran, edges, view.hold), lower, view.ran_unit, theme.style("text"), theme, glyphs)
     rows.append(_ruler(view, cells, theme))
     return rows[:height]
 

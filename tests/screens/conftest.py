@@ -34,6 +34,12 @@ class TopLevelSnapshots(pytest_textual_snapshot.SVGImageExtension):
 pytest_textual_snapshot.SVGImageExtension = TopLevelSnapshots  # type: ignore[misc]
 
 
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marks are kept between programs: not between these tests and the person who runs them."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
 @pytest.fixture
 def make(data: Path) -> Maker:
     """`make(path, *flags)`: the application of this command line. "demo" is the demo; other texts are paths below tests/data."""

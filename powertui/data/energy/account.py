@@ -121,6 +121,13 @@ def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Place
     return Account(trace, steps, epochs, tuple(placed), counted, text, found, idle_w)
 
 
+def counted_power(power: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
+    """Of channels that lie on one trace those that are added up, as one: the surest placed, overlapping scopes once."""
+    best = min((_RANK[p.status] for p in power), default=2)
+    usable = [p for p in power if _RANK[p.status] == best]
+    return summed([usable[i] for i in scopes.total([p.series for p in usable]).indices])
+
+
 def step_windows(steps: Steps) -> tuple[Int64s, Int64s]:
     """From each step's start to the next one's; the last of an epoch ends with its marker."""
     gaps = steps.start_to_start()

@@ -170,6 +170,23 @@ def place(series: PowerSeries, context: Context, options: Options | None = None)
     return Placed(_on_trace(series, found), found)
 
 
+def moved(placed: Placed, by_s: float) -> Placed:
+    """The same channel, shifted by hand."""
+    if placed.alignment.offset_s is None or not by_s:
+        return placed
+    found = placed.alignment.moved(by_s)
+    found = replace(found, source=OFFSET, evidence=(*found.evidence, f"shifted by hand by {by_s:+.3f} s"))
+    return Placed(_on_trace(placed.power.series, found), found)
+
+
+def shifted(power: PowerOnTrace, by_ps: int) -> PowerOnTrace:
+    """A placed channel moved by hand, without looking for evidence again."""
+    return replace(
+        power, times=power.times + by_ps, offset_ps=power.offset_ps + by_ps, offset_lo_ps=power.offset_lo_ps + by_ps,
+        offset_hi_ps=power.offset_hi_ps + by_ps, source=OFFSET,
+    )  # fmt: skip
+
+
 def _on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
     if found.offset_s is None or found.lo_s is None or found.hi_s is None:
         lo, hi = -(1 << 62), 1 << 62
@@ -196,7 +213,7 @@ def _ladder(series: PowerSeries, context: Context, options: Options) -> Alignmen
     if found is None:
         said.append("give --offset, or --pins, to place it by hand")
         return Alignment(None, None, None, "none", NOTHING, tuple(said))
-    return found.moved(options.pins.nudge_s) if options.pins.nudge_s else found
+    return moved(Placed(_on_trace(series, found), found), options.pins.nudge_s).alignment
 
 
 def _by_hand(options: Options) -> Alignment | None:

@@ -8,8 +8,10 @@ steps share sensor samples; noise is resampled in blocks that long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -55,6 +57,27 @@ class Symmetry:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     reason: str = ""  # why nothing could be compared
+
+
+class _Ran(Protocol):
+    """A row of an op table, as far as it is needed here."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def self_time(self) -> int: ...
+
+
+def ops_by_name(table: Callable[[int, int], Iterable[_Ran]]) -> Ops:
+    """Self times by name, over all devices, from an op table of any window."""
+
+    def between(lo: int, hi: int) -> Mapping[str, int]:
+        ran: Counter[str] = Counter()
+        for op in table(lo, hi):
+            ran[op.name] += op.self_time
+        return ran
+
+    return between
 
 
 def compare(steps: Steps, epochs: Epochs, power: PowerOnTrace | None, ops: Ops | None = None, *, seed: int = 0) -> Symmetry:

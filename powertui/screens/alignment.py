@@ -1,0 +1,274 @@
+"""Alignment: every way to lay the power on the trace, with its evidence; a person chooses, shifts, or pins by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from powertui import units
+from powertui.data.energy import align, predict
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.align import Placed
+from powertui.data.model import Floats, Int64s, Run
+from powertui.plain import plain
+from powertui.screens import nudging
+from powertui.screens.base import BaseScreen, bindings_for
+from powertui.widgets.alignment_chart import AlignmentChart, View
+from powertui.widgets.lines import Line, LinesPane
+
+WAYS = (
+    ("auto", "The best evidence"),
+    ("clock", "Wall clocks"),
+    ("signal", "By signal"),
+    ("hand", "By hand"),
+    ("none", "Not at all"),
+)
+_POINTS = 4000  # of the curve of what ran
+
+
+class Way(NamedTuple):
+    """One way of aligning, and what it gives for every channel."""
+
+    mode: str
+    title: str
+    options: align.Options
+    placed: tuple[Placed, ...]
+
+
+class AlignmentScreen(BaseScreen):
+    """Where the power lies, and why."""
+
+    NAME = "alignment"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("alignment")
+    AUTO_FOCUS = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ways: tuple[Way, ...] = ()
+        self._ran: tuple[Int64s, Floats] | None = None
+        self._of: tuple[object, ...] = ()
+        self._chosen = 0
+        self._shift = 0.0  # s, of the way under the cursor
+
+    def body(self) -> ComposeResult:
+        look, glyphs = self.shell.look, self.shell.capabilities.glyphs
+        yield AlignmentChart(theme=look, glyphs=glyphs, id="placed")
+        yield LinesPane(theme=look, glyphs=glyphs, id="ways")
+
+    # ── computing ────────────────────────────────────────────────────────────────────────────────
+
+    def session_changed(self, what: str) -> None:
+        """Another run, or a pin: try every way again, in a thread."""
+        if not self.is_mounted:
+            return
+        session = self.session
+        run, index = session.run, session.trace_index
+        if run is None or not session.complete or session.trace is None:
+            self._say_only("Reading …" if not session.complete else "This run has no profile.")
+            return
+        if not run.power:
+            self._say_only("No power log was found with this run: start with --power FILE.")
+            return
+        chosen = nudging.options(session)
+        of = (run, index, chosen.pins.pins, chosen.offset_s)
+        if self._of and self._of[0] is run and self._of[1:] == of[1:]:
+            self._draw()
+            return
+        self._of, self._ways = of, ()
+        self._say_only("Looking at the evidence …")
+        entry, window_s = session.entry, nudging.refresh_s(session)
+
+        def work() -> None:
+            ways = []
+            for mode, title in WAYS:
+                how = _options(mode, chosen)
+                if how is not None:
+                    ways.append(Way(mode, title, how, align.place_all(run, index, entry, how)))
+            self.shell.from_thread(self._computed, of, tuple(ways), _what_ran(run, index, window_s))
+
+        self.run_worker(work, thread=True, exclusive=True, group="alignment")
+
+    def _computed(self, of: tuple[object, ...], ways: tuple[Way, ...], ran: tuple[Int64s, Floats]) -> None:
+        if of != self._of:
+            return
+        self._ways, self._ran = ways, ran
+        now = nudging.options(self.session)
+        mode = "hand" if now.pins.pins or now.offset_s is not None else now.mode
+        self._chosen = next((i for i, way in enumerate(ways) if way.mode == mode), 0)
+        self._shift = now.pins.nudge_s
+        self._draw()
+
+    # ── drawing ──────────────────────────────────────────────────────────────────────────────────
+
+    def _say_only(self, sentence: str) -> None:
+        self.query_one("#placed", AlignmentChart).show(None, sentence)
+        self.query_one("#ways", LinesPane).set_lines(())
+
+    @property
+    def _shown(self) -> Placed | None:
+        """The first channel of the way under the cursor that has a place, shifted as far as it is now."""
+        if not self._ways:
+            return None
+        way = self._ways[self._chosen]
+        found = next((p for p in way.placed if p.power.status != "none"), None)
+        return align.moved(found, self._shift) if found is not None else None
+
+    def _draw(self) -> None:
+        if not self._ways or self._ran is None:
+            return
+        lines = self._lines()
+        pane = self.query_one("#ways", LinesPane)
+        pane.styles.height = min(len(lines), max(4, self.size.height // 2))
+        pane.set_lines(lines)
+        chart = self.query_one("#placed", AlignmentChart)
+        shown, trace = self._shown, self.session.trace
+        if shown is None or trace is None:
+            chart.show(None, "Nothing tells where the power lies. Shift or pin it by hand, or start with --offset.")
+            return
+        power = shown.power
+        sensor = power.series.sensor
+        margin = (trace.span[1] - trace.span[0]) // 8
+        refresh = sensor.refresh_s or sensor.poll_s
+        name = sensor.name or sensor.source or "power"
+        caption = f"{plain(name, 40)} on the trace, above what the trace says ran"
+        chart.show(View(
+            trace.span[0] - margin, trace.span[1] + margin, power.times - round(sensors.centre_s(sensor) * 1e12), power.watts,
+            round(3e12 * (refresh.value if refresh else 1.0)), *self._ran, "%", caption,
+            (power.offset_hi_ps - power.offset_lo_ps) // 2,
+        ))  # fmt: skip
+
+    def _lines(self) -> list[Line]:
+        style = self.shell.look.style
+        lines: list[Line] = []
+        now = nudging.options(self.session)
+        used = "hand" if now.pins.pins or now.offset_s is not None else now.mode
+        for number, way in enumerate(self._ways):
+            chosen = number == self._chosen
+            mark = "*" if way.mode == used else " "
+            text = _summary(way.placed)
+            lines.append((
+                (" > " if chosen else "   ", style("title")), (f"{mark} {way.title:<18}", style("marked" if chosen else "text")),
+                (text, style("text" if chosen else "dim")),
+            ))  # fmt: skip
+        shown = self._shown
+        way = self._ways[self._chosen]
+        first = shown or next(iter(way.placed), None)
+        if first is not None:
+            lines += [(("     ", style("dim")), (plain(words, 400), style("dim"))) for words in first.alignment.evidence]
+        if len(now.pins.pins):
+            pins = ", ".join(f"{p.log_s:.3f} s = {p.trace_s:.3f} s" for p in now.pins.pins[-4:])
+            lines.append((("     ", style("dim")), (f"pins (log = trace): {pins}", style("measured"))))
+        lines.append(
+            (("     ", style("dim")), ("* is in use. Enter uses the one under the cursor; < and > shift it.", style("dim")))
+        )
+        return lines
+
+    # ── keys ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _move(self, by: int) -> None:
+        if self._ways:
+            self._chosen = min(max(0, self._chosen + by), len(self._ways) - 1)
+            self._shift = 0.0
+            self._draw()
+
+    def action_choice_up(self) -> None:
+        """The way above."""
+        self._move(-1)
+
+    def action_choice_down(self) -> None:
+        """The way below."""
+        self._move(1)
+
+    def action_choice_take(self) -> None:
+        """Use it everywhere."""
+        if not self._ways:
+            return
+        way = self._ways[self._chosen]
+        how = replace(way.options, pins=replace(way.options.pins, nudge_s=self._shift))
+        nudging.use(self.shell, how)
+        said = nudging.kept(how.pins) if self._shift else ""
+        self.say(f"{way.title}: {_summary(way.placed)}. {said}".strip())
+        self._draw()
+
+    def _nudge(self, refreshes: float) -> None:
+        if self._shown is None:
+            self.say("There is nothing to shift: this way finds no place.")
+            return
+        self._shift += refreshes * nudging.refresh_of(self._shown.power)
+        self._draw()
+        self.say(f"Shifted by {self._shift:+.3f} s; Enter uses it.")
+
+    def action_nudge_left(self) -> None:
+        """A little earlier."""
+        self._nudge(-0.1)
+
+    def action_nudge_right(self) -> None:
+        """A little later."""
+        self._nudge(0.1)
+
+    def action_nudge_far_left(self) -> None:
+        """A refresh earlier."""
+        self._nudge(-1.0)
+
+    def action_nudge_far_right(self) -> None:
+        """A refresh later."""
+        self._nudge(1.0)
+
+    def action_unshift(self) -> None:
+        """As the evidence says."""
+        self._shift = 0.0
+        self._draw()
+
+    def action_pin(self) -> None:
+        """Tie an edge to the timeline's cursor."""
+        self.say(nudging.pin(self.shell, self.session.cursor_ps))
+
+    def action_unpin(self) -> None:
+        """Take the last pin back."""
+        self.say(nudging.unpin(self.shell))
+
+
+def _options(mode: str, now: align.Options) -> align.Options | None:
+    """The options that try one way alone; None where there is nothing to try."""
+    bare = replace(now.pins, pins=(), nudge_s=0.0)
+    if mode == "hand":
+        if not now.pins.pins and now.offset_s is None:
+            return None
+        return replace(now, pins=replace(now.pins, nudge_s=0.0))
+    return align.Options(mode, None, bare)  # type: ignore[arg-type]
+
+
+def _summary(placed: tuple[Placed, ...]) -> str:
+    """Where a way puts the first channel that it can place."""
+    found = next((p for p in placed if p.power.status != "none"), None)
+    if found is None:
+        return "no place found"
+    alignment = found.alignment
+    assert alignment.offset_s is not None
+    half = (found.power.offset_hi_ps - found.power.offset_lo_ps) // 2
+    more = f", {sum(p.power.status != 'none' for p in placed)} of {len(placed)} channels" if len(placed) > 1 else ""
+    return f"{alignment.status}, {alignment.source}: {alignment.offset_s:.3f} s ± {units.duration(half, 3)}{more}"
+
+
+def _what_ran(run: Run, index: int, window_s: float) -> tuple[Int64s, Floats]:
+    """The share of time in which something ran (%), averaged as the sensor would."""
+    trace = run.traces[index]
+    lo, hi = trace.span
+    if hi <= lo:
+        return np.empty(0, np.int64), np.empty(0)
+    width = min(max(window_s * 1e12, (hi - lo) / _POINTS), (hi - lo) / 4)
+    at = np.linspace(lo, hi, _POINTS)
+    begin, end = np.maximum(at - width / 2, lo), np.minimum(at + width / 2, hi)
+    busy = np.zeros(_POINTS)
+    parts = predict.activities(trace)
+    for one in parts:
+        # Computing is what draws power; only where nothing computes the host's own work is shown.
+        least = predict.COPIES if (one.kind == predict.COMPUTE).any() else predict.HOST
+        working = np.where(one.kind >= least, np.diff(one.edges), 0).astype(np.float64)
+        running = np.concatenate([[0.0], np.cumsum(working)])
+        busy += (np.interp(end, one.edges, running) - np.interp(begin, one.edges, running)) / (end - begin) / len(parts)
+    return np.append(at, hi + 1).astype(np.int64), np.append(busy * 100, np.nan)

@@ -1,0 +1,124 @@
+"""Shifting and pinning power by hand: what the timeline's keys and the alignment page have in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from powertui.data.energy import align, pins
+from powertui.data.energy import sensor as sensors
+from powertui.data.model import PowerOnTrace
+from powertui.errors import PowertuiError
+
+if TYPE_CHECKING:
+    from powertui.screens.session import Session
+    from powertui.screens.shell import Shell
+
+UNSAVED = "Kept until you leave; start with --pins FILE to keep it."
+
+
+def options(session: Session) -> align.Options:
+    """How power is aligned now: as a person chose here, else as the command line says."""
+    if session.alignment is None:
+        session.alignment = align.Options.from_args(session.args)
+    return session.alignment
+
+
+def use(shell: Shell, chosen: align.Options) -> None:
+    """Align anew by these options, in a thread; the pages are told when it is done."""
+    session = shell.session
+    session.alignment = chosen
+    run, index = session.run, session.trace_index
+    if run is None:
+        return
+
+    def work() -> None:
+        placed = shell.place_power(run, index)
+        shell.from_thread(done, placed)
+
+    def done(power: tuple[PowerOnTrace, ...]) -> None:
+        if run is session.run and index == session.trace_index:
+            session.power = power
+            shell.tell("power")
+
+    shell.run_worker(work, thread=True, exclusive=True, group="power")
+
+
+def shift(shell: Shell, by_s: float) -> str:
+    """Move all power by so much, at once; the answer is a sentence."""
+    session = shell.session
+    if not session.power:
+        return "There is no power on this trace to shift."
+    now = options(session)
+    session.alignment = replace(now, pins=now.pins.nudged(by_s))
+    session.power = tuple(align.shifted(one, round(by_s * 1e12)) for one in session.power)
+    shell.tell("power")
+    return f"Power shifted by {session.alignment.pins.nudge_s:+.3f} s in all. {kept(session.alignment.pins)}"
+
+
+def refresh_s(session: Session) -> float:
+    """The refresh of the first channel: the natural measure of a shift."""
+    return refresh_of(session.power[0]) if session.power else 1.0
+
+
+def refresh_of(power: PowerOnTrace) -> float:
+    """How often a channel changes, or is asked; a second where nothing tells."""
+    known = power.series.sensor.refresh_s or power.series.sensor.poll_s
+    return known.value if known is not None else 1.0
+
+
+def pin(shell: Shell, at_ps: int | None) -> str:
+    """Tie the steepest edge of power near a moment to that moment."""
+    session = shell.session
+    if at_ps is None:
+        return "Put the timeline's cursor on the event first."
+    edge = next((found for one in session.power if (found := nearest_edge(one, at_ps)) is not None), None)
+    if edge is None:
+        return "There is no edge of power near the cursor."
+    now = options(session)
+    new = pins.Pins(now.pins.pins, 0.0, now.pins.path).add(edge, at_ps / 1e12)
+    use(shell, replace(now, offset_s=None, pins=new))
+    return f"Pinned: the edge at {edge:.3f} s of the log is {at_ps / 1e12:.3f} s of the trace. {kept(new)}"
+
+
+def unpin(shell: Shell) -> str:
+    """Take the last pin back."""
+    now = options(shell.session)
+    if not now.pins.pins:
+        return "No pin is set."
+    left = now.pins.remove(len(now.pins.pins) - 1)
+    use(shell, replace(now, pins=left))
+    return f"{len(left.pins)} pin{'s' if len(left.pins) != 1 else ''} left. {kept(left)}"
+
+
+def nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
+    """The log's own time (s) of the steepest edge within a few refreshes of a moment, corrected for the sensor's lag."""
+    sensor = power.series.sensor
+    late = round(sensors.centre_s(sensor) * 1e12)
+    refresh = sensor.refresh_s or sensor.poll_s
+    reach = round(20 * (refresh.value if refresh else 1.0) * 1e12)
+    first, last = np.searchsorted(power.times, [at_ps + late - reach, at_ps + late + reach])
+    watts, times = power.watts[first:last], power.times[first:last]
+    if len(times) < 2:
+        return None
+    jump = np.abs(np.nan_to_num(np.diff(watts)))
+    if jump.max(initial=0.0) <= 0:
+        return None
+    # Of edges nearly as steep as the steepest the nearest one is meant.
+    steep = np.flatnonzero(jump >= 0.5 * jump.max())
+    middle = (times[:-1] + times[1:]) // 2
+    row = int(steep[np.argmin(np.abs(middle[steep] - late - at_ps))])
+    return float(middle[row] - late - power.offset_ps) / 1e12
+
+
+def kept(now: pins.Pins) -> str:
+    """Write the sidecar file when one was named."""
+    if not now.path:
+        return UNSAVED
+    try:
+        pins.write(now)
+    except PowertuiError as error:
+        return str(error).replace("\n", " ")
+    return f"Written to {now.path}."

@@ -1,0 +1,191 @@
+"""The pages that compare epochs and lay power on the trace, with the recorded demo."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from powertui import demo
+from powertui.data.energy import pins
+from powertui.screens.alignment import AlignmentScreen
+from powertui.screens.base import BaseScreen
+from powertui.screens.shell import Shell
+from powertui.screens.symmetry import SymmetryScreen
+from powertui.screens.timeline import TimelineScreen
+from powertui.terminal import keymap, marked
+from powertui.widgets.alignment_chart import AlignmentChart
+from powertui.widgets.folded_chart import FoldedChart
+from powertui.widgets.lines import LinesPane
+
+from .conftest import Maker, loaded, settled
+
+SIZE = (120, 36)
+
+
+def words(shell: Shell, pane: str) -> str:
+    lines = shell.screen.query_one(pane, LinesPane).lines
+    return "\n".join("".join(text for text, _ in line) for line in lines)
+
+
+def chart_text(widget: FoldedChart | AlignmentChart) -> str:
+    return "\n".join("".join(s.text for s in widget.render_line(y)) for y in range(widget.size.height))
+
+
+def test_every_action_has_a_method() -> None:
+    for action in keymap.ACTIONS:
+        for name, screen in (("symmetry", SymmetryScreen), ("alignment", AlignmentScreen)):
+            if name in action.screens:
+                assert f"action_{action.method}" in vars(screen), action.id
+                assert not hasattr(BaseScreen, f"action_{action.method}")
+
+
+async def test_symmetry_finds_the_burst_and_goes_there(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        assert isinstance(shell.screen, SymmetryScreen)
+        text = words(shell, "#findings")
+        assert text.count(" W, ") == 1
+        assert "epoch 1, steps 4" in text
+        assert "+55 W" in text
+        assert "no difference in the trace" in text
+        assert "tracing" in text
+        picture = chart_text(shell.screen.query_one("#folded", FoldedChart))
+        assert "Mean power of each step: epoch 1 over epoch 0" in picture
+        assert "├" in picture
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(shell.screen, TimelineScreen)
+        viewport = shell.screen.timeline.viewport
+        assert viewport is not None
+        assert 13e12 < viewport.t0 < 15.8e12 < 18.2e12 < viewport.t1 < 21e12
+
+
+async def test_symmetry_turns_to_other_epochs_and_to_times(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        chart = shell.screen.query_one("#folded", FoldedChart)
+        await pilot.press("right")
+        assert "epoch 0 over epoch 1" in chart_text(chart)
+        await pilot.press("t")
+        assert "Length of each step" in chart_text(chart)
+        assert " ms" in chart_text(chart)
+        await pilot.press("t", "left")
+        assert "epoch 1 over epoch 0" in chart_text(chart)
+        await pilot.press("down", "up")
+        assert "steps 4" in words(shell, "#findings")
+
+
+async def test_alignment_shows_every_way_with_its_evidence(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        assert isinstance(shell.screen, AlignmentScreen)
+        text = words(shell, "#ways")
+        for way in ("The best evidence", "Wall clocks", "By signal", "Not at all"):
+            assert way in text
+        assert "wall clocks of both: -10.300 s" in text
+        assert "the profile's zero lies at Unix" in text
+        picture = chart_text(shell.screen.query_one("#placed", AlignmentChart))
+        assert "above what the trace says ran" in picture
+        await pilot.press("down", "down")
+        assert "what ran explains" in words(shell, "#ways")
+
+
+async def test_a_way_that_is_taken_moves_the_power_everywhere(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        before = shell.session.power[0].offset_ps
+        await pilot.press("3")
+        await settled(pilot)
+        await pilot.press("right", "right", "enter")
+        await settled(pilot)
+        moved = shell.session.power[0]
+        assert moved.offset_ps - before == pytest.approx(0.1e12, abs=2e9)
+        assert moved.source == "set by hand"
+        assert "+0.100 s" in words(shell, "#ways") or shell.session.alignment is not None
+        await pilot.press("0", "enter")
+        await settled(pilot)
+        assert shell.session.power[0].offset_ps == before
+        await pilot.press("down", "down", "down", "down", "enter")
+        await settled(pilot)
+        assert shell.session.power == ()
+
+
+async def test_the_timelines_keys_shift_and_pin_and_keep_it_in_the_file(make: Maker, tmp_path: Path) -> None:
+    side = tmp_path / "my.pins"
+    shell = make("demo", "--pins", str(side))
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        before = shell.session.power[0].offset_ps
+        await pilot.press("greater_than_sign")
+        await settled(pilot)
+        assert shell.session.power[0].offset_ps - before == pytest.approx(0.05e12, abs=1e9)
+        assert pins.read(str(side)).nudge_s == pytest.approx(0.05, abs=1e-3)
+        shell.session.cursor_ps = int(15.65e12)
+        await pilot.press("p")
+        await settled(pilot)
+        kept = pins.read(str(side))
+        assert len(kept.pins) == 1
+        assert kept.nudge_s == 0
+        assert shell.session.power[0].source == "pinned by hand"
+        assert shell.session.power[0].offset_ps == pytest.approx(before, abs=0.5e12)
+        await pilot.press("3")
+        await settled(pilot)
+        assert "By hand" in words(shell, "#ways")
+        assert "pins (log = trace)" in words(shell, "#ways")
+        await pilot.press("u")
+        await settled(pilot)
+        assert pins.read(str(side)).pins == ()
+        assert shell.session.power[0].offset_ps == before
+
+
+async def test_without_power_both_pages_say_so(make: Maker, tmp_path: Path) -> None:
+    shutil.copytree(demo.folder(), tmp_path / "bare", ignore=shutil.ignore_patterns("*.csv"))
+    shell = make(tmp_path / "bare", "--no-power")
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        assert "No power log was found" in chart_text(shell.screen.query_one("#placed", AlignmentChart))
+        await pilot.press("2")
+        await settled(pilot)
+        assert "only times are compared" in words(shell, "#findings")
+
+
+@pytest.mark.parametrize(("size", "glyphs"), [((60, 15), "ascii"), ((200, 60), "console"), ((40, 10), "unicode")])
+async def test_both_pages_draw_in_any_size_with_any_characters(make: Maker, size: tuple[int, int], glyphs: str) -> None:
+    shell = make("demo", glyphs=glyphs)
+    async with shell.run_test(size=size) as pilot:
+        await loaded(pilot)
+        for key, chart in (("2", FoldedChart), ("3", AlignmentChart)):
+            await pilot.press(key)
+            await settled(pilot)
+            text = chart_text(shell.screen.query_one(chart))
+            if glyphs == "ascii":
+                assert text.replace("…", "~").isascii()
+
+
+async def test_a_marked_window_is_kept_for_export(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        screen = shell.screen
+        assert isinstance(screen, TimelineScreen)
+        screen.timeline.set_window(int(2e12), int(3e12))
+        await settled(pilot)
+        assert shell.session.trace is not None
+        assert marked.load(shell.session.trace.path) == (int(2e12), int(3e12))
+        await pilot.press("escape")
+        await settled(pilot)
+        assert marked.load(shell.session.trace.path) is None
