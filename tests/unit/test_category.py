@@ -74,3 +74,12 @@ def test_types_of_framework_ops() -> None:
     assert category.op_type("Iterator::Map") == "Dataset"
     assert category.op_type("EagerExecute: add") == ""
     assert category.op_type("ExecutorState::Process") == ""
+
+
+def test_names_that_differ_in_a_number_are_looked_at_once() -> None:
+    before = category._of.cache_info().misses
+    for i in range(1000):
+        assert category.of(f"fusion.{i}") is Category.ELEMENTWISE
+        assert category.of(f"block_{i}/conv2d_{i}/Conv2D:Conv2D") is Category.CONVOLUTION
+    assert category._of.cache_info().misses - before <= 2
+    assert category.of("MemcpyH2D") is category.of("MemcpyD2H") is Category.MEMORY
