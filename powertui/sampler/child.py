@@ -20,6 +20,7 @@ import queue
 import signal
 import sys
 import threading
+import time
 from dataclasses import asdict
 from typing import Any
 
@@ -31,6 +32,9 @@ from powertui.sampler.recording_file import RecordingFile
 from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, open_source
 
 __all__ = ["decode_options", "encode_options", "error_from", "info_from", "main", "summary_of"]
+
+
+_FIRST = 0.5  # s to wait for the first readings: a log that is followed may have none for long
 
 
 def encode_options(options: Options) -> dict[str, Any]:
@@ -140,6 +144,8 @@ def main() -> None:
     except ValueError:  # the parent is gone before it said anything
         return
     recorder.start()
+    _await_first_readings(recorder)
+    outbox.put({"opened": {name: _info(state.info) for name, state in recorder.states.items()}})
     state: dict[str, Any] = {"reason": "terminated", "window": None}
     listener = threading.Thread(target=_listen, args=(recorder, state, stopped), daemon=True)
     listener.start()
@@ -180,8 +186,16 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
         if recorder.file is not None:
             recorder.file.close(error.message)
         raise
-    outbox.put({"opened": {name: _info(state.info) for name, state in recorder.states.items()}})
     return recorder
+
+
+def _await_first_readings(recorder: Recorder) -> None:
+    """Say that it has begun when it has: a command that starts then is covered from its first moment. Not for long."""
+    end = time.monotonic() + _FIRST
+    while time.monotonic() < end and not all(s.channels or s.info is None for s in recorder.states.values()):
+        time.sleep(0.005)
+    while time.monotonic() < end and not all(health.readings for _, health in recorder.health()):
+        time.sleep(0.005)
 
 
 def _listen(recorder: Recorder, state: dict[str, Any], stopped: threading.Event) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -27,7 +29,7 @@ def powertui(tmp_path: Path, environment: dict[str, str]) -> Iterator[Callable[.
     started: list[subprocess.Popen[str]] = []
 
     def start(*words: str, **more: object) -> subprocess.Popen[str]:
-        options: dict[str, object] = {"cwd": tmp_path, "env": environment, "text": True}
+        options: dict[str, object] = {"cwd": tmp_path, "env": environment, "text": True, "start_new_session": True}
         options |= {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
         process = subprocess.Popen([sys.executable, "-m", "powertui", *words], **options)  # type: ignore[call-overload]
         started.append(process)
@@ -35,6 +37,6 @@ def powertui(tmp_path: Path, environment: dict[str, str]) -> Iterator[Callable[.
 
     yield start
     for process in started:
-        if process.poll() is None:
-            process.kill()
+        with contextlib.suppress(ProcessLookupError):  # with the command that it runs
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
