@@ -86,11 +86,18 @@ class Account:
         return self.epochs[index].number if index < len(self.epochs) else index
 
     def epoch_windows(self) -> list[tuple[int, int, int, float]]:
-        """(index, start, end, one sigma of the edges) of every epoch whose bounds are known."""
+        """(index, start, end, one sigma of the edges) of every epoch; a bound that nothing tells is that of its steps.
+
+        Epochs that have neither bounds nor steps in this profile are left out.
+        """
+        lows, highs = step_windows(self.steps)
         known = []
         for index, epoch in enumerate(self.epochs):
-            if epoch.start is not None and epoch.end is not None and epoch.end > epoch.start:
-                known.append((index, epoch.start, epoch.end, epoch.slack / 1.96))
+            mine = self.steps.epoch == index
+            start = epoch.start if epoch.start is not None else int(lows[mine].min()) if mine.any() else None
+            end = epoch.end if epoch.end is not None else int(highs[mine].max()) if mine.any() else None
+            if start is not None and end is not None and end > start:
+                known.append((index, start, end, epoch.slack / 1.96))
         return known
 
     def compare(self, ops: Ops | None = None) -> Symmetry:

@@ -1,0 +1,247 @@
+"""The ladder of evidence: the best rung wins, says why, and nothing overrules it silently."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from synthetic import Plan
+from synthetic.placed import make, sensed
+from synthetic.tfevents import frame, write_scalars
+from synthetic.xplane import blob, double, number
+
+from powertui import demo
+from powertui.data import loading, logdir
+from powertui.data.energy import align, anchor, pins
+from powertui.data.model import Clock, Epoch, Epochs
+from powertui.data.power import times
+from powertui.errors import UsageError
+
+NS = 1_000_000_000
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make(0, Plan(seconds=30))
+
+
+@pytest.fixture(scope="module")
+def logged(made):
+    """A relative log of the run, and where its zero really lies."""
+    found, taken = sensed(made, "nvml-1s", 0, offset_s=-5.0)
+    return found, taken.offset_s
+
+
+def context(made, logs=tuple) -> align.Context:
+    return align.Context(made.trace, made.steps, made.epochs, logs)
+
+
+def clocked(series, made, offset_s: float, half_s: float = 0.0, source: str = times.ABSOLUTE):
+    zero = made.trace.clock.mid_ns + round(offset_s * NS)
+    return replace(series, clock=Clock(zero - round(half_s * NS), zero + round(half_s * NS), source))
+
+
+def test_wall_clocks_on_both_sides_align_at_once_with_the_interval_of_both(made, logged) -> None:
+    series, offset = logged
+    found = align.place(clocked(series, made, offset), context(made)).alignment
+    assert (found.status, found.source) == ("aligned", align.CLOCKS)
+    assert found.offset_s == pytest.approx(offset, abs=1e-6)
+    half = made.trace.clock.half_ns / NS
+    assert found.hi_s - found.lo_s == pytest.approx(2 * (half + 0.01), rel=1e-3)
+    assert "the profile's zero lies at Unix" in " ".join(found.evidence)
+
+
+def test_signal_never_overrules_a_clock_but_may_sharpen_a_vague_one(made, logged) -> None:
+    series, offset = logged
+    wrong = align.place(clocked(series, made, offset + 4.0, 0.001), context(made)).alignment
+    assert wrong.offset_s == pytest.approx(offset + 4.0, abs=1e-6)  # the clock said so
+    vague = align.place(clocked(series, made, offset + 1.0, 6.0, times.BMC), context(made)).alignment
+    assert vague.source == align.REFINED
+    assert vague.offset_s == pytest.approx(offset, abs=0.2)
+    assert vague.lo_s <= offset <= vague.hi_s
+    assert "inside that interval" in " ".join(vague.evidence)
+
+
+def test_asked_for_signal_sets_clocks_aside(made, logged) -> None:
+    series, offset = logged
+    found = align.place(clocked(series, made, offset + 4.0), context(made), align.Options("signal")).alignment
+    assert found.source == align.SIGNAL
+    assert found.offset_s == pytest.approx(offset, abs=0.5)
+    assert "set aside" in found.evidence[0]
+
+
+def test_a_relative_log_is_aligned_by_signal(made, logged) -> None:
+    series, offset = logged
+    placed = align.place(series, context(made))
+    assert placed.alignment.source == align.SIGNAL
+    assert placed.alignment.lo_s <= offset <= placed.alignment.hi_s
+    assert placed.power.offset_ps == round(placed.alignment.offset_s * 1e12)
+    assert placed.power.times[0] == pytest.approx(series.times[0] * 1000 + placed.power.offset_ps, abs=1000)
+
+
+def test_by_hand_wins_over_everything(made, logged) -> None:
+    series, offset = logged
+    known = clocked(series, made, offset)
+    found = align.place(known, context(made), align.Options(offset_s=1.25)).alignment
+    assert (found.offset_s, found.source) == (1.25, align.OFFSET)
+    side = pins.Pins().add(10.0, 3.0).add(12.0, 5.1)
+    found = align.place(known, context(made), align.Options(pins=side)).alignment
+    assert found.source == align.PINNED
+    assert found.offset_s == pytest.approx(-6.95)
+    nudged = align.place(known, context(made), align.Options(pins=pins.Pins(nudge_s=0.5))).alignment
+    assert nudged.offset_s == pytest.approx(offset + 0.5, abs=1e-6)
+    assert nudged.source == align.OFFSET
+
+
+def test_switched_off_and_clock_only(made, logged) -> None:
+    series, _ = logged
+    placed = align.place(series, context(made), align.Options("none"))
+    assert placed.power.status == "none"
+    assert placed.alignment.offset_s is None
+    placed = align.place(series, context(made), align.Options("clock"))
+    assert placed.power.status == "none"
+    assert "only elapsed time" in " ".join(placed.alignment.evidence)
+
+
+def test_local_times_take_the_profiled_machines_zone(made, logged) -> None:
+    series, offset = logged
+    zero = made.trace.clock.mid_ns + round(offset * NS)
+    local = zero - 3 * 3600 * NS  # the wall clock in Brazil, read as if it were UTC
+    naive = replace(series, clock=Clock(local - 14 * 3600 * NS, local + 12 * 3600 * NS, times.LOCAL))
+    zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=-3 * 3600))
+    found = align.place(naive, align.Context(zoned, made.steps, made.epochs)).alignment
+    assert found.source == align.LOCAL
+    assert found.offset_s == pytest.approx(offset, abs=1e-6)
+    assert "UTC-03:00" in found.evidence[0]
+    found = align.place(naive, context(made)).alignment  # nothing tells the zone, but only in one do both overlap
+    assert found.offset_s == pytest.approx(offset, abs=1e-6)
+    assert "only in zone" in found.evidence[0]
+
+
+def test_a_log_of_another_day_is_said_to_be_one(made, logged) -> None:
+    series, offset = logged
+    found = align.place(clocked(series, made, offset + 86_400), context(made)).alignment
+    assert "do not overlap" in " ".join(found.evidence)
+
+
+def test_channels_of_one_file_share_one_offset(made, logged) -> None:
+    from powertui.data.model import Run
+
+    series, offset = logged
+    flat = replace(series, watts=np.full(len(series), 7.0), path="a.csv")
+    run = Run("r", "x", (made.trace,), (made.steps,), (made.epochs,), power=(flat, replace(series, path="a.csv")))
+    both = align.place_all(run, 0)
+    assert both[0].alignment.offset_s == both[1].alignment.offset_s == pytest.approx(offset, abs=0.5)
+
+
+def test_no_power_and_no_profile_are_no_error(made) -> None:
+    from powertui.data.model import Run
+
+    run = Run("r", "x", (made.trace,), (made.steps,), (made.epochs,))
+    assert align.place_all(run, 0) == ()
+    assert align.place_all(replace(run, traces=()), 0) == ()
+
+
+def test_an_empty_series_is_placed_nowhere(made, logged) -> None:
+    series, _ = logged
+    empty = replace(series, times=series.times[:0], watts=series.watts[:0])
+    assert align.place(empty, context(made)).power.status == "none"
+
+
+@pytest.mark.parametrize(("text", "value"), [("1.25s", 1.25), ("-300ms", -0.3), ("2min", 120.0), ("12", 12.0)])
+def test_times_as_a_person_writes_them(text: str, value: float) -> None:
+    assert align.seconds(text) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("text", ["soon", "", "1e400s", "nan", "9999999999h"])
+def test_what_is_no_time_gets_a_sentence(text: str) -> None:
+    with pytest.raises(UsageError, match="is no time"):
+        align.seconds(text)
+
+
+def test_training_outside_the_profile_comes_from_epochs_that_are_known_well(made) -> None:
+    wide = Epochs((Epoch(0, -int(1e12), int(5e12), "x"), Epoch(1, int(5e12), int(40e12), "x", slack=int(2e12))))
+    assert replace(context(made), epochs=wide).training == (-int(1e12), int(5e12))
+    assert replace(context(made), epochs=Epochs()).training is None
+
+
+# ── PowerBoard's marker ──────────────────────────────────────────────────────────────────────────
+
+
+def _marker(path: Path, wall: float) -> None:
+    metadata = blob(1, blob(1, b"powerboard"))
+    tensor = number(1, 7) + blob(2, b"") + blob(8, b"./data")
+    value = blob(1, blob(1, b"ipmi_data.csv") + blob(9, metadata) + blob(8, tensor))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(frame(double(1, wall) + blob(3, b"brain.Event:2")) + frame(double(1, wall) + number(2, 0) + blob(5, value)))
+
+
+def test_powerboards_marker_and_the_training_run_place_its_log(made, logged, tmp_path) -> None:
+    series, _ = logged
+    start = 1_700_000_100.0
+    last = float(series.times[-1]) / 1e9
+    _marker(tmp_path / "demo_logs" / "events.out.tfevents.1700000200.host.4242.99.v2", start + last + 0.4)
+    write_scalars(
+        tmp_path / "logs" / "train" / "events.out.tfevents.1700000100.host.4242.0.v2", [(start + 0.5, 0, "epoch_loss", 1.0)], start
+    )
+    log = tmp_path / "data" / "ipmi_data.csv"
+    log.parent.mkdir()
+    log.write_text("x")
+    logs = [*anchor.near(None, [str(log)]), anchor.tfevents.read(str(next((tmp_path / "logs" / "train").iterdir())), "train")]
+    found = anchor.find(series, logs)
+    assert found is not None
+    assert found.clock.lo_ns <= round((start + 0.5) * NS)
+    assert found.clock.hi_ns - found.clock.lo_ns <= 1.01 * NS
+    assert abs(found.clock.mid_ns / NS - start) < 1
+    assert "both agree" in " ".join(found.evidence)
+    assert "4242" in " ".join(found.evidence)
+
+
+def test_without_a_marker_the_training_alone_places_nothing(made, logged, tmp_path) -> None:
+    series, _ = logged
+    path = tmp_path / "train" / "events.out.tfevents.1700000100.host.4242.0.v2"
+    write_scalars(path, [(1_700_000_100.5, 0, "epoch_loss", 1.0)], 1_700_000_100.0)
+    assert anchor.find(series, [anchor.tfevents.read(str(path), "train")]) is None
+
+
+def test_powerboard_run_195247_lies_within_a_second_of_its_evidence(shared_data) -> None:
+    folder = shared_data / "public"
+    entry = logdir.scan(folder / "powerboard_tf22_run195247").runs[0]
+    for name in ("data/ipmi_data.csv", "ipmi_data.db"):
+        options = loading.LoadOptions(power=(str(folder / "powerboard_power_run195247" / name),), find_power=False)
+        run = loading.load_run(entry, options=options)
+        (placed,) = align.place_all(run, 0, entry)
+        assert placed.alignment.status == "aligned"
+        assert placed.alignment.source == align.MARKER
+        # The first record of the training run was written at 1616280767.92; start() is called just before.
+        zero = run.traces[0].clock.mid_ns / 1e9 + placed.alignment.offset_s
+        assert abs(zero - 1616280767.9) < 1
+
+
+# ── the recorded run ─────────────────────────────────────────────────────────────────────────────
+
+TRUE_OFFSET = 1795224813.3142254 - 1795224823.636256  # the simulated BMC's own zero, on the profile's clock
+
+
+def test_the_demo_is_aligned_by_its_clocks(tmp_path) -> None:
+    shutil.copytree(demo.folder(), tmp_path / "demo")
+    entry = logdir.scan(tmp_path / "demo").runs[0]
+    run = loading.load_run(entry)
+    (placed,) = align.place_all(run, 0, entry)
+    assert placed.alignment.source == align.CLOCKS
+    first = 0.02196  # the first reading was taken so long after the log's start
+    assert placed.alignment.offset_s == pytest.approx(TRUE_OFFSET + first, abs=0.01)
+
+
+def test_the_demo_by_signal_is_near_the_truth_or_says_that_it_does_not_know(tmp_path) -> None:
+    entry = logdir.scan(demo.folder()).runs[0]
+    run = loading.load_run(entry)
+    (placed,) = align.place_all(run, 0, entry, align.Options("signal"))
+    found = placed.alignment
+    truth = TRUE_OFFSET + 0.02196
+    assert found.lo_s <= truth <= found.hi_s
+    assert abs(found.offset_s - truth) < 0.5
+    assert found.status in ("aligned", "ambiguous")
