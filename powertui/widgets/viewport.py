@@ -1,8 +1,8 @@
 """Which part of a run a grid of cells shows. Integers only: no float ever decides where something is.
 
-Every edge is a multiple of the cell's length, and cell lengths come from one fixed ladder with ten rungs a
-decade. So a pan moves whole cells (what was computed stays right, and what was drawn can be shifted), three
-rungs in and three rungs out is exactly where one was, and two people who look at the same place see the same
+Every edge is a multiple of the cell's length, and cell lengths come from one fixed ladder with twenty rungs a
+decade. So a pan moves whole cells (what was computed stays right, and what was drawn can be shifted), six
+rungs in and six rungs out is exactly where one was, and two people who look at the same place see the same
 picture.
 
 Zooming holds a moment still: the anchor stays in its column, whatever the rung, as long as the view may go
@@ -17,19 +17,20 @@ import numpy as np
 
 from powertui.data.model import Int64s
 
+# Twenty rungs a decade: the whole run never leaves more than an eighth of the window empty.
+_MANTISSAS = (100, 112, 125, 140, 160, 180, 200, 225, 250, 280, 320, 360, 400, 450, 500, 560, 640, 720, 800, 900)
+
 
 def _ladder() -> tuple[int, ...]:
-    rungs = {1, 2, 3, 4, 5, 6, 8}
-    for exponent in range(18):
-        for mantissa in (10, 12, 15, 20, 25, 30, 40, 50, 60, 80):
-            if mantissa * 10**exponent <= 10**17:
-                rungs.add(mantissa * 10**exponent)
+    rungs = {1, 2, 3, 4, 5, 6, 8, *(m // 10 for m in _MANTISSAS if m % 10 == 0)}
+    for exponent in range(16):
+        rungs.update(m * 10**exponent for m in _MANTISSAS if m * 10**exponent <= 10**17)
     return tuple(sorted(rungs))
 
 
 LADDER = _ladder()
-FACTOR_TWO = 3  # rungs that double the cell
-WHEEL = 2
+FACTOR_TWO = 6  # rungs that double the cell
+WHEEL = 4
 
 
 def rung_for(span: int, width: int) -> int:

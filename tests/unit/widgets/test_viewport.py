@@ -23,13 +23,14 @@ def inside(view: Viewport) -> None:
     assert view.rung <= view.widest
 
 
-def test_the_ladder_rises_by_a_quarter_at_most_and_three_rungs_double() -> None:
+def test_the_ladder_rises_by_an_eighth_and_six_rungs_double() -> None:
     assert LADDER[0] == 1
     assert list(LADDER) == sorted(set(LADDER))
-    for low, high in pairwise(LADDER[8:]):
-        assert 1.15 <= high / low <= 1.34
-    for low, high in zip(LADDER[8:], LADDER[8 + FACTOR_TWO :], strict=False):
-        assert 1.87 <= high / low <= 2.09
+    coarse = LADDER[LADDER.index(100) :]
+    for low, high in pairwise(coarse):
+        assert 1.1 <= high / low <= 1.15
+    for low, high in zip(coarse, coarse[FACTOR_TWO:], strict=False):
+        assert 1.93 <= high / low <= 2.02
 
 
 @given(spans, widths)
