@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from powertui import __version__
-from powertui.errors import PowertuiError
+from powertui.errors import PowertuiError, UsageError
 
 EPILOG = """\
 examples:
@@ -92,7 +92,7 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("--from", dest="from_", metavar="TIME", help="start of the window in trace time, e.g. 27.31s")
     p.add_argument("--to", metavar="TIME", help="end of the window")
     p.add_argument("--epoch", type=int, metavar="N", help="the window is this epoch")
-    p.add_argument("--steps", metavar="A-B", help="… or these steps of it")
+    p.add_argument("--steps", metavar="A-B", help="or these steps, of the epoch when one is named, e.g. 185-258")
     p.add_argument("--marked", action="store_true", help="the window that was marked in the timeline")
     p.add_argument("--host", metavar="NAME", help="which host of the run (default: the first)")
     p.add_argument("-o", "--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
@@ -188,13 +188,19 @@ def _sources(parser: argparse.ArgumentParser) -> None:
 def normalise(argv: Sequence[str]) -> list[str]:
     """`powertui PATH …` means `powertui open PATH …`: put the verb in when the first word is no verb.
 
-    A file that is named like a verb is opened as ./report.
+    A file that is named like a verb is opened as ./report. A word that is nearly a verb and no file is a slip.
     """
     args = list(argv)
     if not args:
         return ["open", "."]
     if args[0] in HANDLERS or args[0] in ("-h", "--help", "--version"):
         return args
+    if args[0].isalpha() and not os.path.lexists(args[0]):
+        import difflib
+
+        near = difflib.get_close_matches(args[0].lower(), HANDLERS, 1)
+        if near:
+            raise UsageError(f"there is neither a verb nor a file named {args[0]!r}", hint=f"Did you mean powertui {near[0]}?")
     return ["open", *args]
 
 
@@ -207,11 +213,13 @@ def resolve(verb: str) -> Callable[[argparse.Namespace], int]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb. Errors that a person is meant to read become one sentence and an exit code."""
-    args = build_parser().parse_args(normalise(sys.argv[1:] if argv is None else argv))
     try:
+        args = build_parser().parse_args(normalise(sys.argv[1:] if argv is None else argv))
         return resolve(args.verb)(args)
     except PowertuiError as error:
-        print(f"powertui: {error}", file=sys.stderr)
+        from powertui.plain import plain  # a path in a message can hold anything
+
+        print("\n".join(plain(line) for line in f"powertui: {error}".split("\n")), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

@@ -59,9 +59,14 @@ class UnreadableFile(PowertuiError):
     exit_code = 3
 
     def __init__(self, path: str, problem: str, *, hint: str = "") -> None:
-        super().__init__(f"{path}: {problem}", hint=hint)
+        super().__init__(f"{'standard input' if path == '-' else path}: {problem}", hint=hint)
         self.path = path
         self.problem = problem
+
+    @property
+    def cause(self) -> str:
+        """What is wrong and what to do, for a list of warnings. A command at its end gets no full stop: it is copied."""
+        return f"{self.problem}. {self.hint}" if self.hint else self.problem
 
 
 class SensorError(PowertuiError):

@@ -114,8 +114,7 @@ class _Loader:
 
     def _failed(self, error: UnreadableFile) -> None:
         self.errors.append(error)
-        hint = f". {error.hint}" if error.hint else ""
-        self.warnings.append(Warn(error.path, "", error.problem + hint))
+        self.warnings.append(Warn(error.path, "", error.cause))
 
     # ── profiles ──
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from powertui.data import filenames
 from powertui.data.model import Warn
 from powertui.data.tree import Found, Tree, head_of, may_be_power, reason
-from powertui.errors import UnreadableFile
+from powertui.errors import UnreadableFile, UsageError
 
 
 class ProfileFile(NamedTuple):
@@ -103,6 +103,8 @@ class Logdir:
 def scan(path: str | os.PathLike[str]) -> Logdir:
     """Look through a logdir, a run folder, or at one file ("-": a profile on standard input)."""
     text = os.fspath(path)
+    if not text:
+        raise UsageError("the path is empty", hint="Name a logdir, a run folder or a profile; . is where you are.")
     if text == "-":
         return Logdir("-", (RunEntry("standard input", "-", (ProfileFile("-", "", "", 0),)),))
     where = Path(text).resolve() if ".." in Path(text).parts else Path(text).absolute()

@@ -59,7 +59,8 @@ class Warn:
     def __str__(self) -> str:
         place = f" ({self.where})" if self.where else ""
         times = f", {self.count} times" if self.count > 1 else ""
-        return f"{self.file}{place}: {self.cause}{times}"
+        file = "standard input" if self.file == "-" else self.file
+        return f"{file}{place}: {self.cause}{times}"
 
 
 # ── clock ────────────────────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ from powertui.data import loading, logdir
 from powertui.data.formats.registry import silent
 from powertui.data.loading import LoadOptions
 from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.model import PS_PER_S, Run
+from powertui.data.model import PS_PER_S, Run, Warn
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.report import checks, facts, text
@@ -71,7 +71,7 @@ def load(entry: RunEntry, options: LoadOptions) -> tuple[Run | None, str]:
     except UnreadableFile as error:
         if error.path in options.power:
             raise
-        return None, f"{error.path}: {error.problem}. {error.hint}".rstrip(" .") + "."
+        return None, str(Warn(error.path, "", error.cause))
 
 
 # ── text ─────────────────────────────────────────────────────────────────────────────────────────

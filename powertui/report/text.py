@@ -10,12 +10,15 @@ import csv
 import io
 import json
 import math
+import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from powertui.errors import PowertuiError
 from powertui.plain import cell, plain, width
 
 # What a terminal or pipe without UTF-8 gets instead of the characters that we write ourselves.
@@ -36,7 +39,24 @@ def write(stream: Any, text: str) -> None:
         text.encode(encoding)
     except (UnicodeEncodeError, LookupError):
         text = text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
-    stream.write(text if text.endswith("\n") else text + "\n")
+    with _full_disks(stream):
+        stream.write(text if text.endswith("\n") else text + "\n")
+        stream.flush()
+
+
+@contextmanager
+def _full_disks(stream: Any) -> Iterator[None]:
+    """An output that takes no more is one sentence. A pipe whose reader has left is for the command line to know."""
+    if stream is None:
+        raise PowertuiError("nothing can be printed: standard output is closed")
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is left in the buffer would be tried again at exit, and complained about.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        raise PowertuiError(f"the output could not be written: {error.strerror or error}") from None
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────
@@ -145,13 +165,14 @@ def to_csv(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def emit_csv(text: str) -> None:
     """To standard output without its own translation of line ends."""
-    buffer = getattr(sys.stdout, "buffer", None)
-    if buffer is None:
-        sys.stdout.write(text)
-        return
-    sys.stdout.flush()
-    buffer.write(text.encode("utf-8", "backslashreplace"))
-    buffer.flush()
+    with _full_disks(sys.stdout):
+        buffer = getattr(sys.stdout, "buffer", None)
+        if buffer is None:
+            sys.stdout.write(text)
+            return
+        sys.stdout.flush()
+        buffer.write(text.encode("utf-8", "backslashreplace"))
+        buffer.flush()
 
 
 # ── facts in words ───────────────────────────────────────────────────────────────────────────────

@@ -29,6 +29,8 @@ GZIP = b"\x1f\x8b"
 LFS = b"version https://git-lfs"
 REPLACEMENT = b"\xef\xbf\xbd"  # U+FFFD, what a decoder writes for a byte that is no text
 
+PIPE_HINT = "Pipe a profile in: cat vm.xplane.pb | powertui report -"
+
 # What other well-known contents begin with. The reader of none of these is here: say so by name.
 MAGICS = (
     (b"PK\x03\x04", "a zip archive", "Unpack it and name the file inside."),
@@ -87,9 +89,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     try:
         if name == "-":
             if sys.stdin is None or sys.stdin.isatty():
-                raise UnreadableFile(
-                    "-", "standard input is a terminal", hint="Pipe a profile in: cat vm.xplane.pb | powertui report -"
-                )
+                raise UnreadableFile("-", "is a terminal, or closed", hint=PIPE_HINT)
             return _open(name, sys.stdin.buffer)
         with Path(name).open("rb") as file:
             return _open(name, file)
@@ -104,7 +104,8 @@ def _open(name: str, file: BinaryIO) -> Source:
     elif stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
         content = file.read()
     else:
-        raise UnreadableFile(name, "is neither a file nor a pipe", hint="Name a profile, a run folder or a logdir.")
+        hint = PIPE_HINT if name == "-" else "Name a profile, a run folder or a logdir."
+        raise UnreadableFile(name, "is neither a file nor a pipe", hint=hint)
     if not content:
         raise UnreadableFile(name, "is empty (0 bytes)", hint=_empty_hint(name))
     if bytes(content[: len(LFS)]) == LFS:

@@ -163,7 +163,7 @@ def _say(data: Bytes, space: wire.Hop, builder: TraceBuilder) -> None:
     builder.hostnames = tuple(wire.text(data, lo, min(hi, lo + 255)) for lo, hi in _pairs(space.ranges(4)))
     if space.bad >= 0:
         builder.findings.add(
-            "the file is truncated or damaged from here on; what came before was read", f"byte {space.bad:,} of {len(data):,}"
+            "the file is truncated or damaged from here on; what is whole was read", f"byte {space.bad:,} of {len(data):,}"
         )
 
 
@@ -182,7 +182,7 @@ def _outline(data: Bytes, lo: int, hi: int, names: EventNames, builder: TraceBui
         key = line.integer(10) or line.integer(1)
         lines.append(_LineHead(key, label, line.integer(3), line.skipped, at, end, line.bad))
     if plane.bad >= 0:
-        builder.findings.add("the plane is cut or damaged here; what came before was read", f"plane {name}, byte {plane.bad:,}")
+        builder.findings.add("the plane is cut or damaged here; what is whole was read", f"plane {name}, byte {plane.bad:,}")
     return _Plane(name, lines, stats, source)
 
 
@@ -232,7 +232,7 @@ class _LineReader:
             self.done += head.events
             return
         if head.bad >= 0:
-            findings.add("the line is cut or damaged here; what came before was read", f"{where}, byte {head.bad:,}")
+            findings.add("the line is cut or damaged here; what is whole was read", f"{where}, byte {head.bad:,}")
         columns = wire.Columns.empty(head.events)
         at, place = 0, head.lo
         counted: list[int] = []
