@@ -14,6 +14,7 @@ from powertui.screens.session import Session
 from powertui.screens.status import StatusLine
 from powertui.terminal import keymap
 from powertui.terminal.capabilities import SMALLEST
+from powertui.terminal.theme import Theme
 
 if TYPE_CHECKING:
     from powertui.screens.shell import Shell
@@ -55,6 +56,7 @@ class BaseScreen(_Paced):
 
     NAME: ClassVar[str] = ""
     AUTO_FOCUS: ClassVar[str | None] = "*"
+    _drawn_with: Theme | None = None
 
     @property
     def shell(self) -> Shell:
@@ -67,6 +69,7 @@ class BaseScreen(_Paced):
         return self.shell.session
 
     def compose(self) -> ComposeResult:
+        self._drawn_with = self.shell.look
         yield from self.body()
         yield StatusLine(self.NAME, theme=self.shell.look, id="status")
         yield Static(
@@ -86,7 +89,13 @@ class BaseScreen(_Paced):
 
     def on_screen_resume(self) -> None:
         """Shown (again): catch up with what changed meanwhile."""
+        self.adapt()
         self.session_changed("shown")
+        if self.shell.unsaid is not None:
+            message, warn = self.shell.unsaid
+            self.shell.unsaid = None
+            self.say(message, warn=warn)
+        self.shell.release_keys()
 
     def session_changed(self, what: str) -> None:
         """Something of the session changed: "run", "power", "window", "trace", or the screen was just "shown"."""
@@ -95,8 +104,15 @@ class BaseScreen(_Paced):
         """How far reading has come; "" when it has ended."""
         self.query_one("#status", StatusLine).set_right(progress)
 
-    def quality_changed(self, runs: int) -> None:
-        """The link carries more or less: `runs` is how many colour runs a row should have at most."""
+    def adapt(self) -> None:
+        """The line carries more or less than when this page was drawn last: other colours, more or fewer runs."""
+        if self._drawn_with is not self.shell.look:
+            self._drawn_with = self.shell.look
+            self.restyle(self.shell.look)
+            self.query_one("#status", StatusLine).restyle(self.shell.look)
+
+    def restyle(self, look: Theme) -> None:
+        """Draw with these styles from now on."""
 
     def say(self, message: str, *, warn: bool = False) -> None:
         """One sentence on the bottom line, until the next key."""
@@ -126,6 +142,10 @@ class Dialog(ModalScreen[Any], _Paced):
             if action.priority
         ),
     ]
+
+    def on_screen_resume(self) -> None:
+        """In front: keys that came in meanwhile are for this dialog."""
+        cast("Shell", self.app).release_keys()
 
     def action_dismiss_dialog(self) -> None:
         """Leave without an answer."""

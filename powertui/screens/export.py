@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.text import Text
 from textual import on
@@ -19,6 +19,9 @@ from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens.base import Dialog
 from powertui.screens.session import Session
+
+if TYPE_CHECKING:
+    from powertui.screens.shell import Shell
 
 MEANINGS = {
     "samples": "watts of every channel, with epoch, step and op",
@@ -70,7 +73,7 @@ class ExportDialog(Dialog):
         listed.highlighted = 0 if self._session.power else min(1, len(export.WHAT) - 1)
         box = self.query_one(Input)
         box.cursor_blink = False
-        box.focus()
+        self.set_focus(box)
         self._suggest()
 
     @property
@@ -134,4 +137,5 @@ class ExportDialog(Dialog):
         self._say(message)
 
     def _say(self, message: str) -> None:
+        cast("Shell", self.app).release_keys()
         self.query_one("#export-message", Static).update(Text(plain(message)))

@@ -119,26 +119,22 @@ class OpenScreen(BaseScreen):
         self._facts: dict[int, Facts] = {}
         self._problems: dict[int, str] = {}
         self._stop = threading.Event()
-        self._looked = False
         self._fitted = False
         self._shown: list[str] = []
 
     def body(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
-        yield Input(placeholder="filter: any words of a row", id="filter", classes="hidden", compact=True)
+        yield Input(placeholder="filter: any words of a row", id="filter", compact=True)
         yield DataTable(id="runs", cursor_type="row", zebra_stripes=False)
         yield Static("", id="problems", markup=False)
 
     def on_mount(self) -> None:
-        """Fill the list; one run alone is opened at once."""
+        """Fill the list."""
         table = self.query_one("#runs", DataTable)
-        self.query_one("#filter", Input).cursor_blink = False
+        box = self.query_one("#filter", Input)
+        box.cursor_blink = box.display = False
         self._fill()
-        table.focus()
-        runs = self._runs
-        if len(runs) == 1 and not self._looked and runs[0].profiles:
-            self._looked = True
-            self.call_after_refresh(self.shell.open_run, runs[0])
+        self.set_focus(table)
 
     def on_unmount(self) -> None:
         self._stop.set()
@@ -284,8 +280,8 @@ class OpenScreen(BaseScreen):
     def action_filter_runs(self) -> None:
         """Type words: rows that have them all stay."""
         box = self.query_one("#filter", Input)
-        box.remove_class("hidden")
-        box.focus()
+        box.display = True
+        self.set_focus(box)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter while typing."""
@@ -293,7 +289,7 @@ class OpenScreen(BaseScreen):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter: to the list."""
-        self.query_one("#runs").focus()
+        self.set_focus(self.query_one("#runs"))
 
     def action_reload(self) -> None:
         """Look through the folder again."""
@@ -314,10 +310,10 @@ class OpenScreen(BaseScreen):
     def back(self) -> bool:
         """Close the filter; or return to the run that is open."""
         box = self.query_one("#filter", Input)
-        if not box.has_class("hidden"):
+        if box.display:
             box.value = ""
-            box.add_class("hidden")
-            self.query_one("#runs").focus()
+            box.display = False
+            self.set_focus(self.query_one("#runs"))
             return True
         if self.session.run is not None:
             self.shell.show("timeline")

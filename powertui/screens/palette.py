@@ -77,7 +77,7 @@ class Palette(Dialog):
     def on_mount(self) -> None:
         box = self.query_one(Input)
         box.cursor_blink = False
-        box.focus()
+        self.set_focus(box)
         self._fill("")
 
     def on_input_changed(self, event: Input.Changed) -> None:

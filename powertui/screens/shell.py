@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy.ma  # noqa: F401  (np.unique imports it when it is first called: better now than in the middle of a frame)
 from textual.binding import BindingType
-from textual.events import Key
 from textual.theme import Theme as TextualTheme
 
 from powertui.data.loading import LoadOptions
@@ -21,13 +20,13 @@ from powertui.data.model import PowerOnTrace, Run
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens import SCREENS, spec
-from powertui.screens.base import BaseScreen, global_bindings
+from powertui.screens.base import BaseScreen, Dialog, global_bindings
 from powertui.screens.loader import Loader, Part, Progress
 from powertui.screens.session import Session
+from powertui.screens.typeahead import TypeAhead
 from powertui.terminal import clipboard, keymap, signals
 from powertui.terminal import theme as themes
 from powertui.terminal.capabilities import Capabilities
-from powertui.terminal.paced import PacedApp
 from powertui.terminal.pacing import Quality
 from powertui.widgets.timeline_model import TimelineModel
 
@@ -36,7 +35,7 @@ SWITCH_S = 0.0005
 COMPRESS = "This line is slow: `ssh -C` (compression) makes powertui several times quicker."
 
 
-class Shell(PacedApp[int]):
+class Shell(TypeAhead[int]):
     """powertui's screens. `first` names the one to begin with."""
 
     TITLE = "powertui"
@@ -116,12 +115,18 @@ class Shell(PacedApp[int]):
             return
         while len(self.screen_stack) > 2:
             self.pop_screen()
+        self.hold_keys()
         if not page.is_attached:
             self.install_screen(page, name)
         if len(self.screen_stack) > 1:
             self.switch_screen(name)
         else:
             self.push_screen(name)
+
+    def ask(self, dialog: Dialog, answered: Callable[[Any], None]) -> None:
+        """Show a dialog in front of the page."""
+        self.hold_keys()
+        self.push_screen(dialog, answered)
 
     def action_show(self, name: str) -> None:
         """A number key."""
@@ -257,9 +262,11 @@ class Shell(PacedApp[int]):
 
     # ── actions of everywhere ────────────────────────────────────────────────────────────────────
 
-    def on_key(self, event: Key) -> None:
+    def key_pressed(self) -> None:
         """A message stands until the next key."""
-        del event
+        page = self.current()
+        if page is not None and page is self.screen and page.is_mounted:
+            page.say("")
 
     async def action_back(self) -> None:
         """Esc: close what is open, stop what loads, go back to the timeline or the runs. Never quits."""
@@ -286,7 +293,7 @@ class Shell(PacedApp[int]):
 
         page = self.current()
         if page is not None and not isinstance(self.screen, Palette):
-            self.push_screen(Palette(page), self.run_command)
+            self.ask(Palette(page), self.run_command)
 
     def run_command(self, command: str | None) -> None:
         """What the palette answered: an action's id, `show:<screen>`, or a place."""

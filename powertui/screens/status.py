@@ -31,6 +31,11 @@ class StatusLine(Widget):
         self._warn = False
         self._right = ""
 
+    def restyle(self, theme: Theme) -> None:
+        """Draw with these styles from now on."""
+        self.look = theme
+        self.refresh()
+
     @property
     def message(self) -> str:
         """What is being said; "" for nothing."""

@@ -24,6 +24,7 @@ from powertui.widgets.details import DetailsPane
 from powertui.widgets.op_table import OpTable
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.view import TimelineView
+from powertui.widgets.viewport import FACTOR_TWO
 
 CONTEXT_FROM = 100  # columns from which there is room for the context pane
 BELOW_FROM = 20  # rows from which there is room for a pane below
@@ -55,7 +56,7 @@ class TimelineScreen(BaseScreen):
                 yield DetailsPane(theme=look, glyphs=glyphs, id="details")
                 yield OpTable(theme=look, glyphs=glyphs, id="ops")
             yield ContextPane(theme=look, glyphs=glyphs, id="context")
-        yield Input(id="box", classes="hidden", compact=True)
+        yield Input(id="box", compact=True)
 
     @property
     def view(self) -> TimelineView:
@@ -69,10 +70,11 @@ class TimelineScreen(BaseScreen):
 
     def on_mount(self) -> None:
         """Keys go to the timeline."""
-        self.query_one("#box", Input).cursor_blink = False
+        box = self.query_one("#box", Input)
+        box.cursor_blink = box.display = False
         self.timeline.run_budget = self.shell.gate.quality.runs
         self._arrange()
-        self.timeline.focus()
+        self.set_focus(self.timeline)
         self._catch_up()
 
     def on_resize(self, event: Resize) -> None:
@@ -229,7 +231,7 @@ class TimelineScreen(BaseScreen):
         found = model.longest(event.op) if model is not None else None
         if found is not None:
             self.timeline.select(*found)
-            self.timeline.focus()
+            self.set_focus(self.timeline)
 
     # ── moving ───────────────────────────────────────────────────────────────────────────────────
 
@@ -237,7 +239,7 @@ class TimelineScreen(BaseScreen):
         self.timeline.zoom()
 
     def action_zoom_out(self) -> None:
-        self.timeline.zoom(-3)
+        self.timeline.zoom(-FACTOR_TWO)
 
     def action_pan_left(self) -> None:
         self.timeline.pan_held(-1)
@@ -338,8 +340,8 @@ class TimelineScreen(BaseScreen):
         self._box = purpose
         box.placeholder = placeholder
         box.value = ""
-        box.remove_class("hidden")
-        box.focus()
+        box.display = True
+        self.set_focus(box)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """The table is filtered while one types; a search waits for Enter."""
@@ -353,12 +355,12 @@ class TimelineScreen(BaseScreen):
         if purpose == "search":
             self._search(text)
         elif purpose == "filter":
-            self.query_one("#ops", OpTable).focus()
+            self.set_focus(self.query_one("#ops", OpTable))
 
     def _close_box(self) -> None:
         self._box = ""
-        self.query_one("#box", Input).add_class("hidden")
-        self.timeline.focus()
+        self.query_one("#box", Input).display = False
+        self.set_focus(self.timeline)
 
     def _search(self, text: str) -> None:
         model = self.session.model
@@ -425,13 +427,13 @@ class TimelineScreen(BaseScreen):
         self._toggle_below("ops")
         self._show_ops()
         if self._below == "ops":
-            self.query_one("#ops", OpTable).focus()
+            self.set_focus(self.query_one("#ops", OpTable))
 
     def _toggle_below(self, name: str) -> None:
         self._below = "" if self._below == name else name
         self._arrange()
         if not self._below:
-            self.timeline.focus()
+            self.set_focus(self.timeline)
 
     def action_expand(self) -> None:
         self.query_one("#details", DetailsPane).toggle()
@@ -465,7 +467,7 @@ class TimelineScreen(BaseScreen):
             return
         lo_hi = self.timeline.window or self._visible()
         if lo_hi is not None:
-            self.app.push_screen(ExportDialog(self.session, *lo_hi), lambda message: self.say(message) if message else None)
+            self.shell.ask(ExportDialog(self.session, *lo_hi), lambda message: self.say(message) if message else None)
 
     def action_power_left(self) -> None:
         """Shift the power to earlier times."""

@@ -61,8 +61,8 @@ class TerminalDriver(LinuxDriver):
         self._paced.terminal_taken()
 
     def write(self, data: str) -> None:
-        """Queue something for the terminal."""
-        if self._output is not None:
+        """Queue something for the terminal. The shape of a mouse pointer (OSC 22) is not worth bytes: few terminals know it."""
+        if self._output is not None and not data.startswith("\x1b]22;"):
             self._output.write(data)
 
     def close(self) -> None:

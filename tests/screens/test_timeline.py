@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.widgets import Input
 
+from powertui.screens import SCREENS
 from powertui.screens.export import ExportDialog
 from powertui.screens.help import HelpScreen
 from powertui.screens.open import OpenScreen
@@ -14,6 +17,7 @@ from powertui.screens.palette import Palette
 from powertui.screens.shell import Shell
 from powertui.screens.timeline import TimelineScreen
 from powertui.terminal import keymap
+from powertui.terminal.pacing import LEVELS
 
 from .conftest import Maker, loaded, settled
 
@@ -27,16 +31,33 @@ def page(shell: Shell) -> TimelineScreen:
 
 
 def test_every_action_has_a_method_on_its_screen() -> None:
-    from powertui.screens.base import BaseScreen
-
+    classes = {
+        entry.name: getattr(importlib.import_module(entry.target.split(":")[0]), entry.target.split(":")[1]) for entry in SCREENS
+    }
     for action in keymap.ACTIONS:
-        if "*" in action.screens:
-            assert hasattr(Shell, f"action_{action.method}"), action.id
-        if "timeline" in action.screens:
-            assert f"action_{action.method}" in vars(TimelineScreen), action.id
-        if "open" in action.screens:
-            assert f"action_{action.method}" in vars(OpenScreen), action.id
-    assert not hasattr(BaseScreen, "action_zoom_in")
+        for name in action.screens:
+            owner = Shell if name == "*" else classes[name]
+            assert callable(getattr(owner, f"action_{action.method}", None)), f"{action.id} on {name}"
+
+
+async def test_a_slow_line_gets_fewer_colours_and_runs_and_one_hint(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        shell.capabilities = replace(shell.capabilities, remote=True)
+        shell.gate.level = len(LEVELS) - 1
+        shell.quality_changed(shell.gate.quality)
+        await pilot.pause()
+        assert shell.look.depth == "16"
+        assert page(shell).timeline.run_budget == LEVELS[-1].runs
+        assert "ssh -C" in page(shell).query_one("#status").message  # type: ignore[attr-defined]
+        page(shell).say("")
+        shell.quality_changed(shell.gate.quality)
+        assert page(shell).query_one("#status").message == ""  # type: ignore[attr-defined]
+        shell.gate.level = 0
+        shell.quality_changed(shell.gate.quality)
+        assert shell.look.depth == "256"
+        assert page(shell).timeline.run_budget == LEVELS[0].runs
 
 
 async def test_moving_in_time(make: Maker) -> None:

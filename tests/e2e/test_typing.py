@@ -1,0 +1,50 @@
+"""Keys that arrive in one piece, as they do over a slow line, do what they would do one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Opener
+from .terminal import Terminal
+
+pytestmark = pytest.mark.e2e
+
+READY = "whole run"
+
+
+def ready(start: Opener, profile: Path) -> Terminal:
+    terminal = start(profile, size=(120, 30))
+    terminal.wait_for(READY)
+    terminal.settle()
+    return terminal
+
+
+def test_a_search_in_one_burst(start: Opener, profile: Path) -> None:
+    terminal = ready(start, profile)
+    terminal.write(b"/dot\rnn")
+    terminal.wait_for(r"[\d,]+ of [\d,]+ events match dot")
+
+
+def test_a_place_in_one_burst(start: Opener, profile: Path) -> None:
+    terminal = ready(start, profile)
+    terminal.write(b":30ms-31ms\rww")
+    terminal.settle(0.6)
+    assert "0.030" in terminal.text().splitlines()[0]
+
+
+def test_screens_in_one_burst(start: Opener, profile: Path) -> None:
+    terminal = ready(start, profile)
+    terminal.write(b"?1t")
+    terminal.wait_for(r"self")
+    terminal.write(b"q")
+    assert terminal.wait_exit() == 0
+
+
+def test_a_burst_of_moves_is_one_frame_or_two(start: Opener, profile: Path) -> None:
+    terminal = ready(start, profile)
+    before = bytes(terminal.raw).count(b"\x1b[6n")
+    terminal.write(b"wwwwww" + b"d" * 20 + b"a" * 10)
+    terminal.settle()
+    assert bytes(terminal.raw).count(b"\x1b[6n") - before <= 8
