@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from bmc.fixtures import bmc, ipmi, ipmi_sim, prometheus, redfish
+
+from tests.bmc.fixtures import bmc, ipmi, ipmi_sim, prometheus, redfish
 
 __all__ = ["bmc", "ipmi", "ipmi_sim", "prometheus", "redfish"]
 

@@ -9,12 +9,12 @@ import subprocess
 import time
 
 import pytest
-from bmc.commands import DCMI_POWER
-from bmc.rmcpplus import Bmc
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError
 from powertui.sampler.credentials import Secret
 from powertui.sampler.source import Options, open_source, reason_of
+from tests.bmc.commands import DCMI_POWER
+from tests.bmc.rmcpplus import Bmc
 
 pytestmark = pytest.mark.e2e
 

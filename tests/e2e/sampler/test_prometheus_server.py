@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
-from bmc.prometheus import IpmiExporter
 
 from powertui.errors import NotSupported, SensorError
 from powertui.sampler.prometheus import MOST_POINTS
 from powertui.sampler.source import Options, open_source, reason_of
+from tests.bmc.prometheus import IpmiExporter
 
 pytestmark = pytest.mark.e2e
 METRIC = "ipmi_dcmi_power_consumption_watts"

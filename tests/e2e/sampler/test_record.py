@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -15,7 +14,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from bmc.rmcpplus import Bmc
+from pty_process import PtyProcess
+
+from tests.bmc.rmcpplus import Bmc
 
 pytestmark = pytest.mark.e2e
 
@@ -363,43 +364,16 @@ def test_pulses_are_marked_with_what_they_took(bmc, powertui, tmp_path):
     assert all(length >= wanted for length, wanted in zip(lengths, (0.2, 0.3, 0.5), strict=True))
 
 
-class Terminal:
-    """A shell with job control in a pty."""
-
-    def __init__(self, environment: dict[str, str], cwd: Path) -> None:
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(cwd)
-            os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], {**environment, "PS1": "PROMPT> ", "TERM": "dumb"})
-        self.text = ""
-        self.wait("PROMPT> ")
-
-    def send(self, text: str) -> None:
-        os.write(self.fd, text.encode())
-
-    def wait(self, expected: str, seconds: float = 30.0) -> str:
-        import select
-
-        end = time.monotonic() + seconds
-        while expected not in self.text:
-            ready, _, _ = select.select([self.fd], [], [], max(0.0, end - time.monotonic()))
-            if not ready:
-                raise TimeoutError(f"{expected!r} not in {self.text!r}")
-            try:
-                self.text += os.read(self.fd, 65536).decode(errors="replace")
-            except OSError:
-                break
-        seen, found, self.text = self.text.partition(expected)
-        return seen + found
-
-    def close(self) -> None:
-        os.close(self.fd)
-        os.waitpid(self.pid, 0)
+def shell(environment: dict[str, str], cwd: Path) -> PtyProcess:
+    """A shell with job control."""
+    made = PtyProcess(["bash", "--norc", "--noprofile", "-i"], {**environment, "PS1": "PROMPT> "}, cwd)
+    made.wait("PROMPT> ")
+    return made
 
 
 @pytest.fixture
 def terminal(environment, tmp_path):
-    made = Terminal(environment, tmp_path)
+    made = shell(environment, tmp_path)
     yield made
     made.close()
 
@@ -440,7 +414,7 @@ def test_ctrl_c_reaches_the_command_and_ends_both(bmc, terminal, tmp_path):
 
 def test_a_lost_terminal_leaves_a_complete_file(bmc, environment, tmp_path):
     """The link is dropped: the kernel hangs the session up."""
-    made = Terminal(environment, tmp_path)
+    made = shell(environment, tmp_path)
     made.send(f"{sys.executable} -m powertui record {' '.join(where(bmc))} -- sleep 60\n")
     made.wait("recording to")
     wait_for_rows(tmp_path / "p.csv", 5)

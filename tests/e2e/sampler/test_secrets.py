@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from bmc.rmcpplus import Bmc
+from pty_process import PtyProcess
+
+from tests.bmc.rmcpplus import Bmc
 
 pytestmark = pytest.mark.e2e
 
@@ -138,29 +139,17 @@ def test_there_is_no_password_option(powertui):
 
 def test_the_prompt_is_masked(secret_bmc, environment, tmp_path):
     """In a terminal: what is typed does not appear."""
-    import pty
-    import select
-
     del environment["IPMI_PASSWORD"]
     secret_bmc.kg = None
-    pid, fd = pty.fork()
-    if pid == 0:
-        words = ["-m", "powertui", "sensors", "--source", f"ipmi://viewer@127.0.0.1:{secret_bmc.port}"]
-        os.chdir(tmp_path)
-        os.execvpe(sys.executable, [sys.executable, *words], environment)
-    seen, sent, end = "", False, time.monotonic() + 30
-    while time.monotonic() < end:
-        ready, _, _ = select.select([fd], [], [], 0.2)
-        try:
-            seen += os.read(fd, 65536).decode() if ready else ""
-        except OSError:
-            break
-        if "Password of viewer" in seen and not sent:
-            time.sleep(0.2)
-            os.write(fd, (SECRET + "\n").encode())
-            sent = True
-    os.close(fd)
-    _, status = os.waitpid(pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 0, seen
-    assert "ipmi DCMI" in seen
-    assert SECRET not in seen
+    words = [sys.executable, "-m", "powertui", "sensors", "--source", f"ipmi://viewer@127.0.0.1:{secret_bmc.port}"]
+    terminal = PtyProcess(words, environment, tmp_path)
+    seen = terminal.wait("Password of viewer")
+    seen += terminal.wait(": ")
+    time.sleep(0.2)
+    terminal.send(SECRET + "\n")
+    seen += terminal.wait("ipmi DCMI")
+    while terminal.process.poll() is None:
+        terminal.read(0.1)
+    terminal.read(0.1)
+    assert terminal.close() == 0
+    assert SECRET not in seen + terminal.text
