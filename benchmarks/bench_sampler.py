@@ -28,8 +28,8 @@ SECONDS = float(os.environ.get("POWERTUI_BENCH_SECONDS", "60"))
 HOSTS = 100
 OPTIONS = Options(user="viewer", password=Secret("pw-viewer"))
 _SERVER = """
-import sys; sys.path[:0] = [{root!r}, {tests!r}]
-from bmc.rmcpplus import Bmc
+import sys; sys.path.insert(0, {root!r})
+from tests.bmc.rmcpplus import Bmc
 bmcs = [Bmc().start() for _ in range({count})]
 print(*[b.port for b in bmcs], flush=True)
 sys.stdin.read()
@@ -51,7 +51,7 @@ ipmi.open()
 @contextmanager
 def bmcs(count: int) -> Iterator[list[int]]:
     """Ports of so many BMCs."""
-    code = _SERVER.format(root=str(ROOT), tests=str(ROOT / "tests"), count=count)
+    code = _SERVER.format(root=str(ROOT), count=count)
     process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
     assert process.stdout is not None

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic import Plan
-from synthetic.placed import make, sensed, truly_placed
 
 from powertui.data import export, export_files, export_rows
 from powertui.data.energy import integrate
 from powertui.data.model import Names, Run, Stat
 from powertui.data.tools import op_stats
 from powertui.errors import PowertuiError, UsageError
+from tests.synthetic import Plan
+from tests.synthetic.placed import make, sensed, truly_placed
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from synthetic.tfevents import write_scalars
 
 from powertui.data import loading, logdir
 from powertui.data.formats import xplane
@@ -17,6 +16,7 @@ from powertui.data.loading import LoadOptions, load_run, stream_run
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Run
 from powertui.errors import Cancelled, UnreadableFile
+from tests.synthetic.tfevents import write_scalars
 
 JAX = "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50"
 

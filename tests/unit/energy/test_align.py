@@ -8,10 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic import Plan
-from synthetic.placed import make, sensed
-from synthetic.tfevents import frame, write_scalars
-from synthetic.xplane import blob, double, number
 
 from powertui import demo
 from powertui.data import loading, logdir
@@ -19,6 +15,10 @@ from powertui.data.energy import align, anchor, pins
 from powertui.data.model import Clock, Epoch, Epochs
 from powertui.data.power import times
 from powertui.errors import UsageError
+from tests.synthetic import Plan
+from tests.synthetic.placed import make, sensed
+from tests.synthetic.tfevents import frame, write_scalars
+from tests.synthetic.xplane import blob, double, number
 
 NS = 1_000_000_000
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from synthetic import COLLECTIVES, COMPUTE, COPIES, Plan, build
 
 from powertui.data.energy import predict
 from powertui.data.formats import registry
 from powertui.data.model import Trace
+from tests.synthetic import COLLECTIVES, COMPUTE, COPIES, Plan, build
 
 
 def loaded(tmp_path, work) -> Trace:

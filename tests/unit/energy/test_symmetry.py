@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from synthetic import Burst, Plan
-from synthetic.placed import make, sensed, truly_placed
 
 from powertui.data.energy import fold, symmetry
 from powertui.data.model import Epoch, Epochs, Phase, PowerOnTrace, Steps
+from tests.synthetic import Burst, Plan
+from tests.synthetic.placed import make, sensed, truly_placed
 
 QUIET = Plan(seconds=40, step_s=0.2, epochs=2)
 

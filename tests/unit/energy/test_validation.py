@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from synthetic import SENSORS, Burst, Plan
-from synthetic.placed import make, search, sensed, truly_placed
 
 from powertui.data.energy import integrate, signal
+from tests.synthetic import SENSORS, Burst, Plan
+from tests.synthetic.placed import make, search, sensed, truly_placed
 
 SHORT = Plan(seconds=30)
 SEEDS = range(6)

@@ -8,9 +8,9 @@ import json
 import math
 
 import pytest
-from synthetic import Burst, Plan, build
 
 from powertui import cli, demo
+from tests.synthetic import Burst, Plan, build
 
 
 @pytest.fixture(scope="module")

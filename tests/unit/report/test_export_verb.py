@@ -7,10 +7,10 @@ import io
 import json
 
 import pytest
-from synthetic import Plan, build
 
 from powertui import cli
 from powertui.terminal import marked
+from tests.synthetic import Plan, build
 
 
 @pytest.fixture

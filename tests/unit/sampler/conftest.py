@@ -1,3 +1,3 @@
-from bmc.fixtures import bmc, ipmi, prometheus, redfish
+from tests.bmc.fixtures import bmc, ipmi, prometheus, redfish
 
 __all__ = ["bmc", "ipmi", "prometheus", "redfish"]

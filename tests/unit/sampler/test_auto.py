@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from bmc.rmcpplus import Bmc
 
 from powertui.errors import AuthenticationFailed, SensorError
 from powertui.sampler import auto
@@ -11,6 +10,7 @@ from powertui.sampler.credentials import Secret
 from powertui.sampler.inventory import look_there
 from powertui.sampler.source import Options, open_source
 from powertui.sampler.targets import Target
+from tests.bmc.rmcpplus import Bmc
 
 
 def test_the_first_protocol_that_answers_is_kept(bmc):
@@ -41,7 +41,7 @@ def test_nothing_there_names_all_three_reasons():
 
 
 def test_ipmi_without_power_goes_on_to_the_next(monkeypatch):
-    from bmc.commands import DCMI_POWER, Machine
+    from tests.bmc.commands import DCMI_POWER, Machine
 
     monkeypatch.setattr(auto, "CHAIN", ("ipmi", "redfish"))
     with Bmc(machine=Machine(sensors=(), refuse={DCMI_POWER: 0xC1})) as bmc, pytest.raises(SensorError) as caught:

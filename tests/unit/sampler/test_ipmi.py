@@ -6,14 +6,14 @@ import socket
 import time
 
 import pytest
-from bmc.commands import ADMINISTRATOR, DCMI_POWER, OPERATOR, Machine
-from bmc.rmcpplus import Bmc
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
 from powertui.sampler import ipmi_client
 from powertui.sampler.credentials import Secret
 from powertui.sampler.ipmi import pick_sensors
 from powertui.sampler.source import Options, open_source, reason_of
+from tests.bmc.commands import ADMINISTRATOR, DCMI_POWER, OPERATOR, Machine
+from tests.bmc.rmcpplus import Bmc
 
 
 @pytest.mark.parametrize(("offered", "taken"), [((17,), "17"), ((3,), "3"), ((3, 17), "17")])
