@@ -1,0 +1,62 @@
+"""Draw the pictures of docs/ and README from the demo: `make screenshots`. They change only with the code."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from powertui import cli, demo  # noqa: E402
+from powertui.data import logdir  # noqa: E402
+from powertui.screens.shell import Shell  # noqa: E402
+from powertui.terminal import theme  # noqa: E402
+from powertui.terminal.capabilities import Capabilities  # noqa: E402
+
+FOLDER = ROOT / "docs" / "pictures"
+SIZE = (120, 34)
+
+# Name of the picture → keys that lead there.
+PICTURES: dict[str, tuple[str, ...]] = {
+    "timeline": ("w", "w", "w", "w", "down", "down", "right"),
+    "whole-run": ("0",),
+    "window": ("w", "w", "m", *["shift+right"] * 12, "m"),
+    "op-table": ("t",),
+    "details": ("w", "w", "w", "w", "w", "down", "down", "right", "i"),
+    "search": ("slash", *"Conv2D", "enter"),
+    "palette": ("colon", *"step"),
+    "help": ("question_mark",),
+    "symmetry": ("2",),
+    "alignment": ("3",),
+}
+
+
+async def picture(name: str, keys: tuple[str, ...]) -> None:
+    """One picture."""
+    args: argparse.Namespace = cli.build_parser().parse_args(["open", str(demo.folder())])
+    shell = Shell(args, Capabilities(color="true"), theme.get("dark", "true"))
+    shell.session.logdir = logdir.scan(demo.folder())
+    async with shell.run_test(size=SIZE) as pilot:
+        while not (shell.session.complete and shell.session.model):
+            await asyncio.sleep(0.05)
+        await pilot.pause()
+        await pilot.press(*keys)
+        await shell.workers.wait_for_complete()
+        await pilot.pause(1.0)
+        svg = shell.export_screenshot(title="powertui", simplify=True)
+    (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
+    print(f"{name}.svg: {len(svg):,} bytes")
+
+
+def main() -> None:
+    """All pictures, or those named on the command line."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in sys.argv[1:] or PICTURES:
+        asyncio.run(picture(name, PICTURES[name]))
+
+
+if __name__ == "__main__":
+    main()
