@@ -67,7 +67,7 @@ def test_around_a_command_output_exit_code_and_energy(bmc, powertui, tmp_path):
     assert float(found[1]) == pytest.approx(245 * float(found[2]), rel=0.1)
     assert float(found[2]) >= 1.0
     rows = frame(tmp_path)
-    assert list(rows[rows.quality.isin(["begin", "end"])]["mark"]) == ["sh", "sh"]
+    assert list(rows[[q in ("begin", "end") for q in rows.quality]]["mark"]) == ["sh", "sh"]
     assert ended(tmp_path)["reason"] == "the command ended"
 
 
