@@ -247,13 +247,13 @@ QUIET = 6  # differences of neighbours that make up one stretch
 
 
 def _noise(level: Floats) -> float:
-    """The noise of one reading: from the quietest tenth of the stretches, for elsewhere the power itself moves."""
+    """The noise of one reading: from the quietest quarter of the stretches, for elsewhere the power itself moves."""
     moved = np.diff(level[: 64 * 4096])
     count = len(moved) // QUIET
     if count < 4:
         return 0.0
     blocks = (moved[: count * QUIET].reshape(count, QUIET) ** 2).mean(axis=1) / 2
-    return float(np.sqrt(np.percentile(blocks, 10)))
+    return float(np.sqrt(np.percentile(blocks, 25)))
 
 
 def _averaged(sensor: Sensor, kind: PowerKind) -> float:

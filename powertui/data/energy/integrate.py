@@ -5,7 +5,7 @@ E = sum of (P_j + P_j+1)/2 * (t_j+1 - t_j), the first and the last piece clipped
     quantisation   q / sqrt(12) * D / sqrt(n_q)      n_q: runs of one value; a constant reading does not average its rounding away
     sampling       T_upd * sqrt(sum dP^2 / 2) * sqrt(1 - w/T_upd)     what happens between two readings of an instantaneous sensor;
                    and T_upd * noise * sqrt(n) * sqrt(w/T_upd)        of an averaging one only the noise of its n readings is left
-    edges          0.161 * max(w, T_upd) * jump      a reading that straddles an edge; jump: power a reading before against after
+    edges          0.2 * max(w, T_upd) * jump        a reading that straddles an edge; jump: power a reading before against after
     timing         sigma_offset * |P(a) - P(b)|      where the log lies on the trace;  edge_ps adds independent errors of the edges
     gain           kept apart: it does not average away, and cancels in ratios of one sensor
 
@@ -32,7 +32,7 @@ ENOUGH = 0.9  # coverage from which a window is worth a number
 WHOLE = 1 - 1e-6
 DIFFER = 0.01  # both rules are shown when they differ by more
 REFRESHES = 2.0  # a window needs so many to be resolved
-_EDGE = 0.1614  # rms of (ramp - step) energy for a step somewhere in one reading, per W of jump and s of reading
+_EDGE = 0.2  # of a step smeared by window and straight line this much lies beyond it, per W of jump and s of reading
 
 
 @dataclass(frozen=True)
