@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy.ma  # noqa: F401  (np.unique imports it when it is first called: better now than in the middle of a frame)
 from textual.binding import BindingType
-from textual.theme import Theme as TextualTheme
 
 from powertui.data.loading import LoadOptions
 from powertui.data.logdir import Logdir, RunEntry
@@ -23,6 +22,7 @@ from powertui.screens import SCREENS, spec
 from powertui.screens.base import BaseScreen, Dialog, global_bindings
 from powertui.screens.loader import Loader, Part, Progress
 from powertui.screens.session import Session
+from powertui.screens.style import textual_theme
 from powertui.screens.typeahead import TypeAhead
 from powertui.terminal import clipboard, keymap, signals
 from powertui.terminal import theme as themes
@@ -361,42 +361,6 @@ class Shell(TypeAhead[int]):
         if self.gate.wants_compression and self.capabilities.remote and not self._compress_said:
             self._compress_said = True
             self.say(COMPRESS)
-
-
-def textual_theme(look: themes.Theme) -> TextualTheme:
-    """Our palette for Textual's own widgets."""
-    dark = look.name == "dark"
-
-    def pick(dark_index: int, light_index: int) -> str:
-        return themes.hex_of(dark_index if dark else light_index)
-
-    return TextualTheme(
-        "powertui",
-        primary=pick(74, 25),
-        secondary=pick(109, 31),
-        accent=pick(221, 130),
-        foreground=pick(252, 236),
-        background=pick(233, 231),
-        surface=pick(234, 255),
-        panel=pick(235, 254),
-        warning=pick(221, 130),
-        error=pick(210, 160),
-        success=pick(114, 28),
-        dark=dark,
-        variables={
-            "scrollbar": pick(240, 250),
-            "scrollbar-hover": pick(244, 246),
-            "scrollbar-active": pick(244, 246),
-            "scrollbar-background": pick(234, 255),
-            "scrollbar-background-hover": pick(234, 255),
-            "scrollbar-background-active": pick(234, 255),
-            "scrollbar-corner-color": pick(234, 255),
-            "block-cursor-foreground": pick(232, 231),
-            "block-cursor-background": pick(117, 25),
-            "input-cursor-background": pick(252, 236),
-            "input-cursor-foreground": pick(233, 231),
-        },
-    )
 
 
 def start(args: argparse.Namespace, capabilities: Capabilities, look: themes.Theme, logdir: Logdir) -> int:

@@ -7,6 +7,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from powertui import plain
+from powertui.terminal import keymap
 from powertui.terminal.theme import Theme
 
 HINTS = {
@@ -16,6 +17,15 @@ HINTS = {
     "help": "↑↓ scroll  Esc back  q quit",
 }
 ANYWHERE = "? help  q quit"
+MOST_HINTS = 6
+
+
+def hints(page: str) -> str:
+    """The keys of a page: chosen by hand where there are many, else its first actions."""
+    if page in HINTS:
+        return HINTS[page]
+    own = [f"{action.keys_shown} {action.title.lower()}" for action in keymap.ACTIONS if page in action.screens]
+    return "  ".join([*own[:MOST_HINTS], ANYWHERE])
 
 
 class StatusLine(Widget):
@@ -67,7 +77,7 @@ class StatusLine(Widget):
             text = fit(self._message, room)
         else:
             style = self.look.style("dim")
-            text = fit_words(HINTS.get(self._page, ANYWHERE), room)
+            text = fit_words(hints(self._page), room)
         segments = [Segment(" ", base), Segment(text, base + style)]
         segments.append(Segment(" " * (room - plain.width(text)), base))
         segments.append(Segment(right, base + self.look.style("focus")))

@@ -15,7 +15,8 @@ from powertui.data.tools import op_stats
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens import facts, nudging
-from powertui.screens.base import BaseScreen, bindings_for
+from powertui.screens.base import bindings_for
+from powertui.screens.moving import Moving
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
 from powertui.widgets.context import Context
@@ -24,7 +25,6 @@ from powertui.widgets.details import DetailsPane
 from powertui.widgets.op_table import OpTable
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.view import TimelineView
-from powertui.widgets.viewport import FACTOR_TWO
 
 CONTEXT_FROM = 100  # columns from which there is room for the context pane
 BELOW_FROM = 20  # rows from which there is room for a pane below
@@ -32,7 +32,7 @@ WARNINGS = 6  # that fit on a page
 OPS_AFTER_S = 0.25  # the op table follows the view once it has stood still for so long
 
 
-class TimelineScreen(BaseScreen):
+class TimelineScreen(Moving):
     """Walk through one run."""
 
     NAME = "timeline"
@@ -233,96 +233,6 @@ class TimelineScreen(BaseScreen):
             self.timeline.select(*found)
             self.set_focus(self.timeline)
 
-    # ── moving ───────────────────────────────────────────────────────────────────────────────────
-
-    def action_zoom_in(self) -> None:
-        self.timeline.zoom()
-
-    def action_zoom_out(self) -> None:
-        self.timeline.zoom(-FACTOR_TWO)
-
-    def action_pan_left(self) -> None:
-        self.timeline.pan_held(-1)
-
-    def action_pan_right(self) -> None:
-        self.timeline.pan_held(1)
-
-    def action_fit(self) -> None:
-        self.timeline.fit()
-
-    def action_whole(self) -> None:
-        self.timeline.whole()
-
-    def action_go_start(self) -> None:
-        self.timeline.start()
-
-    def action_go_end(self) -> None:
-        self.timeline.end()
-
-    def action_event_left(self) -> None:
-        self.timeline.move_event(-1)
-
-    def action_event_right(self) -> None:
-        self.timeline.move_event(1)
-
-    def action_row_up(self) -> None:
-        self.timeline.move_track(-1)
-
-    def action_row_down(self) -> None:
-        self.timeline.move_track(1)
-
-    def action_page_up(self) -> None:
-        self.timeline.move_track(-max(1, self.timeline.size.height - 2))
-
-    def action_page_down(self) -> None:
-        self.timeline.move_track(max(1, self.timeline.size.height - 2))
-
-    def action_time_left(self) -> None:
-        self.timeline.move_time(-1)
-
-    def action_time_right(self) -> None:
-        self.timeline.move_time(1)
-
-    def action_fold(self) -> None:
-        """On a heading: fold it. On an event: its details."""
-        if self.timeline.selection is not None:
-            self.action_details()
-        else:
-            self.timeline.fold()
-
-    def action_fold_all(self) -> None:
-        self._folded = not getattr(self, "_folded", False)
-        self.timeline.fold_all(self._folded)
-
-    def action_step_next(self) -> None:
-        self._step(1)
-
-    def action_step_previous(self) -> None:
-        self._step(-1)
-
-    def _step(self, direction: int) -> None:
-        if not len(self.session.steps):
-            why = self.session.steps.source or "no steps were found in this profile"
-            self.say(f"No steps: {why}.".replace("..", "."), warn=True)
-        self.timeline.next_step(direction)
-
-    def action_epoch_next(self) -> None:
-        self._epoch(1)
-
-    def action_epoch_previous(self) -> None:
-        self._epoch(-1)
-
-    def _epoch(self, direction: int) -> None:
-        if not len(self.session.epochs):
-            self.say("No epochs are known of this profile.", warn=True)
-        self.timeline.next_epoch(direction)
-
-    def action_event_next(self) -> None:
-        self.timeline.next_event(1)
-
-    def action_event_previous(self) -> None:
-        self.timeline.next_event(-1)
-
     # ── search and filter ────────────────────────────────────────────────────────────────────────
 
     def action_search(self) -> None:
@@ -416,6 +326,13 @@ class TimelineScreen(BaseScreen):
         state = self.timeline.state
         if state is not None and state.mark is not None:
             self.say("The window begins here: move the cursor and press m again.")
+
+    def action_fold(self) -> None:
+        """On a heading: fold it. On an event: its details."""
+        if self.timeline.selection is not None:
+            self.action_details()
+        else:
+            self.timeline.fold()
 
     def action_details(self) -> None:
         """All stats of the selected event, below."""
