@@ -31,11 +31,11 @@ def candidates(data: Samples, shares: Shares, lo: float, hi: float) -> Floats:
     many = edges > starts + 1  # several samples in one cell: their mean
     values = np.where(many, (sums[edges] - sums[starts]) / np.maximum(edges - starts, 1), data.watts[index])
     width = max(float(np.median(data.hi - data.lo)), step)
-    margin = min(length / 2, 50 * data.refresh + length / 10)
-    cells = int((length + 2 * margin) / step)
+    around = margin(data, length)
+    cells = int((length + 2 * around) / step)
     if cells < 4:
         return np.empty(0)
-    at = np.asarray(first - margin + step * (np.arange(cells) + 1), np.float64)
+    at = np.asarray(first - around + step * (np.arange(cells) + 1), np.float64)
     columns = shares.rows(np.asarray(at - width, np.float64), np.asarray(at, np.float64))
     inside = (at > first) & (at <= last)
     middle = float(np.median(values))
@@ -62,6 +62,11 @@ def candidates(data: Samples, shares: Shares, lo: float, hi: float) -> Floats:
     raw = squares[fine] + 2 * middle * total[fine] + middle**2 * gram[fine][:, 0, 0]
     score = (raw - explained) - squares[fine]  # against samples elsewhere, which stay at the median
     return separated(offsets[fine], score, max(2 * step, data.refresh), MOST)
+
+
+def margin(data: Samples, length: float) -> float:
+    """How much of the log on either side of a profile is looked at: enough to see what its edges border on."""
+    return min(length / 2, 50 * data.refresh + length / 10)
 
 
 def _correlate(windows: Floats, weights: Floats) -> Floats:

@@ -69,8 +69,18 @@ def search(
     rough = coarse.candidates(data, shares, lo, hi)
     if not len(rough):
         return f"at no offset do {MIN_SAMPLES} samples fall into the profile"
-    best = _Search(data, shares, step_s, seed)
-    return best.run(rough, lo, hi)
+    near = _near(data, shares, rough)
+    return _Search(data[near], shares, step_s, seed).run(rough, lo, hi)
+
+
+def _near(data: Samples, shares: Shares, offsets: Floats) -> Bools:
+    """The samples that lie on or around the profile at one of these offsets: of a day of log the others say nothing."""
+    first, last = shares.span
+    margin = coarse.margin(data, last - first)
+    found = np.zeros(len(data), np.bool_)
+    for offset in offsets.tolist():
+        found |= (data.hi + offset > first - margin) & (data.lo + offset < last + margin)
+    return found
 
 
 def _offsets(data: Samples, shares: Shares, within: tuple[float, float] | None) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import integrate, signal
+from powertui.data.energy import integrate, sensor, signal
 from tests.synthetic import SENSORS, Burst, Plan
 from tests.synthetic.placed import make, search, sensed, truly_placed
 
@@ -169,3 +169,15 @@ def test_repeated_polls_do_not_shrink_the_interval(minute) -> None:
     )
     assert honest.sigma_sampling > 2 * sure.sigma_sampling
     assert honest.hi - honest.lo > 1.5 * (sure.hi - sure.lo)
+
+
+def test_a_day_of_log_is_searched_whole(made) -> None:
+    """Half a minute of training somewhere in a day of readings, by nothing but the signal."""
+    found, taken = sensed(made[1], "nvml-1s", 1, offset_s=-8.0)
+    rng = np.random.default_rng(5)
+    before, after = 50_000, 36_000
+    watts = np.concatenate([90 + rng.normal(0, 1, before), found.watts, 90 + rng.normal(0, 1, after)])
+    day = sensor.describe(replace(found, times=np.arange(len(watts)) * 10**9, watts=watts))
+    fit = search(made[1], day)
+    assert isinstance(fit, signal.Fit), fit
+    assert fit.offset_s == pytest.approx(found.times[0] / 1e9 + taken.offset_s - before, abs=0.5)
