@@ -92,7 +92,7 @@ class CsvTail:
         head = file.read(_HEAD)
         self._ours = head.startswith(MAGIC.encode())
         lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")]
-        self._header = COLUMNS.split(",") if self._ours else next(csv.reader([_decode(lines[0])]), []) if lines else []
+        self._header = COLUMNS.split(",") if self._ours else _cells(lines[0]) if lines else []
         if not at_end:
             file.seek(0)
         else:
@@ -134,7 +134,7 @@ class CsvTail:
         out: list[Reading] = []
         for line in lines:
             if line.strip() and not line.startswith(b"#"):
-                out += self._parse(next(csv.reader([_decode(line)]), []), stamp)
+                out += self._parse(_cells(line), stamp)
         if out:
             self._spacing = max(0.1, min(60.0, time.monotonic() - self._heard))
             self._heard = time.monotonic()
@@ -190,6 +190,13 @@ class CsvTail:
 
 def _decode(line: bytes) -> str:
     return line.decode("utf-8", "replace").rstrip("\r").removeprefix("\ufeff").replace("\0", "")
+
+
+def _cells(line: bytes) -> list[str]:
+    try:
+        return next(csv.reader([_decode(line)]), [])
+    except csv.Error:  # a quote that never closes in a line of megabytes
+        return []
 
 
 def make(address: Address, options: Options) -> CsvTail:

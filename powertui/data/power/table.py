@@ -104,7 +104,11 @@ def fields(line: str, delimiter: str) -> list[str]:
         return line.split()
     if '"' not in line:
         return [cell.strip() for cell in line.split(delimiter)]
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])]
+    try:
+        cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
+    except csv.Error:  # a NUL (Python 3.10), or a quote that never closes in a line of megabytes
+        cells = line.split(delimiter)
+    return [cell.strip() for cell in cells]
 
 
 def shape(head: str) -> Shape | None:

@@ -87,6 +87,13 @@ def test_layouts() -> None:
     assert table.shape("only\nwords\nhere\n") is None
 
 
+@pytest.mark.parametrize("line", ['a,"b\0c",d', 'a,"' + "b" * 200_000 + ",d"])
+def test_fields_of_a_line_that_the_csv_module_refuses(line: str) -> None:
+    """Python 3.10 takes no NUL, and no Python a field of more than 131,072 characters."""
+    assert table.fields(line, ",")[0] == "a"
+    assert table.fields(line, ",")[-1] == "d"
+
+
 def test_notes_count_and_name() -> None:
     notes = Notes("f")
     notes.drop_all(range(1, 9), "bad")

@@ -151,5 +151,6 @@ def test_rows_of_another_shape_and_binary_are_passed_over(tmp_path, follow):
     path.write_text("timestamp,watts\n")
     source = follow(path)
     with path.open("ab") as file:
-        file.write(b"\xff\x00\xfe\n1,2,3\n\n1700000000,inf\n1700000000,7\n")
+        file.write(b"\xff\x00\xfe\n1,2,3\n\n1700000000,inf\n")
+        file.write(b'1,"' + b"x" * 200_000 + b"\n1700000000,7\n")  # more than the csv module takes as one field
     assert [r.watts for r in source.read()] == [None, 7.0]
