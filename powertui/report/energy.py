@@ -14,6 +14,8 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.energy.symmetry import Ops, Symmetry
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Run, Trace
+from powertui.data.power import registry
+from powertui.data.power.options import PowerOptions
 from powertui.data.tools import op_stats
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
@@ -38,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
 
 def gather(args: argparse.Namespace) -> list[Told]:
     """The accounts of every run that was asked for."""
-    entries = summary.chosen(logdir.scan(args.path), args.run)
+    found_there = logdir.scan(args.path)
+    entries = summary.chosen(found_there, args.run)
     options = loading.LoadOptions.from_args(args)
     how = align.Options.from_args(args)
     told: list[Told] = []
@@ -50,9 +53,19 @@ def gather(args: argparse.Namespace) -> list[Told]:
         elif found.traces or found.power:
             told += of_run(found, entry, how, args.idle)
     if not told:
+        told = [*_logs_alone([*options.power, *(file.path for file in found_there.power if options.find_power)], options)]
+    if not told:
         why = next((p for p in problems if p), f"{plain(args.path)}: holds neither a profile nor a power log that can be read")
         raise UnreadableFile(args.path, why.removeprefix(f"{args.path}: "), hint=f"See what is there: powertui doctor {args.path}")
     return told
+
+
+def _logs_alone(paths: Sequence[str], options: loading.LoadOptions) -> Iterator[Told]:
+    """Power logs without any run: each is told on its own clock."""
+    for path in dict.fromkeys(paths):
+        log = registry.load(path, options.power_options or PowerOptions(tz=options.tz))
+        run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
+        yield Told(run, "", None, None, "there is no profile here: the power is told on its own clock")
 
 
 def _ops(trace: Trace) -> Ops:
@@ -135,7 +148,7 @@ def _page(one: Told, style: _Style) -> list[str]:
         lines.append(style.line(one.problem))
     found = one.account
     if found is None:
-        rows = [[s.sensor.name, sensors.sentence(s), *_cells(integrate.of_series(s))] for s in one.run.power]
+        rows = [[s.sensor.name, sensors.sentence(s), *_cells(integrate.of_series(s))] for s in one.power]
         lines += style.table(("sensor", "resolves", *_HEAD), rows, (2, 3, 4, 5))
     elif found.placed:
         lines += _alignment(found, style) + _sensors(found, style) + _energies(found, style)

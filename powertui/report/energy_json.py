@@ -29,6 +29,11 @@ class Told:
     symmetry: Symmetry | None
     problem: str = ""
 
+    @property
+    def power(self) -> tuple[PowerSeries, ...]:
+        """The run's channels, each with what its readings tell of its sensor."""
+        return tuple(s if s.sensor.poll_s is not None else sensors.describe(s) for s in self.run.power)
+
 
 def as_json(path: str, told: Sequence[Told]) -> dict[str, Any]:
     """One object for everything under a path; one element of `runs` for every profiled host of every run."""
@@ -39,14 +44,14 @@ def _json_run(one: Told) -> dict[str, Any]:
     found = one.account
     shown: dict[str, Any] = {
         "name": one.run.name, "host": one.host, "alignment": None,
-        "sensors": [_json_sensor(series, None) for series in one.run.power] if found is None else [
+        "sensors": [_json_sensor(series, None) for series in one.power] if found is None else [
             _json_sensor(p.power.series, p.alignment) for p in found.placed
         ],
         "counted": None, "idle_watts": None, "epochs": [], "steps": [], "findings": [],
         "notes": [one.problem] if one.problem else [], "warnings": [_warn(w) for w in one.run.warnings],
     }  # fmt: skip
     if found is None:
-        shown["whole_log"] = [{"sensor": s.sensor.name} | _json_energy(integrate.of_series(s)) for s in one.run.power]
+        shown["whole_log"] = [{"sensor": s.sensor.name} | _json_energy(integrate.of_series(s)) for s in one.power]
         return shown
     alignment = found.alignment
     shown["alignment"] = alignment.as_dict() if alignment is not None else _NO_ALIGNMENT

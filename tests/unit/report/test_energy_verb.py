@@ -164,3 +164,16 @@ def test_bad_arguments_get_a_sentence(logdir, capsys, tmp_path) -> None:
     assert cli.main(["energy", str(root), "--pins", str(tmp_path / "p")]) == 3
     assert cli.main(["energy", str(root), "--power", str(tmp_path / "p")]) == 3
     assert capsys.readouterr().err.count("powertui:") == 4
+
+
+def test_a_power_log_alone_is_told_on_its_own_clock(logdir, tmp_path, capsys) -> None:
+    root, _ = logdir
+    (tmp_path / "only.csv").write_bytes((root / "power.csv").read_bytes())
+    for path in (tmp_path, tmp_path / "only.csv"):
+        text = told(capsys, str(path))
+        assert "on its own clock" in text
+        assert "changes at every poll" in text
+        (run,) = json.loads(told(capsys, str(path), "--json"))["runs"]
+        assert run["alignment"] is None
+        assert run["whole_log"][0]["joules"] > 1000
+        assert run["sensors"][0]["refresh_s"] == pytest.approx(0.25, rel=0.05)
