@@ -80,7 +80,7 @@ def open_terminal(arguments: Sequence[str]) -> object:
 
 def loaded(text: str) -> bool:
     """Whether the run is shown whole: nothing says how far reading has come."""
-    return READY in text and " % of " not in text and "Reading" not in text
+    return READY in text and " % of " not in text and "reading" not in text.lower()
 
 
 def plain_s() -> float:

@@ -58,6 +58,11 @@ class StatusLine(Widget):
             self._message, self._warn = message, warn
             self.refresh()
 
+    @property
+    def right(self) -> str:
+        """What goes on meanwhile; "" for nothing."""
+        return self._right
+
     def set_right(self, text: str) -> None:
         """What stands at the right end: progress while something loads."""
         if text != self._right:

@@ -17,6 +17,7 @@ from powertui.plain import plain
 from powertui.screens import facts, nudging
 from powertui.screens.base import bindings_for
 from powertui.screens.moving import Moving
+from powertui.screens.status import StatusLine
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
 from powertui.widgets.context import Context
@@ -113,6 +114,8 @@ class TimelineScreen(Moving):
             self.view.display = False
             return
         waiting.display = False
+        if self.shell.is_loading and not self.query_one("#status", StatusLine).right:
+            super().show_progress("reading …")  # a part must never look like the whole
         self._arrange()
         if self.timeline.model is not model or session.complete:
             keep = self._shown_entry is session.entry
