@@ -51,6 +51,7 @@ def _json_run(one: Told) -> dict[str, Any]:
         "notes": [one.problem] if one.problem else [], "warnings": [_warn(w) for w in one.run.warnings],
     }  # fmt: skip
     if found is None:
+        shown["alignment"] = {**_NO_ALIGNMENT, "evidence": [one.problem]}
         shown["whole_log"] = [{"sensor": s.sensor.name} | _json_energy(integrate.of_series(s)) for s in one.power]
         return shown
     alignment = found.alignment

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 from powertui import demo
 from powertui.data.energy import pins
@@ -189,3 +191,17 @@ async def test_a_marked_window_is_kept_for_export(make: Maker) -> None:
         await pilot.press("escape")
         await settled(pilot)
         assert marked.load(shell.session.trace.path) is None
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=("80x24", "120x36"))
+@pytest.mark.parametrize(
+    ("page", "pressed"), [("symmetry", ("2",)), ("alignment", ("3", "down", "down"))], ids=("symmetry", "alignment")
+)
+def test_pictures(snap_compare: Any, make: Maker, page: str, pressed: tuple[str, ...], size: tuple[int, int]) -> None:
+    async def before(pilot: Pilot[Any]) -> None:
+        await loaded(pilot)
+        for key in pressed:
+            await pilot.press(key)
+            await settled(pilot)
+
+    assert snap_compare(make(), terminal_size=size, run_before=before)
