@@ -99,10 +99,11 @@ class SymmetryScreen(BaseScreen):
         lines: list[Line] = []
         for number, one in enumerate(found.findings):
             chosen = number == self._chosen
-            lines.append(
-                ((" > " if chosen else "   ", style("title")), (plain(one.text, 300), style("marked" if chosen else "text")))
-            )
-            lines.append((("     ", style("dim")), (_details(one), style("dim"))))
+            ink = style("marked" if chosen else "text")
+            what, _, why = one.text.partition("; ")
+            lines.append(((" > " if chosen else "   ", style("title")), (plain(what, 300), ink)))
+            reason = (plain(f"{why} · " if why else "", 200), style("text"))
+            lines.append((("     ", style("dim")), reason, (_details(one), style("dim"))))
         if not found.findings:
             words = "Nothing stands out: no stretch differs from the same steps of the other epochs by more than chance."
             lines.append((("   ", style("dim")), (words, style("ok"))))
