@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
 from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from powertui.screens.session import Session
@@ -44,11 +46,15 @@ class _Paced(Screen[Any]):
     def _on_timer_update(self) -> None:
         # Textual's own update method: while the gate is closed the timer stays awake and asks again.
         if not cast("Shell", self.app).holds_frames:
-            self.before_frame()
+            self._dirty_widgets.update(self.before_frame())
             super()._on_timer_update()
 
-    def before_frame(self) -> None:
-        """A frame is about to be rendered: the moment to work out what is only looked at, not when every key comes in."""
+    def before_frame(self) -> Iterable[Widget]:
+        """A frame is about to be rendered: the moment to work out what is only looked at, not when every key comes in.
+
+        Answers with the widgets that changed by it, so that they are part of this frame and not of the next.
+        """
+        return ()
 
 
 class BaseScreen(_Paced):

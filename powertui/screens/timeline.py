@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from powertui import units
@@ -23,6 +25,7 @@ from powertui.terminal.theme import Theme
 from powertui.widgets.context import Context
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane
+from powertui.widgets.navigation import State
 from powertui.widgets.op_table import OpTable
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.view import TimelineView
@@ -74,6 +77,7 @@ class TimelineScreen(Moving):
         box = self.query_one("#box", Input)
         box.cursor_blink = box.display = False
         self.timeline.run_budget = self.shell.gate.quality.runs
+        self.timeline.listeners.append(self._moved)
         self._arrange()
         self.set_focus(self.timeline)
         self._catch_up()
@@ -158,17 +162,14 @@ class TimelineScreen(Moving):
 
     def on_timeline_viewport_changed(self, event: Timeline.ViewportChanged) -> None:
         """The op table is of what is visible."""
-        self._show_context()
         self._show_ops_soon()
 
     def on_timeline_cursor_moved(self, event: Timeline.CursorMoved) -> None:
-        """The context pane follows the cursor."""
+        """Other pages ask where the cursor is."""
         self.session.cursor_ps = event.ps
-        self._show_context()
 
     def on_timeline_selection_changed(self, event: Timeline.SelectionChanged) -> None:
-        """So do the details."""
-        self._show_context()
+        """The details are of what is selected."""
         self._show_details()
 
     def on_timeline_window_marked(self, event: Timeline.WindowMarked) -> None:
@@ -190,14 +191,18 @@ class TimelineScreen(Moving):
         self._context_stale = True
         self.query_one("#context").refresh()
 
-    def before_frame(self) -> None:
+    def before_frame(self) -> Iterable[Widget]:
         """Bring the context pane up to date."""
-        if not self._context_stale:
-            return
-        self._context_stale = False
         pane = self.query_one("#context", ContextPane)
-        if self.session.model is not None and pane.display and self.timeline.state is not None:
-            pane.show(Context.of(self.session.model, self.timeline.state, self.session.power))
+        model, state = self.session.model, self.timeline.state
+        if not self._context_stale or not pane.display or model is None or state is None:
+            return ()
+        self._context_stale = False
+        pane.show(Context.of(model, state, self.session.power))
+        return (pane,)
+
+    def _moved(self, before: State | None, after: State) -> None:
+        self._context_stale = True
 
     def _show_details(self) -> None:
         if self._below == "details" and self.session.model is not None:
