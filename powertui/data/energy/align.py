@@ -246,7 +246,8 @@ def _by_clocks(series: PowerSeries, context: Context, options: Options, said: li
         if resolved is None:
             said.append("the log's times are local and nothing tells the zone: give --tz")
             return None
-        clock, source = resolved, LOCAL
+        bmc = "BMC" in series.clock.detail  # in the right zone it is still a clock that nobody sets
+        clock, source = replace(times.bmc(resolved), detail=resolved.detail) if bmc else resolved, LOCAL
         words = f"the log's times are local; {clock.detail}"
     elif not clock.known:
         marked = anchor.find(series, context.logs())

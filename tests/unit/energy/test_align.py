@@ -121,6 +121,18 @@ def test_local_times_take_the_profiled_machines_zone(made, logged) -> None:
     assert "only in zone" in found.evidence[0]
 
 
+def test_a_bmcs_local_time_stays_as_vague_as_its_clock(made, logged) -> None:
+    series, offset = logged
+    zero = made.trace.clock.mid_ns + round(offset * NS)
+    naive = times.bmc(Clock(zero - 14 * 3600 * NS, zero + 12 * 3600 * NS, times.LOCAL))
+    zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=0))
+    found = align.place(
+        replace(series, clock=naive), align.Context(zoned, made.steps, made.epochs), align.Options("clock")
+    ).alignment
+    assert found.hi_s - found.lo_s > 200
+    assert found.lo_s < offset < found.hi_s
+
+
 def test_a_log_of_another_day_is_said_to_be_one(made, logged) -> None:
     series, offset = logged
     found = align.place(clocked(series, made, offset + 86_400), context(made)).alignment
