@@ -4,7 +4,7 @@
     runs = powertui.open("~/logs")            # nothing is read yet
     run = runs[0]                             # or runs["train/2026_11_21_00_51_44"]
     run.steps()                               # one row per step of every host
-    run.events(track="python", name=re.compile("IteratorGetNext"), stats=["iter_num"])
+    run.events(track="python", name="Profiled batch", stats=["step_num"])
 
 Times are whole picoseconds (int64) since the profile's own zero; `run.traces[0].clock` says where that lies in
 Unix time, and how surely. Everything is read when it is asked for, once.
@@ -73,6 +73,8 @@ class Runs(Sequence["RunView"]):
     def __getitem__(self, key: slice) -> tuple[RunView, ...]: ...
     def __getitem__(self, key: int | str | slice) -> RunView | tuple[RunView, ...]:
         """By number or name. A part of a name will do when it fits one run only."""
+        if isinstance(key, int) and not -len(self) <= key < len(self):
+            raise IndexError(f"no run {key}; there are {len(self)}: {', '.join(self.names) or 'none'}")
         if not isinstance(key, str):
             return self._views[key]
         fits = [view for view in self._views if view.name == key] or [view for view in self._views if key in view.name]
@@ -182,7 +184,7 @@ class RunView:
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
     def __repr__(self) -> str:
-        return f"<Run {self.name}: {len(self.entry.profiles)} profiles, {self.entry.size:,} bytes>"
+        return f"<Run {self.name}: {', '.join(self.hosts) or 'no host'}, {self.entry.size:,} bytes of profiles>"
 
 
 class TraceView:

@@ -30,7 +30,6 @@ from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.pacing import Quality
 from powertui.widgets.timeline_model import TimelineModel
 
-ISSUES = "https://github.com/powertui/powertui/issues"
 SWITCH_S = 0.0005
 COMPRESS = "This line is slow: `ssh -C` (compression) makes powertui several times quicker."
 
@@ -86,7 +85,7 @@ class Shell(TypeAhead[int]):
         self.run(mouse=self.capabilities.mouse)
         if self._crash is not None:
             sys.stderr.write("".join(traceback.format_exception(self._crash)))
-            sys.stderr.write(f"\npowertui: this is a defect of powertui. Please report it, with the lines above: {ISSUES}\n")
+            sys.stderr.write("\npowertui: this is a defect of powertui. Please report it to its authors, with the lines above.\n")
             return 1
         return self.return_code or 0
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import powertui
-from powertui import api
+from powertui import api, demo
 from powertui.data import loading
 from powertui.data.formats import registry
 from powertui.errors import UnreadableFile
@@ -32,7 +32,7 @@ def test_open_reads_nothing_until_it_is_asked(data: Path, monkeypatch: pytest.Mo
     assert [r.name for r in runs] == list(runs.names)
     assert runs[0].hosts == ("vm",)
     assert "jax_cpu" in repr(runs)
-    assert "profiles" in repr(runs[0])
+    assert repr(runs[0]).startswith("<Run jax_cpu/2026_11_21_00_50_50: vm, ")
     assert not opened
     assert len(runs[0].traces) == 1
     assert len(runs[0].steps()) == 20
@@ -48,7 +48,7 @@ def test_runs_are_found_by_number_name_and_part_of_a_name(data: Path) -> None:
         runs["2026"]
     with pytest.raises(KeyError, match="no run named 'nothing'"):
         runs["nothing"]
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="there are 2: jax_cpu/"):
         runs[2]
 
 
@@ -188,3 +188,19 @@ def test_keras_in_a_notebook(shared_data: Path) -> None:
     assert epochs["number"].tolist() == [0, 1]
     assert "epoch_loss" in epochs.columns
     assert len(run.events()) == 767_110
+
+
+def test_the_manual_shows_what_works() -> None:
+    """The Python of docs/formats.md, on the demo: every line runs, and none of them comes up empty."""
+    manual = (Path(__file__).parents[2] / "docs/formats.md").read_text()
+    code = manual.split("## From Python", 1)[1].split("```python", 1)[1].split("```", 1)[0]
+    assert '"~/logs"' in code
+    lines = code.replace('"~/logs"', "demo.folder()").strip().splitlines()
+    known: dict[str, object] = {"demo": demo}
+    for line in lines:
+        if not line or line.startswith(("import ", "runs = ", "run = ")):
+            exec(line, known)
+            continue
+        for part in line.split("#")[0].split(";"):
+            value = eval(part, known)
+            assert not hasattr(value, "empty") or not value.empty, part
