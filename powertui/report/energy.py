@@ -156,7 +156,7 @@ def _page(one: Told, style: _Style) -> list[str]:
         lines += _symmetry(one.symmetry, style)
     lost = [*one.run.warnings, *(w for s in one.run.power for w in s.warnings)]
     if lost:
-        lines += style.head(2, "Warnings") + [style.line(w) for w in dict.fromkeys(str(w) for w in lost)]
+        lines += style.head(2, "Notes on the files") + [style.line(w) for w in dict.fromkeys(str(w) for w in lost)]
     return [*lines, ""]
 
 
