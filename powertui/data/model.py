@@ -70,9 +70,9 @@ class Warn:
 class Clock:
     """Where a zero lies in Unix time: an interval in ns, and the evidence for it.
 
-    `source` is one of the keys in `data/energy/clock.py`'s ladder ("task environment", "tfevents batch",
-    "profile-empty", "run directory", "absolute timestamps", "aligned by signal", "set by hand",
-    "file time", "none"). Without evidence both ends are None: relative time only.
+    `source` names the evidence: for a profile a rung of the ladder in `data/clocks.py` ("task environment" …
+    "file time"), for a power log how its times were read, and "none". Without evidence both ends are None:
+    relative time only.
     """
 
     lo_ns: int | None = None

@@ -46,7 +46,7 @@ def batch_file(path: Path, wall: float, first: float | None = None) -> None:
 
 def clock_of(root: Path, *, tz: str | None = None) -> Clock:
     (run,) = logdir.scan(root).runs
-    logs, _ = tfevents.read_all((event.path, event.group) for event in run.tfevents)
+    logs = [tfevents.read(event.path, event.group) for event in run.tfevents]
     return find(registry.read(run.profiles[0].path), run, logs, tz=tz)
 
 
@@ -170,7 +170,7 @@ def test_the_last_step_ended_before_the_batch_record(tmp_path: Path) -> None:
     path = write_profile(tmp_path / "train/plugins/profile/my-run")
     batch_file(tmp_path / "train/events.out.tfevents.1616280770.vm.7.0.v2", END - 0.002, first=ZERO)
     (run,) = logdir.scan(tmp_path).runs
-    logs, _ = tfevents.read_all((event.path, event.group) for event in run.tfevents)
+    logs = [tfevents.read(event.path, event.group) for event in run.tfevents]
     trace = registry.read(path)
     marked = steps.find(trace, marker="op")
     loose, tight = find(trace, run, logs), find(trace, run, logs, steps=marked)
@@ -260,7 +260,7 @@ def test_eight_runs_in_one_folder_each_get_their_own_clock(tmp_path: Path) -> No
         empty = frame(double(1, float(int(end + 0.3))) + blob(3, b"brain.Event:2"))
         (tmp_path / f"train/events.out.tfevents.{int(end + 0.3)}.vm.profile-empty").write_bytes(empty)
     runs = logdir.scan(tmp_path).runs
-    logs, _ = tfevents.read_all((event.path, event.group) for event in runs[0].tfevents)
+    logs = [tfevents.read(event.path, event.group) for event in runs[0].tfevents]
     for run, end in zip(runs, ends, strict=True):
         clock = find(registry.read(run.profiles[0].path), run, logs)
         assert clock.source == "tfevents batch"
@@ -279,7 +279,7 @@ def without_session(trace: Trace) -> Trace:
 
 def real(root: Path) -> tuple[Trace, RunEntry, tuple[EventLog, ...]]:
     (run,) = logdir.scan(root).runs
-    logs, _ = tfevents.read_all((event.path, event.group) for event in run.tfevents)
+    logs = [tfevents.read(event.path, event.group) for event in run.tfevents]
     return registry.read(run.profiles[0].path), run, logs
 
 

@@ -16,7 +16,7 @@ import math
 import os
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -267,21 +267,6 @@ def run_of(path: str) -> tuple[str, int | None]:
     """What the files of one process have in common: (host, pid). Several runs can share one folder."""
     split = split_events(Path(path).name)
     return (split[1], split[2]) if split else ("", None)
-
-
-def read_all(files: Iterable[tuple[str, str]]) -> tuple[tuple[EventLog, ...], tuple[Warn, ...]]:
-    """Read (path, group) pairs; what cannot be read at all is a warning."""
-    logs: list[EventLog] = []
-    warnings: list[Warn] = []
-    for path, group in files:
-        try:
-            log = read(path, group)
-        except UnreadableFile as error:
-            warnings.append(Warn(error.path, "", error.problem))
-            continue
-        logs.append(log)
-        warnings.extend(log.warnings)
-    return tuple(logs), tuple(warnings)
 
 
 def _event_class() -> Any:

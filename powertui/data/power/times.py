@@ -11,7 +11,7 @@ import calendar
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -322,8 +322,3 @@ def bmc(clock: Clock) -> Clock:
     return Clock(
         clock.lo_ns - BMC_SLACK, clock.hi_ns + BMC_SLACK, BMC, "BMCs are seldom synchronised: taken as ±2 min", clock.utc_offset_s
     )
-
-
-def iso(ns: int) -> str:
-    """Unix ns as ISO text in UTC, for messages."""
-    return datetime.fromtimestamp(ns // S, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
