@@ -61,5 +61,5 @@ def _energy(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> list[str]:
             interval = f" [{energy.lo:.4g}, {energy.hi:.4g}]" if energy.lo is not None and energy.hi is not None else ""
             out.append(f"energy ({name}): {energy.joules:.4g} J{interval}, mean {energy.mean_w:.4g} W, {energy.badge.value}")
         else:
-            out.append(f"energy ({name}): not resolved: {energy.reason}")
+            out.append(f"energy ({name}): {energy.reason}")
     return out

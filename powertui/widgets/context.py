@@ -226,7 +226,7 @@ def _energies(power: Sequence[PowerOnTrace], lo: int, hi: int) -> list[Fact]:
 def energy_facts(energy: Energy, suffix: str = "") -> list[Fact]:
     """Joules with their interval and badge, or the reason why there is no number."""
     if not energy.resolved or energy.joules is None:
-        return [Fact(f"energy{suffix}", f"not resolved: {plain(energy.reason, 200)}")]
+        return [Fact(f"energy{suffix}", plain(energy.reason, 200))]
     half = (energy.hi - energy.lo) / 2 if energy.lo is not None and energy.hi is not None else 0.0
     interval = f" ±{units.quantity(half, 'J', 2)}" if half > 0 else ""
     facts = [Fact(f"energy{suffix}", f"{units.quantity(energy.joules, 'J')}{interval}", energy.badge)]
