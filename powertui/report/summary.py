@@ -15,7 +15,7 @@ from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import PS_PER_S, Run, Warn
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
-from powertui.report import checks, facts, text
+from powertui.report import chart, checks, facts, text
 from powertui.report.facts import Facts
 
 EPOCHS_SHOWN = 12
@@ -79,6 +79,7 @@ def load(entry: RunEntry, options: LoadOptions) -> tuple[Run | None, str]:
 
 def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
     lines: list[str] = []
+    columns = chart.room()
     if not runs:
         lines.append(f"No run of a profiler was found in {plain(found.path)}. See more: powertui doctor {plain(found.path)}")
         for check in checks.of_logdir(found):
@@ -88,7 +89,7 @@ def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
         lines += [f"{len(runs)} runs in {plain(found.path)}", ""]
     for index, one in enumerate(runs):
         lines += [""] * bool(index)
-        lines += describe(one)
+        lines += describe(one, columns)
     for file in found.unread:
         lines.append(f"not read: {plain(facts.shown(file.path))} ({file.what}: no reader takes it yet)")
     for problem in found.problems:
@@ -96,8 +97,8 @@ def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
     return lines
 
 
-def describe(one: Facts) -> list[str]:
-    """One run for a person: time, steps, epochs, then where it all comes from."""
+def describe(one: Facts, columns: int = 0) -> list[str]:
+    """One run for a person: time, steps, epochs, then where it all comes from. With `columns` also a chart of its steps."""
     rows: list[tuple[str, str]] = [("time", _time(one))]
     profiles: list[Facts] = one["profiles"]
     several = len(profiles) > 1
@@ -105,6 +106,8 @@ def describe(one: Facts) -> list[str]:
         prefix = f"{plain(profile['host'])}: " if several else ""
         rows += [("steps", (prefix if index == 0 else "") + line) for index, line in enumerate(step_lines(profile["steps"]))]
     lines = [plain(one["name"]), *text.labelled(rows)]
+    if len(profiles) == 1:
+        lines += chart.of_steps(_times(profiles[0]["steps"]), columns, indent=" " * 9)
     shown: list[Facts] = []
     for profile in profiles:
         if profile["epochs"]["count"] and profile["epochs"]["rows"] not in shown:
@@ -157,6 +160,12 @@ def step_lines(steps: Facts) -> list[str]:
         lines.append(f"start to start: median {_s(gaps['median_s'])}, {_s(gaps['min_s'])} to {_s(gaps['max_s'])}")
     lines.append(f"marked by {plain(steps['source'])}")
     return lines
+
+
+def _times(steps: Facts) -> list[float]:
+    """What a chart of steps shows: how long each took, or the time to the next where markers do not cover the work."""
+    key = "start_to_start_s" if steps["asynchronous"] else "duration_s"
+    return [row[key] for row in steps["rows"] if row[key] is not None]
 
 
 def _s(seconds: float) -> str:
