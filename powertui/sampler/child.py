@@ -110,7 +110,7 @@ def summary_of(recorder: Recorder, window: list[float] | None = None) -> dict[st
         "channels": channels,
         "failed": {name: state.failed for name, state in recorder.states.items() if state.failed},
         "path": str(file.path) if file else None,
-        "rows": file.rows if file else 0,
+        "rows": max(file.rows - file.lost - file.rescued_rows, 0) if file else 0,
         "lost": (file.lost if file else 0) + recorder.dropped,
         "faults": file.faults if file else 0,
         "rescued": str(file.rescued) if file and file.rescued else None,

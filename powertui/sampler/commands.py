@@ -22,7 +22,7 @@ from powertui.sampler.source import Stamp
 from powertui.sampler.targets import Target, targets
 from powertui.units import quantity
 
-__all__ = ["chosen_targets", "default_path", "record", "sensors"]
+__all__ = ["chosen_targets", "complete", "default_path", "record", "sensors"]
 
 
 _MANY = 12  # sources or channels that are listed one by one
@@ -149,8 +149,12 @@ def _finish(talker: _Talker, summary: dict[str, Any] | None, code: int, seconds:
         talker.problem("the recorder died; what it wrote until then is in the file.")
         return code or 1
     talker.summary(summary, seconds)
-    trouble = bool(summary["faults"] or summary["lost"] or summary["failed"] or not summary["rows"])
-    return code or int(trouble)
+    return code or int(not complete(summary) or not summary["rows"])
+
+
+def complete(summary: dict[str, Any]) -> bool:
+    """Whether the file holds everything that was to be recorded."""
+    return not (summary["faults"] or summary["lost"] or summary["failed"])
 
 
 class _Talker:
@@ -233,8 +237,8 @@ def _channel_line(c: dict[str, Any]) -> str:
         text += f", which is {share:.1%} of the time: the rest has no values"
     notes = [
         f"{c['gaps']} of {c['readings']} readings without a value" if c["gaps"] else "",
-        f"{c['missed']} ticks missed" if c["missed"] else "",
-        f"{c['reconnects']} reconnects" if c["reconnects"] else "",
+        f"{c['missed']} tick{'s' * (c['missed'] != 1)} missed" if c["missed"] else "",
+        f"{c['reconnects']} reconnect{'s' * (c['reconnects'] != 1)}" if c["reconnects"] else "",
     ]
     said = ", ".join(n for n in notes if n)
     return name + text + (f" ({said})" if said else "")

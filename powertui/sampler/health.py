@@ -10,7 +10,7 @@ import statistics
 from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import pairwise
 from typing import NamedTuple
 
 from powertui.sampler.source import OK, Channel, Reading, reason_of
@@ -39,6 +39,13 @@ class Joules(NamedTuple):
         return self.covered_s / self.span_s if self.span_s > 0 else 0.0
 
 
+class _Sample(NamedTuple):
+    mono: float
+    watts: float
+    joules: float  # up to here
+    covered: float
+
+
 @dataclass
 class Health:
     """One channel of one source. Fed by one thread; others may read its fields at any time."""
@@ -60,9 +67,9 @@ class Health:
     _rtts: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _changes: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _spans: deque[float] = field(default_factory=lambda: deque(maxlen=20))
-    _times: deque[float] = field(default_factory=lambda: deque(maxlen=_HISTORY))
-    _watts: deque[float] = field(default_factory=lambda: deque(maxlen=_HISTORY))
-    _sums: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=_HISTORY))  # (joules, covered) up to here
+    # A list, because a window is found in it by bisection: a screen asks for the last minute of every row twice a second. Readers
+    # take the list once and keep it; where it grew too long, the writer goes on in another one.
+    _samples: list[_Sample] = field(default_factory=list)
 
     @property
     def rtt(self) -> float | None:
@@ -101,9 +108,9 @@ class Health:
         if before is not None and before.watts is not None:
             self._integrate(before, before.watts, reading, reading.watts)
         self.last_value = reading
-        self._times.append(reading.mono)
-        self._watts.append(reading.watts)
-        self._sums.append((self.joules, self.covered_s))
+        if len(self._samples) >= 2 * _HISTORY:
+            self._samples = self._samples[-_HISTORY:]
+        self._samples.append(_Sample(reading.mono, reading.watts, self.joules, self.covered_s))
 
     def _integrate(self, before: Reading, was: float, now: Reading, watts: float) -> None:
         span = now.mono - before.mono
@@ -131,28 +138,35 @@ class Health:
         span = 0.0 if self.started_mono is None or self.last is None else self.last.mono - self.started_mono
         return Joules(self.joules, self.covered_s, span, self.readings - self.gaps)
 
-    def between(self, lo: float, hi: float) -> Joules:
+    def between(self, lo: float, hi: float, *, hold: bool = False) -> Joules:
         """Energy between two monotonic times, from the samples that are still in memory.
 
-        A sample's stretch that is cut by an edge counts with its share.
+        A sample's stretch that is cut by an edge counts with its share. `hold`: the next reading is not here yet, and until it
+        comes the last value stands, as long as a hole is not reached.
         """
-        times = list(self._times)
-        if len(times) < 2 or hi <= lo:
+        samples = self._samples
+        if not samples or hi <= lo:
             return Joules(0.0, 0.0, max(hi - lo, 0.0), 0)
-        first = max(bisect_left(times, lo) - 1, 0)
-        last = min(bisect_left(times, hi) + 1, len(times))
-        sums = list(islice(self._sums, first, last))
+        first = max(bisect_left(samples, lo, key=_mono) - 1, 0)
+        part = samples[first : bisect_left(samples, hi, key=_mono) + 1]
         joules = covered = 0.0
-        for index in range(1, len(sums)):
-            a, b = times[first + index - 1], times[first + index]
-            share = max(0.0, min(b, hi) - max(a, lo)) / (b - a) if b > a else 0.0
-            joules += (sums[index][0] - sums[index - 1][0]) * share
-            covered += (sums[index][1] - sums[index - 1][1]) * share
-        inside = sum(1 for t in times[first:last] if lo <= t <= hi)
+        for a, b in pairwise(part):
+            share = max(0.0, min(b.mono, hi) - max(a.mono, lo)) / (b.mono - a.mono) if b.mono > a.mono else 0.0
+            joules += (b.joules - a.joules) * share
+            covered += (b.covered - a.covered) * share
+        last = part[-1] if part else samples[-1]
+        if hold and last is samples[-1] and not self.reason:
+            held = min(hi - max(lo, last.mono), last.mono + self.longest_bridge - max(lo, last.mono))
+            joules += last.watts * max(held, 0.0)
+            covered += max(held, 0.0)
+        inside = sum(1 for sample in part if lo <= sample.mono <= hi)
         return Joules(joules, covered, hi - lo, inside)
 
     def history(self, since: float = 0.0) -> list[tuple[float, float]]:
         """(mono, watts) of the values in memory, oldest first."""
-        times = list(self._times)
-        start = bisect_left(times, since)
-        return list(zip(times[start:], islice(self._watts, start, len(times)), strict=False))
+        samples = self._samples
+        return [(s.mono, s.watts) for s in samples[bisect_left(samples, since, key=_mono) :]]
+
+
+def _mono(sample: _Sample) -> float:
+    return sample.mono

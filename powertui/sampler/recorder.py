@@ -32,6 +32,7 @@ _OPEN_BACKOFF = (0.25, 5.0)
 _STEP = 0.1  # s: a jump of the host's clock worth a note
 _QUEUE = 500_000  # readings that may wait for a disk that hangs
 _PATIENCE = 20.0  # s to wait for a source or a disk at the end
+_REASONS = 5  # that are told of one outage: a line that comes and goes must not fill the log
 _STAGGER = 0.002  # s between the ticks of neighbouring sources, so that a hundred do not ask at the same instant
 
 
@@ -53,6 +54,7 @@ class SourceState:
     missed: int = 0  # ticks that passed while an answer was waited for
     failed: str = ""  # why it will never be asked again
     down_since: float | None = None  # monotonic; None while values come
+    told: set[str] = field(default_factory=set)  # reasons of this outage that have been said
     channels: dict[str, Health] = field(default_factory=dict)
 
     @property
@@ -295,6 +297,7 @@ class Recorder:
         elif state.down_since is not None:
             text = f"values again after {values[0].mono - state.down_since:.1f} s"
             state.down_since = None
+            state.told.clear()
             self._event("info", state.source.name, text, note=True)
         for reading in readings:
             health = state.channels.get(reading.channel)
@@ -319,8 +322,11 @@ class Recorder:
         self._event("info", "", words[kind] + text, stamp=stamp)
 
     def _down(self, state: SourceState, reason: str, mono: float | None = None) -> None:
+        """Say that values stay out, and again when there is another reason: a BMC that was away may come back and refuse us."""
         if state.down_since is None:
             state.down_since = time.monotonic() if mono is None else mono
+        if reason not in state.told and len(state.told) < _REASONS:
+            state.told.add(reason)
             self._event("warning", state.source.name, f"no value: {reason}")
 
     def _watch_clock(self, reading: Reading) -> None:

@@ -41,6 +41,7 @@ class RecordingFile:
         self.lost = 0  # could not be kept anywhere
         self.faults = 0  # kinds of trouble so far: 0 means that everything went well
         self.rescued: Path | None = None
+        self.rescued_rows = 0
         self.say = say
         self._infos: dict[str, Info] = {}
         self._begun = False  # the head is written with the first row, when all sources are known
@@ -226,7 +227,7 @@ class RecordingFile:
             self.lost += len(self._pending)
             self.say(f"{len(self._pending)} rows could not be written anywhere and are lost.")
         else:
-            self.rescued = Path(name)
+            self.rescued, self.rescued_rows = Path(name), len(self._pending)
             self.say(f"{len(self._pending)} rows that {self.path} did not take are in {name}.")
         self._pending.clear()
 

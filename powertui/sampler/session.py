@@ -116,7 +116,7 @@ class PowerRecording:
             for state, health in channels:
                 several = len({s.source.name for s, _ in channels}) > 1
                 name = f"{state.source.name} {health.channel.name}" if several else health.channel.name
-                window.energy[name] = health.between(window.begin.mono, window.end.mono)
+                window.energy[name] = health.between(window.begin.mono, window.end.mono, hold=True)
         return window
 
     def close(self) -> None:

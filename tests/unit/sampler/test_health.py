@@ -54,6 +54,24 @@ def test_a_window_is_cut_from_its_samples():
     assert h.between(20, 30).watts is None
 
 
+def test_the_last_value_stands_until_the_next_is_due_and_no_longer():
+    h = feed(health(), *((n, 100.0) for n in range(4)))
+    assert h.between(0, 3.5).covered_s == pytest.approx(3.0)
+    assert h.between(0, 3.5, hold=True)[:2] == pytest.approx((350.0, 3.5))
+    assert h.between(3.2, 3.7, hold=True)[:2] == pytest.approx((50.0, 0.5))
+    assert h.between(0, 60, hold=True)[:2] == pytest.approx((600.0, 6.0))
+    assert h.between(0, 2.5, hold=True)[:2] == pytest.approx((250.0, 2.5)), "where the next one is here, it counts"
+    assert feed(h, (4, None)).between(0, 4.5, hold=True).covered_s == pytest.approx(3.0), "not across a failed reading"
+
+
+def test_a_long_recording_forgets_its_oldest_samples_and_keeps_its_energy(monkeypatch):
+    monkeypatch.setattr("powertui.sampler.health._HISTORY", 10)
+    h = feed(health(), *((n, 100.0) for n in range(100)))
+    assert h.total().joules == pytest.approx(9900.0)
+    assert len(h.history()) <= 20
+    assert h.between(92.5, 98.5)[:2] == pytest.approx((600.0, 6.0))
+
+
 @given(
     st.lists(st.tuples(st.floats(0.1, 5.0), st.none() | st.floats(0, 2000)), min_size=2, max_size=40),
     st.floats(0, 1),

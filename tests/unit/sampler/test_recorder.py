@@ -98,6 +98,19 @@ def test_a_gap_is_an_empty_value_with_its_reason(tmp_path):
     assert any(e.text.startswith("values again after") for e in recorder.events)
 
 
+def test_another_reason_is_said_once_while_values_stay_out():
+    values = iter(["no answer", "no answer", "the password is refused", "no answer", "the password is refused"])
+    recorder = record([Scripted(lambda: next(values, 1.0))], 0.4)
+    said = [e.text for e in recorder.events if e.level == "warning"]
+    assert said == ["no value: no answer", "no value: the password is refused"]
+
+
+def test_reasons_that_never_repeat_do_not_fill_the_log():
+    numbers = iter(range(1000))
+    recorder = record([Scripted(lambda: f"reason {next(numbers)}")], 0.6)
+    assert 0 < sum(e.level == "warning" for e in recorder.events) <= 5
+
+
 def test_an_exception_in_a_source_is_a_gap_and_not_the_end():
     calls = iter([ZeroDivisionError])
 

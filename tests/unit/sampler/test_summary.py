@@ -20,7 +20,7 @@ def test_a_complete_recording():
 def test_gaps_are_said_with_the_share_of_the_time():
     line = _channel_line(channel(covered_s=9.0, gaps=3, missed=1, reconnects=2))
     assert "over 9.0 s, which is 75.0% of the time: the rest has no values" in line
-    assert line.endswith("(3 of 13 readings without a value, 1 ticks missed, 2 reconnects)")
+    assert line.endswith("(3 of 13 readings without a value, 1 tick missed, 2 reconnects)")
 
 
 def test_too_few_readings_are_no_energy():
