@@ -37,6 +37,7 @@ __all__ = ["dbToCSV", "start", "stop"]
 
 _lock = threading.Lock()
 _run: _Run | None = None
+_failed = False  # this process wanted to record and could not: an older recording is not its result
 
 
 class _Run:
@@ -153,12 +154,12 @@ def start(
     """Begin to sample in a thread. After stop() it may be called again, for a new recording."""
     from powertui.sampler.recorder import Recorder
 
-    global _run
+    global _run, _failed
     with _lock:
         if _run is not None and _run.recorder.ended is None:
             _warn("libipmi.start() was called while it was recording; that recording goes on.")
             return
-        _run = None
+        _run, _failed = None, True
         try:
             recorder = Recorder(_sources(host, source, user, password_file, sensors), interval=interval)
             recorder.open(patient=not strict)
@@ -167,7 +168,7 @@ def start(
                 raise
             _warn(f"{error} Power is not recorded.")
             return
-        _run = _Run(recorder, Path.cwd())
+        _run, _failed = _Run(recorder, Path.cwd()), False
         _run.begin()
 
 
@@ -189,7 +190,7 @@ def dbToCSV(path: str = "./data") -> None:  # noqa: N802  PowerBoard's name
             sensor, constants, samples = _run.sensor, _run.constants, list(_run.samples)
         else:
             constants = {}
-            sensor, samples = powerboard.read_database(folder)
+            sensor, samples = ("", []) if _failed else powerboard.read_database(folder)
         if not samples:
             _warn("there is no reading to write: was libipmi.start() called, and did the sensor answer?")
         try:
