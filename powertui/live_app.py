@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from powertui.errors import UnreadableFile, UsageError
+from powertui.plain import plain
+from powertui.sampler.commands import chosen_targets, complete, default_path
 from powertui.terminal.launch import prepare
 
 if TYPE_CHECKING:
@@ -35,9 +37,8 @@ def run(args: argparse.Namespace) -> int:
         code = shell.run_to_exit()
     finally:
         feed.stop("the screen was closed")
-        if code != HANGUP:
-            _tell(feed)
-    return code
+        whole = _tell(feed, silent=code == HANGUP)
+    return code or int(not whole)
 
 
 def _feed(args: argparse.Namespace) -> Feed:
@@ -47,7 +48,6 @@ def _feed(args: argparse.Namespace) -> Feed:
             raise UsageError("--replay plays a recording and samples nothing: leave --host and --source out.")
         return _replay(args)
     from powertui.feed import RecorderFeed
-    from powertui.sampler.commands import chosen_targets, default_path
     from powertui.sampler.inventory import local_targets
     from powertui.sampler.process import RecorderProcess
 
@@ -86,14 +86,24 @@ def _replay(args: argparse.Namespace) -> Feed:
     return ReplayFeed(log.series, title, speed=args.speed)
 
 
-def _tell(feed: Feed) -> None:
-    """On the restored terminal: where the recording lies."""
+def _tell(feed: Feed, *, silent: bool) -> bool:
+    """On the restored terminal: where the recording lies. Whether it is complete."""
     if feed.file is None:
-        return
+        return True
     summary = getattr(getattr(feed, "recorder", None), "summary", None)
+    lines = []
     if summary is None:
-        print(f"powertui: the recorder died; what it wrote until then is in {feed.file}", file=sys.stderr)
-        return
-    print(f"powertui: {summary['rows']} rows in {feed.file}", file=sys.stderr)
-    if summary["lost"]:
-        print(f"powertui: {summary['lost']} rows were lost", file=sys.stderr)
+        lines.append(f"the recorder died; what it wrote until then is in {feed.file}")
+    else:
+        lines.append(f"{summary['rows']} rows in {feed.file}")
+        if feed.trouble:
+            lines.append(feed.trouble)
+        if summary["rescued"]:
+            lines.append(f"the rows that it did not take are in {summary['rescued']}")
+        lines += [f"{name}: {why}" for name, why in summary["failed"].items()]
+        if summary["lost"]:
+            lines.append(f"{summary['lost']} rows were lost")
+    if not silent:
+        for line in lines:
+            print(f"powertui: {plain(line)}", file=sys.stderr)
+    return summary is not None and complete(summary)

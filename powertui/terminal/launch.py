@@ -20,7 +20,10 @@ def prepare(args: argparse.Namespace) -> tuple[caps.Capabilities, theme.Theme]:
     why = caps.refusal(os.environ, _is_tty(sys.stdin), _is_tty(sys.stdout))
     if why:
         path = getattr(args, "path", None) or "PATH"
-        raise NoTerminal(f"no screen can be shown here: {why}.", hint=f"`powertui report {path}` prints the same facts as text.")
+        hint = f"`powertui report {path}` prints the same facts as text."
+        if hasattr(args, "replay"):
+            hint = "`powertui record` samples without a screen."
+        raise NoTerminal(f"no screen can be shown here: {why}.", hint=hint)
     settings = config.load()
     flags = caps.Wishes(
         color=None if getattr(args, "color", "auto") == "auto" else args.color,

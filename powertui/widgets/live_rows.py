@@ -167,8 +167,8 @@ def summary(feed: Feed, history: History, total: Total | None, view: tuple[int, 
     now = history.now
     text = "-" if now is None else f"{now:,.0f}".replace(",", "") if abs(now) < 100_000 else f"{now / 1000:.0f} k"
     rows = big(f"{text} W", glyphs)
-    facts = _facts(feed, history, total, view)
     pad = max(width(row) for row in rows) + 4
+    facts = _facts(feed, history, total, view, columns - pad - 3)
     lines: list[Line] = []
     for row, fact in zip(rows, facts, strict=True):
         line: list[tuple[str, str]] = [("  " + row.ljust(pad), "warn" if now is None else "power")]
@@ -181,58 +181,88 @@ def summary(feed: Feed, history: History, total: Total | None, view: tuple[int, 
     return lines
 
 
-def _facts(feed: Feed, history: History, total: Total | None, view: tuple[int, int]) -> list[Line]:
+def _fitting(room: int, *wordings: str) -> str:
+    """The first wording that fits, from the fullest to the tersest."""
+    return next((text for text in wordings if width(text) <= room), wordings[-1])
+
+
+def _facts(feed: Feed, history: History, total: Total | None, view: tuple[int, int], room: int) -> list[Line]:
     stretch = history.stretch(*view)
-    window = span((view[1] - view[0]) / NS)
-    shown: list[tuple[str, str]] = [
-        (f"min {watts(stretch.lowest)}  mean {watts(stretch.mean)}  max {watts(stretch.highest)} W", "text"),
-        (f"  in the {window} shown", "dim"),
-    ]
+    lowest, mean, highest = watts(stretch.lowest), watts(stretch.mean), watts(stretch.highest)
+    values = _fitting(
+        room,
+        f"min {lowest}  mean {mean}  max {highest} W",
+        f"min {lowest} mean {mean} max {highest}",
+        f"{lowest} · {mean} · {highest} W",
+    )
+    shown: list[tuple[str, str]] = [(values, "text"), (f"  in the {span((view[1] - view[0]) / NS)} shown", "dim")]
+    if width(shown[0][0]) + width(shown[1][0]) > room:
+        shown.pop()
     if total is not None:
-        missing = f", {total.missing} without a value" if total.missing else ""
-        rows = len(total.keys)
-        return [
-            shown,
-            [(f"sum of {rows} channels{missing}", "text"), (f"  {plain(total.text)}", "dim")],
-            _energy_line([feed.healths[key] for key in total.keys], feed),
-        ]
+        return [shown, _sum_line(total, room), _energy_line([feed.healths[key] for key in total.keys], feed, room)]
     health = feed.healths[history.key]
     mono = feed.mono()
-    changed = "never changed" if health.changed_mono is None else f"changed {ago(health.age(mono))} ago"
     trouble: list[tuple[str, str]] = []
     if health.reason:
         last = None if health.last_value is None else mono - health.last_value.mono
         trouble = [(f"no value: {health.reason}", "error"), (f" (last {ago(last)} ago)  " if last is not None else "  ", "dim")]
-    parts = [changed]
-    if health.refresh is not None:
-        parts.append(f"refreshes every {health.refresh:.3g} s")
-    if health.rtt:
-        parts.append(f"answers in {health.rtt * 1000:.3g} ms")
-    again = feed.reconnects(history.key)
-    if again:
-        parts.append(f"{again} reconnect{'s' * (again != 1)}")
-    if health.gaps:
-        parts.append(f"{health.gaps} gap{'s' * (health.gaps != 1)}")
-    return [shown, _energy_line([health], feed), [*trouble, (" · ".join(parts), "dim")]]
+    again, gaps = feed.reconnects(history.key), health.gaps
+    counts = [f"{again} reconnect{'s' * (again != 1)}"] * bool(again) + [f"{gaps} gap{'s' * (gaps != 1)}"] * bool(gaps)
+    changed = "never changed" if health.changed_mono is None else f"changed {ago(health.age(mono))} ago"
+    every = "" if health.refresh is None else f"every {health.refresh:.3g} s"
+    trip = f"{health.rtt * 1000:.3g} ms" if health.rtt else ""
+    health_text = _fitting(
+        room,
+        " · ".join(part for part in (changed, every and f"refreshes {every}", trip and f"answers in {trip}", *counts) if part),
+        " · ".join(part for part in (changed, every, trip and f"answers in {trip}", *counts) if part),
+        " · ".join(part for part in (changed, every, trip, *counts) if part),
+        " · ".join(part for part in (changed, trip, *counts) if part),
+        " · ".join(part for part in (changed, *counts) if part),
+    )
+    return [shown, _energy_line([health], feed, room), [*trouble, (health_text, "dim")]]
 
 
-def _energy_line(rows: Sequence[Health], feed: Feed) -> list[tuple[str, str]]:
+def _sum_line(total: Total, room: int) -> Line:
+    """What the sum adds up. Where a row has no value the sum has none: then what the others draw."""
+    rows = len(total.keys)
+    if total.missing and total.watts is not None:
+        return [
+            (f"{rows - total.missing} of {rows} draw {watts(total.watts)} W", "text"),
+            (f", {total.missing} without a value", "warn"),
+        ]
+    if total.missing:
+        return [(f"none of {rows} channels has a value", "warn")]
+    line: list[tuple[str, str]] = [(f"sum of {rows} channels", "text")]
+    made = f"  {plain(total.text)}"
+    return [*line, (made, "dim")] if width(line[0][0]) + width(made) <= room else line
+
+
+def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> Line:
     """Energy since the beginning and in the last minute, both counted from samples, and how much of the time they cover."""
     joules = sum(h.joules for h in rows)
-    share = min((h.total().coverage for h in rows), default=0.0)
+    totals = [h.total() for h in rows]
+    share = min((t.coverage for t in totals if t.span_s > 0), default=1.0)
     covered = max((h.covered_s for h in rows), default=0.0)
     if covered <= 0:
         return [("energy: not resolved yet, it takes two readings", "dim")]
     mono = feed.mono()
-    recent = [h.between(mono - RECENT_S, mono) for h in rows]
-    line = [(f"{quantity(joules, 'J')} in {span(round(covered))}", "text"), (" measured", "measured")]
+    recent = [energy for h in rows if (energy := h.between(mono - RECENT_S, mono)).covered_s > 0]
+    so_far, partly, latest = f"{quantity(joules, 'J')} in {span(round(covered))}", "", ""
     if share < 0.995:
-        line.append((f" ({share:.0%} of the time covered)", "warn"))
-    if all(r.covered_s > 0 for r in recent):
-        line.append(
-            (f" · last {span(round(max(r.covered_s for r in recent)))}: {quantity(sum(r.joules for r in recent), 'J')}", "text")
-        )
-    return line
+        worst = sum(t.coverage < 0.995 for t in totals)
+        partly = f" ({share:.0%} covered)" if len(rows) == 1 else f" ({worst} of {len(rows)} with gaps)"
+    if recent:
+        latest = f" · last {span(round(max(r.covered_s for r in recent)))}: {quantity(sum(r.joules for r in recent), 'J')}"
+        latest += f" of {len(recent)}" * (len(recent) < len(rows))
+    badge = " measured"
+    if width(so_far + badge + partly + latest) > room:
+        so_far = quantity(joules, "J")
+    if width(so_far + badge + partly + latest) > room:
+        badge = ""
+    if width(so_far + badge + partly + latest) > room:
+        latest = latest.replace("last ", "")
+    line = [(so_far, "text"), (badge, "measured"), (partly, "warn"), (latest, "text")]
+    return [part for part in line if part[0]]
 
 
 def chart(
@@ -254,10 +284,11 @@ def chart(
     height = rows - 2
     scale = curve.axis(float(np.nanmin(shape.low)), float(np.nanmax(shape.high)), height) if known.any() else curve.Axis(0, 1, 1)
     labels = {round((scale.hi - tick) / (scale.hi - scale.lo) * (height - 1)): scale.text(tick) for tick in scale.ticks()}
+    widest = max(map(len, labels.values()))
     lines: list[Line] = []
     for row, text in enumerate(curve.draw(shape, scale, height, glyphs)):
         label = labels.get(row, "")
-        unit = " W" if row == 0 and len(label) <= AXIS_WIDTH - 3 else ""
+        unit = (" W" if row == 0 else "  ") if widest <= AXIS_WIDTH - 3 else ""
         edge = glyphs.vertical if row in labels else " "
         lines.append([((label + unit).rjust(AXIS_WIDTH - 1) + edge, "axis"), (text, "power")])
     lines.append([(" " * AXIS_WIDTH, "axis"), (_marks(marks, first, column * per_cell, cells, glyphs), "cursor")])
@@ -350,7 +381,7 @@ def run_rows(epochs: Sequence[tuple[FinishedEpoch, WindowEnergy | None]], room: 
         line: list[tuple[str, str]] = [(f"{epoch.number:>7}{length:>11}", "text")]
         if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
             why = "its begin is not known" if energy is None else energy.reason
-            line.append((f"   not resolved: {plain(why, 50)}", "dim"))
+            line.append((f"   not resolved: {plain(why.removeprefix('not resolved: '), 50)}", "dim"))
         else:
             half = quantity((energy.hi - energy.lo) / 2, "J", 2)
             line += [(f"{quantity(energy.joules, 'J'):>12}{half:>9}", "text"), (f" {energy.badge.value}", energy.badge.value)]

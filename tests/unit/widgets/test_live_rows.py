@@ -89,6 +89,28 @@ def test_every_line_fits(glyphs: Glyphs, size: tuple[int, int]) -> None:
         assert drawn.isascii()
 
 
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_what_a_person_looks_for_is_there_in_every_width(columns: int) -> None:
+    feed = played(series("power", [1400.0 + i // 2 % 50 for i in range(400)]))
+    history = next(iter(feed.board))
+    lines = [text(line) for line in rows.summary(feed, history, None, (ZERO, ZERO + 60 * NS), columns, UNICODE)]
+    assert all(width(line) <= columns and "…" not in line for line in lines), lines
+    assert "1,400" in lines[0]
+    assert "kJ" in lines[1]
+    assert "1 min: " in lines[1]
+    assert "changed" in lines[2]
+
+
+def test_a_sum_without_a_row_says_what_the_others_draw() -> None:
+    feed = played(*(series("power", [200.0, 200.0, 200.0 if i else float("nan")], host=f"n{i}") for i in range(3)))
+    total = feed.board.total()
+    assert (total.watts, total.missing) == (400.0, 1)
+    lines = [text(line) for line in rows.summary(feed, next(iter(feed.board)), total, (ZERO, ZERO + 3 * NS), 100, UNICODE)]
+    assert "2 of 3 draw 400 W, 1 without a value" in lines[1]
+    assert "1 of 3 with gaps" in lines[2]
+    assert "sum of 3 channels" in text(rows._sum_line(total._replace(missing=0), 80))
+
+
 def test_an_unknown_value_is_a_dash_and_never_zero() -> None:
     feed = played(series("power", [100.0, 100.0, float("nan")]))
     history = feed.board.histories[Key("bmc", "power")]
