@@ -42,6 +42,13 @@ def keys_table(look: Theme, groups: tuple[str, ...]) -> Table:
     return table
 
 
+def groups_for(page: str) -> list[str]:
+    """The groups of keys, those of the page that asked for help first."""
+    groups = [*keymap.GROUPS, *sorted({action.group for action in keymap.ACTIONS} - set(keymap.GROUPS))]
+    own = {action.group for action in keymap.ACTIONS if page in action.screens}
+    return sorted(groups, key=lambda group: group not in own)
+
+
 def balance(groups: list[str]) -> int:
     """Where to break the groups into two columns of about the same height."""
     heights = [sum(action.group == group for action in keymap.ACTIONS) + 2 for group in groups]
@@ -90,7 +97,7 @@ class HelpScreen(BaseScreen):
     def _show(self) -> None:
         shell = self.shell
         look = shell.look
-        groups = [*keymap.GROUPS, *sorted({action.group for action in keymap.ACTIONS} - set(keymap.GROUPS))]
+        groups = groups_for(shell.before_help)
         page = Table.grid(padding=(0, 1), expand=True)
         if self.size.width >= NARROW:
             half = balance(groups)

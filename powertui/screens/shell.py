@@ -51,6 +51,7 @@ class Shell(TypeAhead[int]):
         sys.setswitchinterval(SWITCH_S)
         self.session = Session(args)
         self._first = first
+        self.before_help = ""  # the page that asked for help
         self._loader: Loader | None = None
         self._screens: dict[str, BaseScreen] = {}
         self._crash: BaseException | None = None
@@ -279,11 +280,17 @@ class Shell(TypeAhead[int]):
                 self.session.close()
                 self.show("open")
             self.say("Reading was stopped." + (" What was read so far is shown." if self.session.run else ""))
-        elif page.NAME == "help" or page.NAME not in ("timeline", "open"):
-            self.show("timeline" if self.session.entry is not None else "open")
+        elif page.NAME == "help" and self.before_help:
+            self.show(self.before_help)
+        elif page.NAME not in ("timeline", "open"):
+            home = "live" if self._first == "live" else "open"
+            self.show("timeline" if self.session.entry is not None else home)
 
     def action_help(self) -> None:
         """The keys, and what the terminal can do."""
+        page = self.current()
+        if page is not None and page.NAME != "help":
+            self.before_help = page.NAME
         self.show("help")
 
     def action_palette(self) -> None:

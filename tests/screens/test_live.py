@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from powertui import cli
 from powertui.data.model import Clock, PowerSeries, Scope, Sensor
 from powertui.feed import NS, ReplayFeed
+from powertui.screens.help import groups_for
 from powertui.screens.live import LiveScreen
 from powertui.screens.shell import Shell
 from powertui.terminal import theme
@@ -105,13 +106,29 @@ async def test_the_sum_is_unknown_while_a_row_is() -> None:
         await pilot.pause()
         for second in range(111):
             await stage.play(pilot, second)
-        assert "sum of 3 channels, 1 without a value" in stage.text("summary")
+        assert "2 of 3 draw 478 W, 1 without a value" in stage.text("summary")
         assert "- W" not in stage.text("table")
         assert "no value was recorded" in stage.text("table")
         sums = stage.page._sum
         assert sums is not None
         assert np.isnan(sums.watts[-1])
         assert sums.watts[50] == 240 + 30 + 250 + 180 + 12.5
+
+
+async def test_escape_leaves_help_for_the_live_page_and_the_live_page_for_nothing() -> None:
+    stage = Stage(one())
+    async with stage.shell.run_test(size=(100, 30)) as pilot:
+        await stage.play(pilot, 20)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        help_page = stage.shell.current()
+        assert help_page is not None
+        assert help_page.NAME == "help"
+        assert groups_for(stage.shell.before_help)[0] == "Live"
+        for _ in range(2):
+            await pilot.press("escape")
+            await pilot.pause()
+            assert stage.shell.current() is stage.page
 
 
 async def test_keys_choose_channels_and_stretches() -> None:
