@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -12,6 +14,8 @@ sys.path.insert(0, str(ROOT))
 
 from powertui import cli, demo  # noqa: E402
 from powertui.data import logdir  # noqa: E402
+from powertui.data.power import registry  # noqa: E402
+from powertui.feed import ReplayFeed  # noqa: E402
 from powertui.screens.shell import Shell  # noqa: E402
 from powertui.terminal import theme  # noqa: E402
 from powertui.terminal.capabilities import Capabilities  # noqa: E402
@@ -51,11 +55,30 @@ async def picture(name: str, keys: tuple[str, ...]) -> None:
     print(f"{name}.svg: {len(svg):,} bytes")
 
 
+async def live(name: str) -> None:
+    """The live screen, playing the demo's power log to its end."""
+    now = 0.0
+    feed = ReplayFeed(registry.load(str(demo.power_file())).series, "replay of the demo (a simulated sensor)", clock=lambda: now)
+    feed.start()
+    shell = Shell(
+        cli.build_parser().parse_args(["live", "--demo"]), Capabilities(color="true"), theme.get("dark", "true"), first="live"
+    )
+    shell.session.feed = feed
+    async with shell.run_test(size=SIZE) as pilot:
+        now = 1e6
+        await pilot.pause(1.5)
+        svg = shell.export_screenshot(title="powertui", simplify=True)
+    (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
+    print(f"{name}.svg: {len(svg):,} bytes")
+
+
 def main() -> None:
     """All pictures, or those named on the command line."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[1:] or PICTURES:
-        asyncio.run(picture(name, PICTURES[name]))
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    for name in sys.argv[1:] or [*PICTURES, "live"]:
+        asyncio.run(live(name) if name == "live" else picture(name, PICTURES[name]))
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def axis(lowest: float, highest: float, rows: int) -> Axis:
     if 0 <= lowest < 0.6 * highest or lowest == highest:
         lowest = min(lowest, 0.0)
     span = max(highest - lowest, abs(highest) * 1e-6, 1e-9)
-    raw = span / max(1, rows // 3)
+    raw = span / max(2, rows // 4)
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * m for m in (1, 2, 5, 10) if power * m >= raw * (1 - 1e-9))
     lo = math.floor(lowest / step) * step

@@ -34,7 +34,11 @@ def strip_heights(height: int, series: int, epochs: bool) -> list[int]:
     spare = height - 3 - int(epochs) - 8
     heights: list[int] = []
     for _ in range(min(series, MOST_STRIPS)):
-        rows = min(4 if height < 40 else 7, spare // 2) if not heights else min(3 if height < 40 else 4, spare // 2)
+        rows = (
+            min(4 if height < 32 else 5 if height < 40 else 7, spare // 2)
+            if not heights
+            else min(3 if height < 40 else 4, spare // 2)
+        )
         if rows < 2:
             break
         heights.append(rows)
