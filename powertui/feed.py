@@ -51,6 +51,10 @@ class Feed(Protocol):
         """Nothing will come any more."""
 
     @property
+    def away(self) -> Sequence[str]:
+        """Sources that have never answered: they have no row yet."""
+
+    @property
     def trouble(self) -> str:
         """Why the file does not hold everything; "" when it does."""
 
@@ -103,6 +107,10 @@ class RecorderFeed:
     @property
     def over(self) -> bool:
         return not self.recorder.alive
+
+    @property
+    def away(self) -> Sequence[str]:
+        return list(self.recorder.away)
 
     @property
     def trouble(self) -> str:
@@ -179,6 +187,10 @@ class ReplayFeed:
     @property
     def over(self) -> bool:
         return self._stopped or self._next >= len(self._rows)
+
+    @property
+    def away(self) -> Sequence[str]:
+        return ()
 
     @property
     def trouble(self) -> str:

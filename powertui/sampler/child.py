@@ -108,7 +108,11 @@ def summary_of(recorder: Recorder, window: list[float] | None = None) -> dict[st
         "duration_s": (ended.mono - started.mono) if started and ended else 0.0,
         "interval_s": recorder.interval,
         "channels": channels,
-        "failed": {name: state.failed for name, state in recorder.states.items() if state.failed},
+        "failed": {
+            name: state.failed or "it never answered"
+            for name, state in recorder.states.items()
+            if state.failed or state.info is None
+        },
         "path": str(file.path) if file else None,
         "rows": max(file.rows - file.lost - file.rescued_rows, 0) if file else 0,
         "lost": (file.lost if file else 0) + recorder.dropped,

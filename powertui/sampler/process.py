@@ -47,6 +47,7 @@ class RecorderProcess:
         self.interval = interval
         self.path = path
         self.infos: dict[str, Info] = {}  # what was found, by source name
+        self.away: dict[str, None] = {}  # sources that have not answered yet, in order
         self.channels: dict[tuple[str, str], Health] = {}  # kept from the readings that arrive here
         self.reconnects: dict[str, int] = {}  # by source name, so far
         self.missed: dict[str, int] = {}
@@ -170,10 +171,13 @@ class RecorderProcess:
             for name, given in message["opened"].items():
                 if given is not None:
                     self.infos[name] = info_from(given)
+                elif name not in self.infos:
+                    self.away[name] = None
             self._opened.set()
         elif "info" in message:
             name, given = message["info"]
             self.infos[name] = info_from(given)
+            self.away.pop(name, None)
         elif "error" in message:
             self._error = message["error"]
             self._opened.set()

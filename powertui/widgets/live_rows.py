@@ -153,8 +153,13 @@ def head(feed: Feed, columns: int) -> Line:
     else:
         right, role = "not recorded", "dim"
     right = plain(right, max(10, columns - 20))
-    left = plain(feed.title, max(8, columns - width(right) - 3))
-    return [(left, "title"), (" " * max(2, columns - width(left) - width(right)), "text"), (right, role)]
+    # A source that never answered has no row: the sum would be silently short of it.
+    away = list(feed.away)
+    missing = "" if not away else f" · no answer yet: {away[0]}" if len(away) == 1 else f" · {len(away)} never answered"
+    missing = plain(missing, max(0, columns - width(right) - 8)) if missing else ""
+    left = plain(feed.title, max(4, columns - width(right) - width(missing) - 3))
+    gap = " " * max(2, columns - width(left) - width(missing) - width(right))
+    return [(left, "title"), (missing, "warn"), (gap, "text"), (right, role)]
 
 
 def _tail(path: str, room: int) -> str:

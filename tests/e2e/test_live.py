@@ -117,6 +117,36 @@ def test_an_outage_is_a_gap_with_its_reason_and_passes(bmc: Bmc, password: Path,
     assert {value for value in values if value == value} == {245.0}, "and no invented value"
 
 
+def test_a_host_that_never_answers_is_named_and_told_by_the_exit_code(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+    with Bmc() as other:
+        away = f"ipmi://viewer@127.0.0.1:{other.port}"
+    with live(*watching(bmc, password, "--source", away, "-o", "power.csv"), cwd=tmp_path) as terminal:
+        terminal.wait_for(r"mean 245")
+        terminal.wait_for(rf"no answer yet: 127\.0\.0\.1:{other.port}")
+        terminal.press("q")
+        assert terminal.wait_exit() == 1
+        assert f"127.0.0.1:{other.port}: it never answered" in terminal.raw.decode(errors="replace")
+
+
+def test_a_full_disk_is_told_after_the_screen_with_the_place_of_the_rest(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+    path = tmp_path / "power.csv"
+    script = tmp_path / "small.sh"
+    arguments = " ".join(watching(bmc, password, "-o", path.name))
+    script.write_text(f"ulimit -f 2\nexec {sys.executable} -m powertui live {arguments} --interval 0.1\n")
+    root = str(Path(__file__).parents[2])
+    env = environment(extra={"PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(tmp_path)})
+    with Terminal(["bash", str(script)], size=(100, 30), env=env, cwd=tmp_path) as terminal:
+        terminal.wait_for(r"mean 245")
+        terminal.wait_for(r"File too large", limit=30)
+        terminal.press("q")
+        assert terminal.wait_exit() == 1
+        said = terminal.raw.decode(errors="replace")
+    held = sum(line[:1].isdigit() for line in path.read_text().splitlines()[:-1])
+    assert f"{held} rows in" in said or f"{held + 1} rows in" in said
+    (rescued,) = tmp_path.glob("powertui-rescued-*.csv")
+    assert rescued.name in said.replace("\r\n", "")
+
+
 def test_watching_alone_asks_before_it_leaves(bmc: Bmc, password: Path, tmp_path: Path) -> None:
     with live(*watching(bmc, password, "--no-record"), cwd=tmp_path) as terminal:
         terminal.wait_for(r"not recorded")
