@@ -27,8 +27,6 @@ Line: TypeAlias = Sequence[tuple[str, str]]  # (text, role of the theme)
 SPANS_S = (30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 604800)
 AXIS_WIDTH = 8
 RECENT_S = 60.0
-# A value that is older than so many intervals is said to be old.
-OLD_INTERVALS = 5.0
 
 _DIGITS = {
     "0": ("███", "█ █", "█ █", "█ █", "███"),
