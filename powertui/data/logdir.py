@@ -156,7 +156,8 @@ class _Scan(Tree):
 
     def single(self, shown: str, path: Path) -> Logdir:
         """One file, with what lies around it: scalars and power logs."""
-        size = path.stat().st_size
+        status = path.stat()
+        size, regular = status.st_size, stat.S_ISREG(status.st_mode)
         split = filenames.split_tool(path.name)
         host, tool = split if split is not None else (path.name.split(".", 1)[0] or path.name, "")
         home = _home(path.parent)
@@ -171,8 +172,8 @@ class _Scan(Tree):
             kinds = filenames.RESULTS if tool in filenames.RESULTS else filenames.UNREAD
             other = OtherFile(str(path), host, tool, size, kinds[tool])
             run = replace(run, results=(other,)) if tool in filenames.RESULTS else replace(run, unread=(other,))
-        elif may_be_power(path.name) and self.power_files([Found(str(path), path.name, size)]):
-            logs = self.power_files([Found(str(path), path.name, size)])
+        elif regular and may_be_power(path.name) and (logs := self.power_files([Found(str(path), path.name, size)])):
+            # A pipe is never asked what it holds: what was read from it to find out would be gone.
             return Logdir(shown, (replace(run, name=path.name, power=logs),), (), logs, (), tuple(self.problems), 1)
         else:
             files, _ = self.listing(str(path.parent))

@@ -45,6 +45,7 @@ def examine(entry: RunEntry) -> tuple[RunEntry, list[Check], bool]:
     loaded, problem = load(entry, LoadOptions())
     if loaded is None:
         if problem:
+            said = [check for check in said if check.topic != "level"]  # where it lies does not matter: it is no profile
             said.append(Check("profile", "problem", problem))
         return entry, said, False
     said += checks.of_run(entry, loaded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -204,3 +205,23 @@ def test_standard_input_is_called_so(profile: Path) -> None:
     assert "  -" not in said.replace("--step-marker", "")
     assert "standard input: 1 run\n" in powertui("doctor", "-", stdin=None, input=content, text=False).stdout.decode()
     assert "Pipe a profile in" in powertui("report", "-").stdout
+
+
+def test_a_named_pipe_is_read_once(profile: Path, tmp_path: Path) -> None:
+    """Also when its name is that of a power log: nothing of it is read to find out what it is."""
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with subprocess.Popen([*PROGRAM, "report", str(pipe), "--json"], stdout=subprocess.PIPE) as process:
+        pipe.write_bytes(profile.read_bytes())
+        said, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert json.loads(said)["runs"][0]["steps"] == 5
+
+
+def test_where_a_file_lies_does_not_matter_when_it_is_no_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("nothing to see here\n")
+    assert main(["doctor", str(text)]) == 3
+    said = capsys.readouterr().out
+    assert "is text of a kind" in said
+    assert "plugins/profile" not in said
