@@ -157,7 +157,7 @@ def head(feed: Feed, columns: int) -> Line:
     missing = plain(missing, max(0, columns - width(right) - 8)) if missing else ""
     left = plain(feed.title, max(4, columns - width(right) - width(missing) - 3))
     gap = " " * max(2, columns - width(left) - width(missing) - width(right))
-    return [(left, "title"), (missing, "warn"), (gap, "text"), (right, role)]
+    return [part for part in ((left, "title"), (missing, "warn"), (gap, "text"), (right, role)) if part[0]]
 
 
 def _tail(path: str, room: int) -> str:
