@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,14 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.harness import ROOT, Table, machine
-
-sys.path.insert(0, str(ROOT / "tests"))
-
-from synthetic import SENSORS, Burst, Plan
-from synthetic.placed import make, search, sensed, truly_placed
-
+from benchmarks.harness import Table, machine
 from powertui.data.energy import integrate, signal, symmetry
+from tests.synthetic import SENSORS, Burst, Plan
+from tests.synthetic.placed import make, search, sensed, truly_placed
 
 SEEDS = int(os.environ.get("POWERTUI_SEEDS", "200"))
 OFFSETS = Plan(seconds=30)
