@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from rich.segment import Segment
-from textual.strip import Strip
-from textual.widget import Widget
 
 from powertui.data.model import Floats, Int64s
-from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.widgets.curve import Envelope, axis, columns_per_cell, draw, envelope
+from powertui.widgets.picture import Picture
 from powertui.widgets.time_lane import fit_text
 
 GUTTER = 9
@@ -79,34 +77,8 @@ def _ruler(view: View, cells: int, theme: Theme) -> Row:
     return [Segment(" " * GUTTER + "".join(text), theme.style("axis"))]
 
 
-class AlignmentChart(Widget):
+class AlignmentChart(Picture[View]):
     """Shows a `View`; without one, a sentence."""
 
-    DEFAULT_CSS = "AlignmentChart { height: 1fr; width: 1fr; }"
-
-    def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.theme_colors = theme
-        self.glyphs = glyph_sets.get(glyphs)
-        self.view: View | None = None
-        self.sentence = ""
-        self._rows: tuple[object, list[Row]] | None = None
-
-    def restyle(self, theme: Theme, glyphs: str) -> None:
-        self.theme_colors, self.glyphs, self._rows = theme, glyph_sets.get(glyphs), None
-        self.refresh()
-
-    def show(self, view: View | None, sentence: str = "") -> None:
-        self.view, self.sentence, self._rows = view, sentence, None
-        self.refresh()
-
-    def render_line(self, y: int) -> Strip:
-        width, height = self.size
-        if self.view is None:
-            text = f" {self.sentence}" if y == height // 2 else ""
-            return Strip([Segment(fit_text(text, width, self.glyphs.ellipsis), self.theme_colors.style("dim"))])
-        key = (width, height)
-        if self._rows is None or self._rows[0] != key:
-            self._rows = (key, picture(self.view, width, height, self.theme_colors, self.glyphs))
-        rows = self._rows[1]
-        return Strip(rows[y] if y < len(rows) else []).adjust_cell_length(width)
+    def picture(self, view: View, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+        return picture(view, width, height, theme, glyphs)
