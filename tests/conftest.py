@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 
 _HERE = Path(__file__).resolve().parent
+
+
+def pytest_configure() -> None:
+    """A runner that was started with nohup or in the background ignores these, and every process inherits that."""
+    for number, wanted in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGHUP, signal.SIG_DFL),
+        (signal.SIGQUIT, signal.SIG_DFL),
+        (signal.SIGTSTP, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, wanted)
 
 
 @pytest.fixture(scope="session")
