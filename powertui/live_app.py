@@ -12,12 +12,10 @@ from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.sampler.commands import chosen_targets, complete, default_path
 from powertui.terminal.launch import prepare
+from powertui.terminal.signals import HANGUP
 
 if TYPE_CHECKING:
     from powertui.feed import Feed
-
-
-HANGUP = 129  # the terminal is gone: nobody reads what would be said
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         code = shell.run_to_exit()
     finally:
         feed.stop("the screen was closed")
-        whole = _tell(feed, silent=code == HANGUP)
+        whole = _tell(feed, silent=code == HANGUP)  # nobody reads what would be said
     return code or int(not whole)
 
 

@@ -84,6 +84,8 @@ class Shell(TypeAhead[int]):
     def run_to_exit(self) -> int:
         """Run until the person leaves; the process's exit code. After a crash the traceback is printed on the restored terminal."""
         self.run(mouse=self.capabilities.mouse)
+        if self.return_code == signals.HANGUP:
+            signals.let_go()
         if self._crash is not None:
             sys.stderr.write("".join(traceback.format_exception(self._crash)))
             sys.stderr.write("\npowertui: this is a defect of powertui. Please report it to its authors, with the lines above.\n")

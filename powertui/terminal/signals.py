@@ -7,10 +7,14 @@ the shell.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import signal
+import sys
 from collections.abc import Callable
 
-CODES = {signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGINT: 130}
+HANGUP = 129
+CODES = {signal.SIGTERM: 143, signal.SIGHUP: HANGUP, signal.SIGINT: 130}
 
 
 def install(loop: asyncio.AbstractEventLoop, leave: Callable[[int], None]) -> Callable[[], None]:
@@ -23,3 +27,18 @@ def install(loop: asyncio.AbstractEventLoop, leave: Callable[[int], None]) -> Ca
             loop.remove_signal_handler(number)
 
     return remove
+
+
+def let_go() -> None:
+    """After a hang-up: what is still buffered for the lost terminal must not become an error (and exit code 120) at the end.
+
+    The terminal's own SIGHUP may come later than the end of its input, which was what told us: it changes nothing any more.
+    """
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
