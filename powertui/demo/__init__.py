@@ -12,7 +12,7 @@ from pathlib import Path
 
 from powertui.errors import UnreadableFile
 
-NOTE = "The watts come from a simulated sensor that followed the real CPU load; everything else was recorded as it ran."
+NOTE = "The watts come from a simulated sensor that followed the real CPU load."
 
 _DATA = Path(__file__).parent / "data"
 
