@@ -23,7 +23,6 @@ SLICE_FIRST = 16384  # the first frame goes in pieces, until one has shown how f
 
 SLOW_S = 0.40  # three frames in a row that took this long: send less
 QUICK_S = 0.15  # ten frames in a row under this: send more again
-HINT_S = 0.25  # from here on compression is worth a hint
 
 
 @dataclass(frozen=True)

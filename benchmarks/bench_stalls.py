@@ -1,0 +1,78 @@
+"""How long the screens stop answering while a run is read: the longest pause of the event loop, beside that of a plain application.
+
+A heartbeat of 2 ms runs inside the real program in a pty, from its first screen until four seconds after the run stands.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks import make_big
+from benchmarks.harness import EXTRA_DATA, ROOT, Table
+
+EVENTS = 10_000_000
+LIMIT_MS = 50
+
+PROGRAM = """
+import asyncio, json, sys, time
+from powertui import cli
+from powertui.terminal.launch import prepare
+path, out = sys.argv[1:]
+args = cli.build_parser().parse_args(["open", path])
+capabilities, look = prepare(args)
+from powertui.data import logdir
+from powertui.screens.shell import Shell
+pauses = []
+mounted = Shell.on_mount
+def on_mount(self):
+    mounted(self)
+    async def beat():
+        last = time.perf_counter()
+        while True:
+            await asyncio.sleep(0.002)
+            now = time.perf_counter()
+            pauses.append((now - last - 0.002, not self.session.complete))
+            last = now
+    self.heartbeat = asyncio.get_running_loop().create_task(beat())
+Shell.on_mount = on_mount
+shell = Shell(args, capabilities, look)
+shell.session.logdir = logdir.scan(path)
+shell.run_to_exit()
+with open(out, "w") as file:
+    json.dump(pauses, file)
+"""
+
+
+def pauses(path: Path) -> tuple[float, float, int]:
+    """(longest pause while reading, longest afterwards, pauses beyond the limit), in ms."""
+    from tests.e2e.terminal import Terminal, environment
+
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "pauses.json")
+        env = environment(extra={"PYTHONPATH": str(ROOT)})
+        with Terminal([sys.executable, "-c", PROGRAM, str(path), str(out)], size=(200, 50), env=env) as terminal:
+            terminal.wait_for("host:CPU")
+            terminal.run(4.0)
+            terminal.press("q")
+            terminal.wait_exit()
+        found = [(1000 * seconds, reading) for seconds, reading in json.loads(out.read_text())]
+    reading = max((ms for ms, during in found if during), default=0.0)
+    after = max((ms for ms, during in found if not during), default=0.0)
+    return reading, after, sum(ms > LIMIT_MS for ms, _ in found)
+
+
+def main() -> None:
+    """Measure and print."""
+    table = Table("Longest pause, worst of three starts", ["what", "while reading", "afterwards", f"beyond {LIMIT_MS} ms"])
+    profiles = [("demo", ROOT / "powertui" / "demo" / "data")]
+    if EXTRA_DATA.is_dir():
+        profiles.append(("keras_cifar", EXTRA_DATA / "own" / "keras_cifar"))
+    profiles.append((f"generated, {EVENTS:,} events", Path(make_big.make(EVENTS))))
+    for name, path in profiles:
+        runs = [pauses(path) for _ in range(3)]
+        table.row(name, f"{max(r[0] for r in runs):.0f} ms", f"{max(r[1] for r in runs):.0f} ms", sum(r[2] for r in runs))
+    table.note(f"Limit: {LIMIT_MS} ms while a run is read.")
+    table.print()
