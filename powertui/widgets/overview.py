@@ -58,8 +58,8 @@ class Overview(TimeLane):
         chars = list(text)
         styles = [theme.style("overview")] * len(chars)
         if view.rung != whole.rung or view.cell0 != whole.cell0:
-            first, last = max(0, whole.column(view.t0)), min(len(chars) - 1, whole.column(view.t1 - 1))
-            styles[first : last + 1] = [theme.style("overview_view")] * (last + 1 - first)
+            for column in whole.covered(view.t0, view.t1):
+                styles[column] = theme.style("overview_view")
         if self.state.window is not None:
             lo, hi = self.state.window
             for column, char in ((whole.column(lo), self.glyphs.range_left), (whole.column(hi - 1), self.glyphs.range_right)):

@@ -72,7 +72,7 @@ class Ruler(TimeLane):
 
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
-        view, theme, width = self.state.viewport, self.theme_colors, self.columns
+        view, theme, width = self.state.viewport, self.theme_colors, self.state.viewport.width
         base, marked, cursor = theme.style("ruler"), theme.style("marked"), theme.style("cursor")
         chars = [" "] * width
         styles: list[Style] = [base] * width
@@ -87,11 +87,11 @@ class Ruler(TimeLane):
         if window is None and self.state.mark is not None:
             window = tuple(sorted((self.state.mark, self.state.cursor_ps)))  # type: ignore[assignment]
         if window is not None:
-            first, last = max(0, view.column(window[0])), min(width - 1, view.column(max(window[0], window[1] - 1)))
-            styles[first : last + 1] = [marked] * max(0, last + 1 - first)
+            for column in view.covered(*window):
+                styles[column] = marked
             for column, char in (
                 (view.column(window[0]), self.glyphs.range_left),
-                (view.column(window[1] - 1), self.glyphs.range_right),
+                (view.column(max(window[0], window[1] - 1)), self.glyphs.range_right),
             ):
                 if 0 <= column < width:
                     chars[column] = char

@@ -97,10 +97,10 @@ class Scene:
         if state.selection is not None:
             lane = model.lane_of(state.selection)
             lo, hi = model.extent(state.selection)
-            first, last = max(0, view.column(lo)), min(view.width - 1, view.column(max(lo, hi - 1)))
+            covered = view.covered(lo, hi)
             for y, row in enumerate(rows):
-                if lane in row.lanes and first <= last:
-                    mark[y, first : last + 1] = SELECTED
+                if lane in row.lanes:
+                    mark[y, covered.start : covered.stop] = SELECTED
         y, x = state.cursor_row - view.row0, view.column(state.cursor_ps)
         if 0 <= y < len(rows) and 0 <= x < view.width:
             mark[y, x] = CURSOR

@@ -31,9 +31,8 @@ def draw(stretches: Sequence[Stretch], view: Viewport, style: dict[str, Style], 
     """Each stretch over the cells that it covers, at least one; a later one lies on an earlier one."""
     owner = np.full(view.width, -1)
     for number, stretch in enumerate(stretches):
-        first, last = view.column(stretch.lo), view.column(max(stretch.lo, stretch.hi - 1))
-        if last >= 0 and first < view.width:
-            owner[max(0, first) : last + 1] = number
+        covered = view.covered(stretch.lo, stretch.hi)
+        owner[covered.start : covered.stop] = number
     chars: list[str] = []
     styles: list[Style] = []
     bounds = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), view.width]

@@ -79,6 +79,11 @@ class Viewport:
         """The first moment of a column."""
         return (self.cell0 + column) * self.cell_ps
 
+    def covered(self, lo: int, hi: int) -> range:
+        """The columns in sight that [lo, hi) touches, that of `lo` at least. Empty when all of it is out of sight."""
+        first, end = max(0, self.column(lo)), min(self.width, self.column(max(lo, hi - 1)) + 1)
+        return range(min(first, self.width), max(min(first, self.width), end))
+
     def shows(self, ps: int) -> bool:
         return 0 <= self.column(ps) < self.width
 

@@ -143,3 +143,13 @@ def test_a_held_key_goes_faster_and_a_new_press_starts_again() -> None:
     assert held.cells(-1, 160, 3.0) == -10, "the other way begins slowly"
     assert held.cells(-1, 160, 9.0) == -10, "so does a press after a pause"
     assert Held().cells(1, 3, 0) == 1, "even a narrow view moves"
+
+
+@given(spans, widths, st.data())
+def test_covered_is_what_is_in_sight_of_a_stretch(span: tuple[int, int], width: int, data: st.DataObject) -> None:
+    view = Viewport.whole_of(span, width).zoom(data.draw(st.integers(0, 60)), data.draw(st.integers(*span)))
+    lo = data.draw(st.integers(view.t0 - 3 * width * view.cell_ps, view.t1 + 3 * width * view.cell_ps))
+    hi = lo + data.draw(st.integers(0, 5 * width * view.cell_ps))
+    touched = [x for x in range(width) if x == view.column(lo) or (view.time(x) < hi and view.time(x + 1) > lo)]
+    assert list(view.covered(lo, hi)) == touched
+    assert 0 <= view.covered(lo, hi).start <= view.covered(lo, hi).stop <= width
