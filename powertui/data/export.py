@@ -6,17 +6,20 @@ spreadsheet would run as a formula is disarmed. A file appears whole or not at a
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import json
-from collections.abc import Iterator, Sequence
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from powertui import __version__
-from powertui.data import export_files, export_rows, perfetto
+from powertui.data import export_files, export_lines, export_rows, perfetto
 from powertui.data import window as windows
-from powertui.data.export_rows import Exact, Table
+from powertui.data.export_lines import Part, Texts, Ticks
+from powertui.data.export_rows import Batch, Cell, Shared, Table, Vocabulary
 from powertui.data.model import PowerOnTrace, Run
 from powertui.data.window import Window
 from powertui.errors import UsageError
@@ -38,25 +41,20 @@ def write(
         raise UsageError("The window is empty.", hint="Its end has to lie after its start.")
     kind = _format(what, path, format)
     facts = export_rows.about(window, run.name, __version__)
+    counter = _Counter()
     if what == "perfetto":
         with export_files.opened(path, force=force) as stream:
-            count = _write_text(stream, perfetto.chunks(window, facts), path)
-        return f"Wrote {count:,} lines of trace to {_shown(path)}."
+            _write(stream, perfetto.chunks(window, facts, counter), path)
+        return f"Wrote {counter.value:,} lines of trace to {_shown(path)}."
     _check(window, what)
     table = export_rows.table(window, what)
     facts.insert(4, ("content", what))
     with export_files.opened(path, force=force) as stream:
         if kind == "parquet":
-            count = _parquet(stream, table, facts)
-        elif kind == "json":
-            counter = _Counter()
-            _write_text(stream, _json(table, facts, counter), path)
-            count = counter.value
+            _parquet(stream, table, facts, counter)
         else:
-            counter = _Counter()
-            _write_text(stream, _csv(table, facts, counter), path)
-            count = counter.value
-    return f"Wrote {count:,} {what} to {_shown(path)}."
+            _write(stream, (_json if kind == "json" else _csv)(table, facts, counter), path)
+    return f"Wrote {counter.value:,} {what} to {_shown(path)}."
 
 
 def _format(what: str, path: str, asked: str | None) -> str:
@@ -85,68 +83,95 @@ def _shown(path: str) -> str:
     return "standard output" if path == export_files.STDOUT else plain(path, 200)
 
 
+def _write(stream: BinaryIO, pieces: Iterator[bytes], path: str) -> None:
+    """Compressed where the name asks for it."""
+    if not path.endswith(".gz"):
+        stream.writelines(pieces)
+        return
+    with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) as packed:
+        packed.writelines(pieces)
+
+
 class _Counter:
     value = 0
 
 
-def _write_text(stream: BinaryIO, parts: Iterator[str], path: str) -> int:
-    """Text as UTF-8, compressed where the name asks for it; how many parts it were."""
-    packed = gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) if path.endswith(".gz") else None
-    target = packed or stream
-    count = 0
-    for part in parts:
-        target.write(part.encode("utf-8", "backslashreplace"))
-        count += 1
-    if packed is not None:
-        packed.close()
-    return count
+class _Writer:
+    """Batches as lines: how a cell is written, what stands between two of them and behind the last."""
+
+    def __init__(self, cell: Callable[[Cell], bytes], between: bytes, begin: bytes, end: bytes) -> None:
+        self._cell, self._between, self._begin, self._end = cell, between, begin, end
+        self._known: dict[Vocabulary, Texts] = {}
+
+    def lines(self, batch: Batch) -> bytes:
+        """All rows of a batch."""
+        parts: list[Part] = [self._begin]
+        for i, column in enumerate(batch.columns):
+            behind = self._between if i < len(batch.columns) - 1 else self._end
+            if isinstance(column, Ticks):
+                parts += [column, behind]
+            elif isinstance(column, Shared):
+                parts.append((column.codes, self._texts(column.words, behind)))
+            else:
+                parts.append([self._cell(value) + behind for value in column])
+        return export_lines.join(parts, batch.rows)
+
+    def _texts(self, words: Vocabulary, behind: bytes) -> Texts:
+        found = self._known.get(words)
+        if found is None:
+            found = Texts(words.count, lambda code: self._between.join(map(self._cell, words.cells(code))) + behind)
+            self._known[words] = found
+        return found
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _csv(table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> Iterator[str]:
-    for key, value in facts:
-        yield f"# {key}: {plain(str(value))}\r\n"
-    for name, meaning in table.columns:
-        if meaning:
-            yield f"# column {plain(name)}: {meaning}\r\n"
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\r\n")
-    writer.writerow([cell(name) for name, _ in table.columns])
-    for row in table.rows():
-        writer.writerow([_csv_cell(value) for value in row])
-        counter.value += 1
-        if buffer.tell() > 1 << 16:
-            yield buffer.getvalue()
-            buffer.seek(0)
-            buffer.truncate()
-    yield buffer.getvalue()
+def _csv(table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> Iterator[bytes]:
+    head = [f"# {key}: {plain(str(value))}\r\n" for key, value in facts]
+    head += [f"# column {plain(name)}: {meaning}\r\n" for name, meaning in table.columns if meaning]
+    yield "".join(head).encode("utf-8", "backslashreplace")
+    yield b",".join(_csv_cell(name) for name, _ in table.columns) + b"\r\n"
+    writer = _Writer(_csv_cell, b",", b"", b"\r\n")
+    for batch in table.batches():
+        yield writer.lines(batch)
+        counter.value += batch.rows
 
 
-def _csv_cell(value: export_rows.Cell) -> object:
+def _csv_cell(value: Cell) -> bytes:
     if value is None or value != value:
-        return ""
-    return cell(value) if isinstance(value, str) and not isinstance(value, Exact) else value
+        return b""
+    if not isinstance(value, str):
+        return repr(value).encode()
+    text = cell(value)
+    if "," in text or '"' in text:  # line ends were made visible
+        text = '"' + text.replace('"', '""') + '"'
+    return text.encode("utf-8", "backslashreplace")
 
 
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _json(table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> Iterator[str]:
+def _json(table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> Iterator[bytes]:
     head = {"about": [[key, str(value)] for key, value in facts], "columns": [name for name, _ in table.columns]}
-    yield json.dumps(head)[:-1] + ', "rows": [\n'
-    for row in table.rows():
-        cells = [v if isinstance(v, Exact) else json.dumps(v) for v in row]
-        yield (",\n" if counter.value else "") + "[" + ", ".join(cells) + "]"
-        counter.value += 1
-    yield "\n]}\n"
+    yield (json.dumps(head)[:-1] + ', "rows": [\n').encode()
+    writer = _Writer(_json_cell, b", ", b",\n[", b"]")
+    for batch in table.batches():
+        lines = writer.lines(batch)
+        yield lines if counter.value else lines[2:]  # no comma before the first
+        counter.value += batch.rows
+    yield b"\n]}\n"
+
+
+def _json_cell(value: Cell) -> bytes:
+    # JSON has no NaN and no infinity
+    return json.dumps(None if isinstance(value, float) and not math.isfinite(value) else value).encode()
 
 
 # ── Parquet ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _parquet(stream: BinaryIO, table: Table, facts: Sequence[tuple[str, Any]]) -> int:
+def _parquet(stream: BinaryIO, table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -161,31 +186,55 @@ def _parquet(stream: BinaryIO, table: Table, facts: Sequence[tuple[str, Any]]) -
         [pa.field(name, types[kind]) for name, kind in zip(names, table.kinds, strict=True)],
         metadata={f"powertui.{i:02}.{key}": str(value) for i, (key, value) in enumerate(facts)},
     )
-    count = 0
     with pq.ParquetWriter(stream, schema) as writer:
-        for rows in _batches(table):
-            count += len(rows)
-            columns = [pa.array([_typed(row[i], kind) for row in rows], type=types[kind]) for i, kind in enumerate(table.kinds)]
-            writer.write_batch(pa.record_batch(columns, schema=schema))
-    return count
+        for batches in _groups(table.batches()):
+            arrays = [
+                pa.concat_arrays(pieces)
+                for pieces in zip(*(_arrays(pa, batch, table.kinds, types) for batch in batches), strict=True)
+            ]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            counter.value += sum(batch.rows for batch in batches)
 
 
-def _batches(table: Table) -> Iterator[list[export_rows.Row]]:
-    rows: list[export_rows.Row] = []
-    for row in table.rows():
-        rows.append(row)
-        if len(rows) == 65536:
-            yield rows
-            rows = []
-    if rows:
-        yield rows
+def _groups(batches: Iterator[Batch]) -> Iterator[list[Batch]]:
+    """Batches put together to row groups of a size that Parquet's readers like."""
+    group: list[Batch] = []
+    for batch in batches:
+        if batch.rows:
+            group.append(batch)
+        if sum(one.rows for one in group) >= 65536:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
-def _typed(value: export_rows.Cell, kind: str) -> object:
+def _arrays(pa: Any, batch: Batch, kinds: Sequence[str], types: dict[str, Any]) -> list[Any]:
+    """The columns of one batch as Arrow has them."""
+    found: list[Any] = []
+    for column in batch.columns:
+        kind = kinds[len(found)]
+        if isinstance(column, Ticks):
+            found.append(_decimals(pa, column).cast(types[kind]))
+        elif isinstance(column, Shared):
+            codes, rows = np.unique(column.codes, return_inverse=True)
+            for cells in zip(*(column.words.cells(code) for code in codes.tolist()), strict=True):
+                kind = kinds[len(found)]
+                words = pa.array([_typed(value, kind) for value in cells], type=types[kind])
+                found.append(words.take(pa.array(rows)))
+        else:
+            found.append(pa.array([_typed(value, kind) for value in column], type=types[kind]))
+    return found
+
+
+def _decimals(pa: Any, ticks: Ticks) -> Any:
+    """Sixteen bytes each, as Arrow lays decimals out: the number itself and its sign."""
+    halves = (ticks.values, ticks.values >> 63)
+    wide = np.stack(halves if sys.byteorder == "little" else halves[::-1], axis=1)
+    return pa.Array.from_buffers(pa.decimal128(38, ticks.decimals), len(ticks.values), [None, pa.py_buffer(wide.tobytes())])
+
+
+def _typed(value: Cell, kind: str) -> object:
     if value is None or value != value:
         return None
-    if kind == "time":
-        from decimal import Decimal
-
-        return Decimal(str(value))
     return float(value) if kind == "number" else plain(str(value)) if kind == "text" else value

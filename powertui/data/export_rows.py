@@ -1,51 +1,72 @@
-"""The rows of each kind of export: samples, steps, ops, events. Times are exact; what is unknown is None."""
+"""The columns of each kind of export: samples, steps, ops, events. Times are exact; what is unknown is None."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from powertui import units
 from powertui.data.energy import integrate, predict
 from powertui.data.energy import sensor as sensors
+from powertui.data.export_lines import Ticks
 from powertui.data.model import PS_PER_NS, PS_PER_S, Int64s, PowerOnTrace, Trace
 from powertui.data.tools import op_stats
-from powertui.data.window import Window
+from powertui.data.window import Cut, Window
 
-_CHUNK = 4096
+_CHUNK = 8192  # rows at a time: their columns stay in the cache
 
-
-class Exact(str):
-    """A number that is text already, with every digit: it is written as it is, never guarded as text is."""
-
-    __slots__ = ()
+Cell: TypeAlias = "str | int | float | None"
 
 
-Cell = str | int | float | None
-Row = Sequence[Cell]
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Cells that many rows share, by code: of one column, or of several that always go together."""
+
+    count: int
+    cells: Callable[[int], tuple[Cell, ...]]
+    width: int = 1
+
+
+class Shared(NamedTuple):
+    """Row i holds the cells of `codes[i]`."""
+
+    codes: npt.NDArray[Any]
+    words: Vocabulary
+
+
+#: One column (a Shared: as many as its vocabulary is wide). What has no time at all is a list of None.
+Column: TypeAlias = "Ticks | Shared | Sequence[Cell]"
+
+
+class Batch(NamedTuple):
+    """Some rows, column by column."""
+
+    rows: int
+    columns: Sequence[Column]
 
 
 class Table(NamedTuple):
-    """Columns, each with what it holds in a few words, and the rows when they are asked for."""
+    """Columns, each with what it holds in a few words, and the rows when they are asked for, some thousand at a time."""
 
     columns: tuple[tuple[str, str], ...]
-    rows: Callable[[], Iterator[Row]]
+    batches: Callable[[], Iterator[Batch]]
     kinds: tuple[str, ...]  # "time" (exact decimal), "number", "integer", "text": for formats with types
 
 
-def seconds(ps: int) -> Exact:
+def seconds(ps: Int64s) -> Ticks:
     """Seconds with all twelve decimals."""
-    return Exact(units.fixed(int(ps), PS_PER_S, 12))
+    return Ticks(ps, 12)
 
 
-def unix(trace: Trace, ps: int) -> Exact | None:
+def unix(trace: Trace, ps: Int64s) -> Column:
     """Unix seconds with nanoseconds; None when nothing tells the profile's wall time."""
     if not trace.clock.known:
-        return None
-    return Exact(units.fixed(trace.clock.mid_ns + int(ps) // PS_PER_NS, 1_000_000_000, 9))
+        return [None] * len(ps)
+    return Ticks(trace.clock.mid_ns + ps // PS_PER_NS, 9)
 
 
 def table(window: Window, what: str) -> Table:
@@ -80,7 +101,7 @@ def _samples(window: Window) -> Table:
     ]  # fmt: skip
     kinds = ("time", "time", "time", *("number" for _ in power), "integer", "integer", "text")
 
-    def rows() -> Iterator[Row]:
+    def batches() -> Iterator[Batch]:
         times = [one.times[window.samples(one)] for one in power]
         every = np.unique(np.concatenate(times)) if times else np.empty(0, np.int64)
         late = round(sensors.centre_s(power[0].series.sensor) * PS_PER_S) if power else 0
@@ -94,12 +115,13 @@ def _samples(window: Window) -> Table:
                 row[row == len(mine)] = 0
                 watts.append(np.where(mine[row] == at, values[row], np.nan) if len(mine) else np.full(len(at), np.nan))
             where = at - late
+            readings = [[w if np.isfinite(w) else None for w in one.tolist()] for one in watts]
             steps, epochs, ops = _step_at(window, where), _epoch_at(window, where), running.names(where)
-            for i, ps in enumerate(at.tolist()):
-                readings = (float(w[i]) if np.isfinite(w[i]) else None for w in watts)
-                yield (unix(window.trace, ps), seconds(ps), seconds(int(where[i])), *readings, epochs[i], steps[i], ops[i])
+            yield Batch(
+                len(at), (unix(window.trace, at), seconds(at), seconds(where), *readings, epochs, steps, ops),
+            )  # fmt: skip
 
-    return Table(tuple(columns), rows, kinds)
+    return Table(tuple(columns), batches, kinds)
 
 
 def _step_at(window: Window, at: Int64s) -> list[int | None]:
@@ -171,25 +193,30 @@ def _steps(window: Window) -> Table:
         ]  # fmt: skip
         kinds += ["number", "number", "number", "number", "text", "text"]
 
-    def rows() -> Iterator[Row]:
+    def batches() -> Iterator[Batch]:
         steps = window.steps
         picked = window.step_rows()
         gaps = steps.start_to_start()
-        ends = steps.start + np.where(gaps > 0, gaps, steps.duration)
-        energies = [integrate.energies(one, steps.start[picked], ends[picked]) for one in power]
-        for place, index in enumerate(picked.tolist()):
-            step = steps[index]
-            epoch = window.epochs[step.epoch].number if step.epoch is not None and step.epoch < len(window.epochs) else step.epoch
-            cells: list[Cell] = [
-                epoch, step.number if step.number >= 0 else None, step.name, unix(window.trace, step.start), seconds(step.start),
-                seconds(int(ends[index])), seconds(step.duration),
+        start, length = steps.start[picked], steps.duration[picked]
+        end = start + np.where(gaps[picked] > 0, gaps[picked], length)
+        found = [steps[index] for index in picked.tolist()]
+        cells: list[Column] = [
+            [_epoch_number(window, step.epoch) for step in found], [step.number if step.number >= 0 else None for step in found],
+            [step.name for step in found], unix(window.trace, start), seconds(start), seconds(end), seconds(length),
+        ]  # fmt: skip
+        for one in power:
+            energies = integrate.energies(one, start, end)
+            cells += [
+                [e.joules for e in energies], [e.lo for e in energies], [e.hi for e in energies], [e.mean_w for e in energies],
+                [e.badge.value if e.resolved else None for e in energies], [e.reason or None for e in energies],
             ]  # fmt: skip
-            for found in energies:
-                one = found[place]
-                cells += [one.joules, one.lo, one.hi, one.mean_w, one.badge.value if one.resolved else None, one.reason or None]
-            yield cells
+        yield Batch(len(found), cells)
 
-    return Table(tuple(columns), rows, tuple(kinds))
+    return Table(tuple(columns), batches, tuple(kinds))
+
+
+def _epoch_number(window: Window, epoch: int | None) -> int | None:
+    return window.epochs[epoch].number if epoch is not None and epoch < len(window.epochs) else epoch
 
 
 # ── ops and events ───────────────────────────────────────────────────────────────────────────────
@@ -202,14 +229,19 @@ def _ops(window: Window) -> Table:
         ("average_s", "total / count"), ("share", "of all self time on this device"),
     )  # fmt: skip
 
-    def rows() -> Iterator[Row]:
-        for op in op_stats.of(window.trace, window.lo, window.hi).ops:
-            yield (
-                op.full, op.type, op.device, op.count, seconds(op.total), seconds(op.self_time),
-                seconds(round(op.average)), op.share,
-            )  # fmt: skip
+    def batches() -> Iterator[Batch]:
+        ops = op_stats.of(window.trace, window.lo, window.hi).ops
+        total, own, average = (
+            np.array(times, np.int64)
+            for times in ([op.total for op in ops], [op.self_time for op in ops], [round(op.average) for op in ops])
+        )
+        yield Batch(
+            len(ops),
+            ([op.full for op in ops], [op.type for op in ops], [op.device for op in ops], [op.count for op in ops],
+             seconds(total), seconds(own), seconds(average), [op.share for op in ops]),
+        )  # fmt: skip
 
-    return Table(columns, rows, ("text", "text", "text", "integer", "time", "time", "time", "number"))
+    return Table(columns, batches, ("text", "text", "text", "integer", "time", "time", "time", "number"))
 
 
 def _events(window: Window) -> Table:
@@ -219,25 +251,47 @@ def _events(window: Window) -> Table:
         ("derived", "drawn from other lines by the collector"), ("name", "as recorded"),
     )  # fmt: skip
 
-    def rows() -> Iterator[Row]:
-        for cut in window.cuts():
-            line = cut.track.name or str(cut.track.key)
-            derived = "yes" if cut.track.derived else "no"
-            events = cut.events
-            for start, duration, name in zip(events.start.tolist(), events.duration.tolist(), events.name.tolist(), strict=True):
-                full = window.trace.names.full(name)
-                yield (
-                    unix(window.trace, start),
-                    seconds(start),
-                    seconds(duration),
-                    cut.process.name,
-                    line,
-                    cut.depth,
-                    derived,
-                    full,
-                )
+    def batches() -> Iterator[Batch]:
+        cuts = list(window.cuts())
+        full = window.trace.names.full
+        names = Vocabulary(len(window.trace.names), lambda code: (full(code),))
+        places = Vocabulary(len(cuts), lambda code: _place(cuts[code]), 4)
+        for start, duration, name, cut in gathered(cuts):
+            times = (unix(window.trace, start), seconds(start), seconds(duration))
+            yield Batch(len(start), (*times, Shared(cut, places), Shared(name, names)))
 
-    return Table(columns, rows, ("time", "time", "time", "text", "text", "integer", "text", "text"))
+    return Table(columns, batches, ("time", "time", "time", "text", "text", "integer", "text", "text"))
+
+
+def _place(cut: Cut) -> tuple[Cell, ...]:
+    return cut.process.name, cut.track.name or str(cut.track.key), cut.depth, "yes" if cut.track.derived else "no"
+
+
+def gathered(cuts: Sequence[Cut]) -> Iterator[tuple[Int64s, Int64s, npt.NDArray[Any], Int64s]]:
+    """(start, duration, name, number of the cut) of the events, some thousand at a time however short the lanes are."""
+    parts: list[tuple[Int64s, Int64s, npt.NDArray[Any], Int64s]] = []
+    rows = 0
+    for number, cut in enumerate(cuts):
+        first = cut.first
+        while first < cut.last:
+            last = min(cut.last, first + _CHUNK - rows)
+            events = cut.track.events[slice(first, last)]
+            parts.append((events.start, events.duration, events.name, np.full(last - first, number, np.int64)))
+            rows, first = rows + last - first, last
+            if rows == _CHUNK:
+                yield _together(parts)
+                parts, rows = [], 0
+    if parts:
+        yield _together(parts)
+
+
+def _together(
+    parts: list[tuple[Int64s, Int64s, npt.NDArray[Any], Int64s]],
+) -> tuple[Int64s, Int64s, npt.NDArray[Any], Int64s]:
+    if len(parts) == 1:
+        return parts[0]
+    starts, durations, names, cuts = zip(*parts, strict=True)
+    return np.concatenate(starts), np.concatenate(durations), np.concatenate(names), np.concatenate(cuts)
 
 
 def about(window: Window, run: str, version: str) -> list[tuple[str, Any]]:
@@ -246,7 +300,7 @@ def about(window: Window, run: str, version: str) -> list[tuple[str, Any]]:
     clock = trace.clock
     facts: list[tuple[str, Any]] = [
         ("powertui", version), ("run", run), ("host", trace.host),
-        ("window", f"{seconds(window.lo)} s to {seconds(window.hi)} s of the profile"),
+        ("window", f"{_exact(window.lo)} s to {_exact(window.hi)} s of the profile"),
     ]  # fmt: skip
     if clock.known:
         zero = units.fixed(clock.mid_ns, 1_000_000_000, 9)
@@ -259,7 +313,11 @@ def about(window: Window, run: str, version: str) -> list[tuple[str, Any]]:
         if one.status == "none":
             facts.append(("alignment", f"{name}: none, left out"))
             continue
-        low, high = seconds(one.offset_lo_ps), seconds(one.offset_hi_ps)
-        at = f"its zero lies at {seconds(one.offset_ps)} s of the profile (95 % {low} to {high} s)"
+        low, high = _exact(one.offset_lo_ps), _exact(one.offset_hi_ps)
+        at = f"its zero lies at {_exact(one.offset_ps)} s of the profile (95 % {low} to {high} s)"
         facts.append(("alignment", f"{name}: {one.status}, {one.source}; {at}"))
     return facts
+
+
+def _exact(ps: int) -> str:
+    return units.fixed(int(ps), PS_PER_S, 12)

@@ -8,70 +8,99 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from itertools import chain, islice
+from typing import Any, Protocol
 
 import numpy as np
 
 from powertui import units
-from powertui.data.export_rows import channel_names
+from powertui.data import export_lines
+from powertui.data.export_lines import Texts, Ticks
+from powertui.data.export_rows import channel_names, gathered
 from powertui.data.model import PS_PER_US, ProcessKind, Track
 from powertui.data.window import Cut, Window
 
 _TRAINING = 1  # process ids: the steps, the power, then the planes in their order
 _POWER = 2
 _FIRST_PLANE = 10
+_SOME = 1 << 13  # lines of text put together
+_SLICE = 1 << 20  # events looked at together
 
 
-def chunks(window: Window, about: list[tuple[str, Any]]) -> Iterator[str]:
+class Counter(Protocol):
+    """Told how many lines were written."""
+
+    value: int
+
+
+def chunks(window: Window, about: list[tuple[str, Any]], counter: Counter) -> Iterator[bytes]:
     """The JSON text, piece by piece."""
     facts: dict[str, Any] = {}
     for key, value in about:
         facts[key] = f"{facts[key]}; {value}" if key in facts else value
-    yield '{"displayTimeUnit":"ns","otherData":' + json.dumps(facts) + ',"traceEvents":[\n'
-    first = True
-    for line in _lines(window):
-        yield line if first else ",\n" + line
-        first = False
-    yield "\n]}\n"
+    yield ('{"displayTimeUnit":"ns","otherData":' + json.dumps(facts) + ',"traceEvents":[\n').encode()
+    cuts = list(window.cuts())
+    threads = _threads(cuts)
+    for lines, count in _lines(window, cuts, threads):
+        if count:
+            yield lines if counter.value else lines[2:]  # no comma before the first
+            counter.value += count
+    yield b"\n]}\n"
 
 
-def _lines(window: Window) -> Iterator[str]:
-    yield from _training(window)
-    yield from _power(window)
+def _lines(window: Window, cuts: list[Cut], threads: list[tuple[int, int, str]]) -> Iterator[tuple[bytes, int]]:
+    """Lines that each begin with a comma and a line end, and how many they are."""
+    told = chain(_training(window), _power(window), _names(cuts, threads))
+    while lines := list(islice(told, _SOME)):
+        yield "".join(",\n" + line for line in lines).encode(), len(lines)
+    full = window.trace.names.full
+    names = Texts(
+        len(window.trace.names), lambda code: b',\n{"ph":"X","name":' + json.dumps(full(code)[:1000]).encode() + b',"cat":'
+    )  # fmt: skip
+    places = Texts(len(cuts), lambda code: _place(cuts[code], threads[code]))
+    for start, duration, name, cut in gathered(cuts):
+        parts = ((name, names), (cut, places), Ticks(start, 6), b',"dur":', Ticks(duration, 6), b"}")
+        yield export_lines.join(parts, len(start)), len(start)
+
+
+def _threads(cuts: list[Cut]) -> list[tuple[int, int, str]]:
+    """(pid, tid, name) of each lane; no name where the lane above has named the thread."""
+    found = []
     planes: dict[int, int] = {}
-    for cut in window.cuts():
-        plane = id(cut.process)
-        if plane not in planes:
-            planes[plane] = _FIRST_PLANE + len(planes)
-            rank = 0 if cut.process.kind is ProcessKind.DEVICE else 1
-            yield from _named("process", planes[plane], 0, cut.process.name, 2 + rank)
-        yield from _cut(window, cut, planes[plane])
-
-
-def _cut(window: Window, cut: Cut, pid: int) -> Iterator[str]:
-    own = cut.depth > 0 and not _nests(cut)
-    tid = cut.number * 1000 + (min(cut.depth, 999) if own else 0) + 1
-    if cut.depth == 0 or own:
+    for cut in cuts:
+        pid = planes.setdefault(id(cut.process), _FIRST_PLANE + len(planes))
+        own = cut.depth > 0 and not _nests(cut)
+        tid = cut.number * 1000 + (min(cut.depth, 999) if own else 0) + 1
         name = cut.track.name or str(cut.track.key)
-        yield from _named("thread", pid, tid, f"{name} (lane {cut.depth})" if own else name, tid)
+        found.append((pid, tid, f"{name} (lane {cut.depth})" if own else name if cut.depth == 0 else ""))
+    return found
+
+
+def _names(cuts: list[Cut], threads: list[tuple[int, int, str]]) -> Iterator[str]:
+    planes: set[int] = set()
+    for cut, (pid, tid, name) in zip(cuts, threads, strict=True):
+        if pid not in planes:
+            planes.add(pid)
+            yield from _named("process", pid, 0, cut.process.name, 2 if cut.process.kind is ProcessKind.DEVICE else 3)
+        if name:
+            yield from _named("thread", pid, tid, name, tid)
+
+
+def _place(cut: Cut, thread: tuple[int, int, str]) -> bytes:
     category = json.dumps("derived" if cut.track.derived else cut.track.kind.value)
-    names: dict[int, str] = {}
-    events = cut.events
-    for start, duration, index in zip(events.start.tolist(), events.duration.tolist(), events.name.tolist(), strict=True):
-        if index not in names:
-            names[index] = json.dumps(window.trace.names.full(index)[:1000])
-        yield _span(names[index], category, pid, tid, start, duration)
+    return f'{category},"pid":{thread[0]},"tid":{thread[1]},"ts":'.encode()
 
 
 def _nests(cut: Cut) -> bool:
     """Whether every event of this lane lies within one of the lane above."""
     track: Track = cut.track
     above = track.lane(cut.depth - 1)
-    events = cut.events
-    row = np.searchsorted(above.start, events.start, side="right") - 1
-    if (row < 0).any():
-        return False
-    return bool((events.start + events.duration <= above.start[row] + above.duration[row]).all())
+    for first in range(cut.first, cut.last, _SLICE):
+        events = track.events[slice(first, min(first + _SLICE, cut.last))]
+        row = np.searchsorted(above.start, events.start, side="right") - 1
+        if (row < 0).any() or (events.start + events.duration > above.start[row] + above.duration[row]).any():
+            return False
+    return True
 
 
 def _training(window: Window) -> Iterator[str]:

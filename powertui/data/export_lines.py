@@ -1,0 +1,180 @@
+"""Rows of times and texts as lines of bytes, whole columns at a time: a Python step per cell costs ten times as much.
+
+A time is an exact decimal: digits come four at a time out of tables, so that each group of them is one 32-bit word of its
+row. Fewer than four are filled up with NULs, which are taken out of the finished lines in one go. So no text may hold a NUL.
+A text that many rows share is made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from powertui.data.model import Bools, Int64s, UInt32s
+
+_KEPT_BYTES = 64 << 20  # of texts that were made; beyond it they are made again, so that a million long names fit
+
+
+@dataclass(frozen=True, eq=False)
+class Ticks:
+    """Times as whole numbers of 10**-decimals: exact, whatever their size."""
+
+    values: Int64s
+    decimals: int
+
+
+class Texts:
+    """The bytes of each code, made when a row first needs them."""
+
+    def __init__(self, count: int, make: Callable[[int], bytes]) -> None:
+        self._make = make
+        self._made = np.zeros(count, np.bool_)
+        self._texts = np.empty(count, object)
+        self._bytes = 0
+
+    def of(self, codes: npt.NDArray[Any]) -> list[bytes]:
+        """The text of each row."""
+        if self._bytes > _KEPT_BYTES:
+            self._made[:], self._texts[:], self._bytes = False, None, 0
+        new = codes[~self._made[codes]]
+        if len(new):
+            for code in np.unique(new).tolist():
+                text = self._make(code)
+                self._texts[code] = text
+                self._bytes += len(text)
+            self._made[new] = True
+        found: list[bytes] = self._texts[codes].tolist()
+        return found
+
+
+#: What a line is made of: the same bytes in each, a time, texts by code, or a text of each row's own.
+Part: TypeAlias = "bytes | Ticks | tuple[npt.NDArray[Any], Texts] | Sequence[bytes]"
+
+
+def join(parts: Sequence[Part], rows: int) -> bytes:
+    """All lines of these rows, one after the other. The last part has to bring the line's end."""
+    runs: list[list[bytes]] = []
+    words: list[Any] = []  # of the run of constants and times that is being gathered: each a column of uint32, or one for all
+    pending = b""
+    for part in parts:
+        if isinstance(part, bytes):
+            pending += part
+        elif isinstance(part, Ticks):
+            words += _time(part, pending)
+            pending = b""
+        else:
+            words += _constant(pending)
+            pending = b""
+            if words:
+                runs.append(_rows(words, rows))
+                words = []
+            runs.append(part[1].of(part[0]) if isinstance(part, tuple) else list(part))
+    words += _constant(pending)
+    if words:
+        runs.append(_rows(words, rows))
+    if len(runs) == 1:
+        pieces = runs[0]
+    else:
+        pieces = [b""] * (rows * len(runs))
+        for i, run in enumerate(runs):
+            pieces[i :: len(runs)] = run
+    return b"".join(pieces).translate(None, b"\0")
+
+
+def _rows(words: list[Any], rows: int) -> list[bytes]:
+    """Columns of words side by side, as one piece of bytes a row."""
+    matrix = np.empty((rows, len(words)), np.uint32)
+    for i, word in enumerate(words):
+        matrix[:, i] = word
+    found: list[bytes] = matrix.view(f"S{4 * len(words)}").ravel().tolist()
+    return found
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _word(text: bytes) -> np.uint32:
+    """Up to four bytes as they lie in memory."""
+    found: np.uint32 = np.frombuffer(text.ljust(4, b"\0"), np.uint32)[0]
+    return found
+
+
+def _constant(text: bytes) -> list[np.uint32]:
+    return [_word(text[i : i + 4]) for i in range(0, len(text), 4)]
+
+
+@cache
+def _table(form: str) -> UInt32s:
+    """A word for each number that a form of up to four digits can write; "" writes 0 as nothing."""
+    if form == "":
+        texts = ["", *map(str, range(1, 10_000))]
+    elif form == "d":
+        texts = [*map(str, range(10_000))]
+    else:  # a point, or none, and so many digits
+        digits = int(form[-1])
+        texts = [f"{form[:-1]}{i:0{digits}d}" for i in range(10**digits)]
+    return np.frombuffer("".join(text.ljust(4, "\0") for text in texts).encode(), np.uint32)
+
+
+def _time(ticks: Ticks, before: bytes) -> list[Any]:
+    """The words of a column of times behind `before`, rows without a sign where there is none to write."""
+    values = ticks.values
+    if not len(values):
+        return _constant(before)
+    negative = values < 0
+    if negative.any():
+        cut = len(before) // 4 * 4
+        words: list[Any] = [*_constant(before[:cut]), np.where(negative, _word(before[cut:] + b"-"), _word(before[cut:]))]
+        size = np.abs(values).view(np.uint64)  # of the least int64, too
+    else:
+        words = _constant(before)
+        size = values.view(np.uint64)
+    if not ticks.decimals:
+        return words + _whole(size)
+    unit = np.uint64(10**ticks.decimals)
+    whole = size // unit
+    rest = size - whole * unit
+    words += _whole(whole)
+    first = ticks.decimals % 4
+    if first:
+        digit = rest // np.uint64(10 ** (ticks.decimals - first))
+        words.append(_table(f".{first}")[digit.view(np.int64)])
+        rest -= digit * np.uint64(10 ** (ticks.decimals - first))
+    else:
+        words.append(_word(b"."))
+    return words + [_table("4")[group] for group in _groups(rest, ticks.decimals // 4)]
+
+
+def _whole(values: npt.NDArray[np.uint64]) -> list[Any]:
+    """Whole numbers without leading zeros."""
+    groups = _groups(values, -(-len(str(int(values.max()))) // 4))
+    words: list[Any] = []
+    begun: Bools | None = None  # rows that have written a digit; None before the first group
+    for i, group in enumerate(groups):
+        short = _table("" if i < len(groups) - 1 else "d")
+        if begun is None:
+            words.append(short[group])
+            begun = group > 0
+        elif begun.all():
+            words.append(_table("4")[group])
+        else:
+            words.append(np.where(begun, _table("4")[group], short[group]))
+            begun = begun | (group > 0)
+    return words
+
+
+def _groups(values: npt.NDArray[np.uint64], count: int) -> list[Int64s]:
+    """The last `count` groups of four digits, the highest first."""
+    found = []
+    for i in range(count - 1, 0, -1):
+        group = values // np.uint64(10 ** (4 * i))
+        values = values - group * np.uint64(10 ** (4 * i))
+        found.append(group.view(np.int64))
+    if count:
+        found.append(values.view(np.int64))
+    return found
