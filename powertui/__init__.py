@@ -8,20 +8,23 @@ training script costs nothing:
     powertui.libipmi         PowerBoard's API: start(), stop(), dbToCSV(path)
 """
 
-from __future__ import annotations
+from powertui.import_path import clean
 
-from typing import TYPE_CHECKING, Any
+clean()  # before anything else is imported
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "libipmi", "open", "record"]
 
+TYPE_CHECKING = False  # as typing has it, whose import would come from wherever the path still pointed to
 if TYPE_CHECKING:
+    from typing import Any
+
     import powertui.libipmi as libipmi
     from powertui.api import open
     from powertui.sampler.session import record
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     import importlib
 
     if name == "open":

@@ -16,7 +16,6 @@ New scripts are better off with `powertui.record()`, which also marks epochs.
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from powertui.errors import PowertuiError, SensorError
-from powertui.sampler import powerboard
+from powertui.sampler import powerboard, programs
 from powertui.sampler.source import Options, Reading, Source, open_source
 
 if TYPE_CHECKING:
@@ -113,9 +112,10 @@ def _own_bmc() -> str:
     from powertui.sampler.ipmitool import device_of
 
     device = device_of("/")
-    if device is None or os.access(device, os.R_OK | os.W_OK) or shutil.which("sudo") is None:
+    sudo = programs.find("sudo", as_root=True).path
+    if device is None or os.access(device, os.R_OK | os.W_OK) or not sudo:
         return "ipmitool:open"
-    ask = ["sudo", "-v"] if sys.stdin is not None and sys.stdin.isatty() else ["sudo", "-n", "-v"]
+    ask = [sudo, "-v"] if sys.stdin is not None and sys.stdin.isatty() else [sudo, "-n", "-v"]
     subprocess.run(ask, check=False)
     return "ipmitool:open?sudo=1"
 

@@ -10,32 +10,25 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
-from powertui.sampler import dcmi
-from powertui.sampler.credentials import Secret, scrub
+from powertui.sampler import dcmi, programs
+from powertui.sampler.credentials import Secret
 from powertui.sampler.ipmi import DCMI_CHANNEL, pick_sensors
 from powertui.sampler.ipmi_client import LEVELS
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
 
-__all__ = ["IpmitoolSource", "device_of", "executable", "make"]
+__all__ = ["IpmitoolSource", "device_of", "make"]
 
-_PLACES = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")  # sbin is not in everybody's PATH
 _DEVICES = ("dev/ipmi0", "dev/ipmi/0", "dev/ipmidev/0")
 _COMPLETION = re.compile(r"rsp=0x([0-9a-fA-F]{2})")
 _SUITE_REFUSED = re.compile(
     r"open session response.*(no matching|invalid (authentication|integrity|confidentiality) algorithm)", re.IGNORECASE
 )
 _WALK_TIMEOUT = 60.0  # a whole sensor repository, in-band on an old BMC
-
-
-def executable() -> str | None:
-    return shutil.which("ipmitool") or shutil.which("ipmitool", path=os.pathsep.join(_PLACES))
 
 
 def device_of(root: str) -> Path | None:
@@ -60,20 +53,22 @@ class IpmitoolSource:
         self._suites = [s for s in address.query.get("suite", "17,3").split(",") if s.isdigit()]
         self._suite = self._suites[0] if self._suites else "17"
         self._sudo = address.query.get("sudo") == "1"
-        self._quanta: dict[str, float | None] = {}
+        self._program: list[str] = []  # what open() found
         self._sensors: list[str] = []
         self._dcmi = False
 
     # opening
 
     def open(self) -> Info:
-        if executable() is None:
-            raise NotSupported("The program ipmitool is not installed.", hint="Install the package ipmitool of your distribution.")
-        facts: dict[str, str] = {}
-        notes: list[str] = []
+        program = self._find("ipmitool", "Install the package ipmitool of your distribution.")
+        facts = {"program": program.path}
+        notes = [f"{program.path} runs with the BMC's password and belongs to {program.owner}."] if program.owner else []
+        self._program = [program.path]
+        if self._sudo and not self._host:
+            self._program = [self._find("sudo", "Or have the BMC's device opened to your group.").path, "-n", program.path]
         self._login()
         if self._host:
-            facts = {"cipher suite": self._suite, "privilege": self._options.level.upper()}
+            facts |= {"cipher suite": self._suite, "privilege": self._options.level.upper()}
         wanted = [s for s in self._options.sensors if s.casefold() not in ("dcmi", DCMI_CHANNEL)]
         ask_dcmi = not self._options.sensors or len(wanted) < len(self._options.sensors)
         why_not = "not asked for"
@@ -98,6 +93,12 @@ class IpmitoolSource:
                 )
         self.channels = tuple(channels)
         return Info("ipmitool DCMI" if self._dcmi else "ipmitool sensor", self._url, self._host, self.channels, facts, tuple(notes))
+
+    def _find(self, name: str, hint: str) -> programs.Program:
+        program = programs.find(name, as_root=self._sudo and not self._host)
+        if not program.path:
+            raise NotSupported(program.refused or f"The program {name} is not installed.", hint=hint)
+        return program
 
     def _login(self) -> None:
         """Find the suite that the BMC takes, and tell a refusal from a silent host: only -v does."""
@@ -157,18 +158,17 @@ class IpmitoolSource:
     # running ipmitool
 
     def _command(self) -> list[str]:
-        program = [executable() or "ipmitool"]
         if not self._host:
-            return (["sudo", "-n"] if self._sudo else []) + [*program, "-I", "open"]
+            return [*self._program, "-I", "open"]
         seconds = max(1, round(self._options.timeout / 2))
         # fmt: off
-        command = [*program, "-I", "lanplus", "-H", self._host, "-p", str(self._port), "-U", self._options.user, "-E",
+        command = [*self._program, "-I", "lanplus", "-H", self._host, "-p", str(self._port), "-U", self._options.user, "-E",
                    "-C", self._suite, "-L", self._options.level.upper(), "-N", str(seconds), "-R", "1"]
         # fmt: on
         return [*command, "-K"] if self._options.kg else command
 
     def _environment(self) -> dict[str, str]:
-        environment = {**scrub(os.environ), "LC_ALL": "C"}
+        environment = {**programs.environment(os.environ), "LC_ALL": "C"}
         password, kg = self._options.password, self._options.kg
         if self._host:
             environment["IPMITOOL_PASSWORD"] = (password or Secret("")).reveal()
@@ -177,22 +177,9 @@ class IpmitoolSource:
                 environment["IPMI_KGKEY"] = kg.reveal()
         return environment
 
-    def _run(self, *words: str, timeout: float) -> tuple[int, str, str]:
+    def _run(self, *words: str, timeout: float) -> programs.Done:
         """(exit code, output, errors). 124 when it took too long."""
-        try:
-            done = subprocess.run(
-                [*self._command(), *words],
-                env=self._environment(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return 124, "", f"no answer within {timeout:g} s"
-        except OSError as error:
-            return 127, "", error.strerror or "it cannot be run"
-        return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+        return programs.run([*self._command(), *words], self._environment(), timeout)
 
     def _dcmi_payload(self, timeout: float) -> tuple[dcmi.PowerReading | None, str]:
         data = [f"{byte:#04x}" for byte in (dcmi.NETFN, dcmi.POWER_READING, *dcmi.REQUEST)]

@@ -20,17 +20,33 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from powertui import import_path
 from powertui.errors import SensorError
 from powertui.sampler.child import encode_options, error_from, info_from
-from powertui.sampler.credentials import scrub
 from powertui.sampler.csv_format import MARK
 from powertui.sampler.health import Health
+from powertui.sampler.programs import environment
 from powertui.sampler.recorder import Event
 from powertui.sampler.source import Channel, Info, Options, Reading, Stamp
 
 __all__ = ["RecorderProcess"]
 
-_START = "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); from powertui.sampler.child import main; main()"
+# The child begins isolated (-I): only the interpreter's own folders are on its path, neither the working folder nor what
+# $PYTHONPATH says. Our folders come after those, and the package is loaded from the very place where ours lies.
+_START = """
+import json, sys
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+
+told = json.loads(sys.stdin.readline())
+sys.path += [entry for entry in told["path"] if entry not in sys.path]
+spec = PathFinder.find_spec("powertui", [told["home"]])
+sys.modules["powertui"] = package = module_from_spec(spec)
+spec.loader.exec_module(package)
+from powertui.sampler.child import main
+
+main()
+"""
 
 
 class RecorderProcess:
@@ -81,15 +97,16 @@ class RecorderProcess:
     def start(self) -> None:
         """Open the sources and begin. Returns when readings are on their way."""
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _START, "powertui-recorder"],
+            [sys.executable, "-I", "-c", _START, "powertui-recorder"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=scrub(os.environ),
+            env=environment(os.environ),
             start_new_session=True,
             text=True,
         )
         sources = [{"url": url, "options": encode_options(options)} for url, options in self._sources]
-        self._send(json.dumps([p or os.getcwd() for p in sys.path]))  # noqa: PTH109
+        script = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+        self._send(json.dumps({"home": import_path.home(), "path": import_path.cleaned(sys.path, script)}))
         self._send(json.dumps({"sources": sources, "path": self.path, "interval": self.interval, "stream": self._stream}))
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:  # signals are for the main thread

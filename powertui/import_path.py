@@ -1,0 +1,61 @@
+"""Where this program's imports come from: never from the working folder.
+
+`python -m` puts the working folder first on the path, and an empty entry of $PYTHONPATH means it too. A training folder may
+hold a `json.py` or a `re.py` of its own; a folder where others can write may hold anything. This file imports nothing that
+is not loaded before any program begins, because it runs while the path is still as it was found.
+"""
+
+import os
+import sys
+
+__all__ = ["clean", "cleaned", "home", "is_program"]
+
+_SITES = ("site-packages", "dist-packages", "lib-dynload")
+
+
+def home() -> str:
+    """The folder that the package itself was imported from."""
+    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120  pathlib is not loaded yet
+
+
+def is_program() -> bool:
+    """Whether we are `powertui` or `python -m powertui`, and not a library inside somebody's script."""
+    first = sys.argv[0] if sys.argv else ""
+    if first != "-m":  # that is what stands there while `python -m` looks for its module
+        return os.path.basename(first) == "powertui"  # noqa: PTH119
+    words = sys.orig_argv
+    options = [i for i, word in enumerate(words) if word.startswith("-")]
+    return any(words[i].endswith("mpowertui") or (words[i].endswith("m") and words[i + 1 : i + 2] == ["powertui"]) for i in options)
+
+
+def cleaned(path: "list[str]", program: str = "") -> "list[str]":
+    """`path` without relative entries, and without the working folder and the folder of the script that runs.
+
+    The folder that powertui itself came from is kept as the last one: our other packages may lie beside it.
+    """
+    unwanted = {_identity("."), _identity(os.path.dirname(program)) if program else None} - {None}  # noqa: PTH120
+    own, kept, last = _identity(home()), [], []
+    library = os.path.dirname(os.__file__)  # noqa: PTH120
+    for entry in path:
+        if not isinstance(entry, str) or not os.path.isabs(entry):  # noqa: PTH117
+            continue
+        identity = _identity(entry)
+        if identity is None or identity not in unwanted or entry == library or entry.endswith(_SITES):
+            kept.append(entry)
+        elif identity == own:
+            last.append(entry)
+    return kept + last
+
+
+def clean() -> None:
+    """Take the working folder off this process's path, when the process is ours."""
+    if is_program():
+        sys.path[:] = cleaned(sys.path)
+
+
+def _identity(path: str) -> "tuple[int, int] | None":
+    try:
+        found = os.stat(path or ".")  # noqa: PTH116
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
