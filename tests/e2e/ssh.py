@@ -19,8 +19,13 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+from .terminal import LIMIT_S
+
+Counters = tuple[Any, Any]  # bytes that came in, bytes that went out: of a process and of this one
 
 QUEUE_S = 0.5  # what the bottleneck of the line holds before it pushes back
 PIECE = 1448  # bytes: one TCP segment on Ethernet
@@ -38,6 +43,15 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def until(true: Callable[[], bool], what: str) -> None:
+    """Wait until something has come true."""
+    end = time.monotonic() + LIMIT_S
+    while not true():
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {LIMIT_S:.0f} s")
+        time.sleep(0.02)
 
 
 class Sshd:
@@ -70,17 +84,31 @@ class Sshd:
             self._process = subprocess.Popen(
                 [sshd, "-D", "-e", "-f", str(config)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
-        for _ in range(100):
-            with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return self
-            time.sleep(0.05)
-        raise RuntimeError(f"sshd did not start: {(self.folder / 'log').read_text()}")
+        try:
+            until(self._listens, "sshd listens")
+        except AssertionError as error:
+            raise RuntimeError(f"sshd did not start: {(self.folder / 'log').read_text()}") from error
+        return self
 
     def __exit__(self, *_: object) -> None:
         assert self._process is not None
         self._process.terminate()
-        self._process.wait(5)
+        self._process.wait(LIMIT_S)
+
+    @property
+    def pid(self) -> int:
+        """The server's process."""
+        assert self._process is not None
+        return self._process.pid
+
+    def _listens(self) -> bool:
+        assert self._process is not None
+        if self._process.poll() is not None:
+            raise AssertionError("it has ended")
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+            return True
+        return False
 
     def command(
         self, port: int, command: Sequence[str], *, env: dict[str, str] | None = None, options: Sequence[str] = ()
@@ -106,8 +134,9 @@ class Line:
         self._listener.listen(4)
         self.port = int(self._listener.getsockname()[1])
         self._down = context.Value("q", 0)
+        self._delivered = context.Value("q", 0)
         self._state = context.Value("i", 0)
-        arguments = (self._listener, target, rtt_s, bytes_per_s, self._down, self._state)
+        arguments = (self._listener, target, rtt_s, bytes_per_s, (self._down, self._delivered), self._state)
         self._process = context.Process(target=_relay, daemon=True, args=arguments)
 
     def __enter__(self) -> Line:
@@ -125,6 +154,18 @@ class Line:
         """Bytes that crossed the line towards the person."""
         return int(self._down.value)
 
+    @property
+    def on_line(self) -> int:
+        """Bytes that are on their way towards the person at this moment."""
+        delivered = int(self._delivered.value)  # first: what arrives meanwhile must not make it negative
+        return int(self._down.value) - delivered
+
+    @property
+    def pid(self) -> int:
+        """The process that plays the line."""
+        assert self._process.pid is not None
+        return self._process.pid
+
     def freeze(self, on: bool = True) -> None:
         """Nothing moves any more (or again)."""
         self._state.value = 1 if on else 0
@@ -135,7 +176,12 @@ class Line:
         self._process.join(5)
 
 
-def _relay(listener: socket.socket, target: int, rtt: float, rate: float, counted: object, state: object) -> None:
+def _add(counter: Any, count: int) -> None:
+    with counter.get_lock():
+        counter.value += count
+
+
+def _relay(listener: socket.socket, target: int, rtt: float, rate: float, counted: Counters, state: Any) -> None:
     while True:
         near, _ = listener.accept()
         far = socket.create_connection(("127.0.0.1", target))
@@ -146,7 +192,7 @@ def _relay(listener: socket.socket, target: int, rtt: float, rate: float, counte
         threading.Thread(target=_pump, args=(far, near, rtt, rate, counted, state), daemon=True).start()
 
 
-def _pump(source: socket.socket, sink: socket.socket, rtt: float, rate: float, counted: object, state: object) -> None:
+def _pump(source: socket.socket, sink: socket.socket, rtt: float, rate: float, counted: Counters | None, state: Any) -> None:
     queue: collections.deque[tuple[float, bytes]] = collections.deque()
     changed = threading.Condition()
     ended = threading.Event()
@@ -162,12 +208,14 @@ def _pump(source: socket.socket, sink: socket.socket, rtt: float, rate: float, c
                     return
                 due, data = queue.popleft()
             time.sleep(max(0.0, due - time.monotonic()))
-            while state.value:  # type: ignore[attr-defined]
+            while state.value:
                 time.sleep(0.01)
             try:
                 sink.sendall(data)
             except OSError:
                 return
+            if counted is not None:
+                _add(counted[1], len(data))
 
     threading.Thread(target=deliver, daemon=True).start()
     free = 0.0  # when the bottleneck has sent everything that it holds
@@ -183,8 +231,7 @@ def _pump(source: socket.socket, sink: socket.socket, rtt: float, rate: float, c
                 changed.notify()
             return
         if counted is not None:
-            with counted.get_lock():  # type: ignore[attr-defined]
-                counted.value += len(data)  # type: ignore[attr-defined]
+            _add(counted[0], len(data))
         free = max(free, now) + (len(data) / rate if rate else 0.0)
         with changed:
             queue.append((free + rtt / 2, data))

@@ -7,6 +7,10 @@
         print(terminal.text())
 
 Bytes are counted, modes that the program switched on are remembered, and cursor queries are answered, at once or after a delay.
+
+Nothing here depends on how fast the machine is. `settle` waits until the program has nothing left to do, which the kernel knows.
+It does not wait for silence alone: on a busy machine a program is silent because it waits for the processor. Limits are there to
+end a test that hangs.
 """
 
 from __future__ import annotations
@@ -25,6 +29,11 @@ from pathlib import Path
 from types import TracebackType
 
 import pyte
+
+from .processes import Watch
+
+LIMIT_S = 120.0  # for whatever surely comes
+ESCAPE_S = 0.25  # the program tells a lone escape from the beginning of a sequence by time: 0.1 s, looked at every 0.1 s
 
 KEYS = {
     "Up": "\x1b[A", "Down": "\x1b[B", "Right": "\x1b[C", "Left": "\x1b[D", "Home": "\x1b[H", "End": "\x1b[F",
@@ -78,12 +87,16 @@ class Terminal:
         cwd: str | Path | None = None,
         answers: bool = True,
         encoding: str = "utf-8",
+        beside: Sequence[int] = (),
     ) -> None:
+        """`beside`: processes that have a part in what is shown here and are no children of the program, like an sshd."""
         self.screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self.screen)
         if encoding != "utf-8":
             self._stream.use_utf8 = False
         self._answers = answers
+        self.questions = 0  # for the cursor's position: one for each frame
+        self._unanswered = 0
         self._held = b""
         self.raw = bytearray()
         self.modes: dict[int, bool] = {}
@@ -93,6 +106,7 @@ class Terminal:
         self.status: int | None = None
         self.last_byte = self.first_byte = 0.0
         self.started = time.monotonic()
+        self._beside = tuple(beside)
         self.pid, self.fd = pty.fork()
         if self.pid == 0:  # pragma: no cover
             try:
@@ -148,9 +162,11 @@ class Terminal:
                 self.modes[int(number)] = match[2] == b"h"
         self.clipboard += [match[1] for match in _OSC52.finditer(data)]
         self._stream.feed(_PRIVATE.sub(b"", data))
-        if self._answers:
-            for _ in range(data.count(b"\x1b[6n")):
-                self.write(b"\x1b[%d;%dR" % (self.screen.cursor.y + 1, min(self.screen.cursor.x, self.screen.columns - 1) + 1))
+        asked = data.count(b"\x1b[6n")
+        self.questions += asked
+        self._unanswered += asked
+        while self._answers and self._unanswered:
+            self._answer()
 
     def write(self, data: bytes) -> None:
         """What the person (or the terminal) sends."""
@@ -159,12 +175,26 @@ class Terminal:
         except OSError:
             self.eof = True
 
+    def hold_answers(self) -> None:
+        """Answer no question from now on, like a terminal behind a slow line."""
+        self._answers = False
+
+    def give_answers(self) -> None:
+        """Answer again: first the questions that were left."""
+        self._answers = True
+        while self._unanswered:
+            self._answer()
+
+    def _answer(self) -> None:
+        self._unanswered -= 1
+        self.write(b"\x1b[%d;%dR" % (self.screen.cursor.y + 1, min(self.screen.cursor.x, self.screen.columns - 1) + 1))
+
     def press(self, *keys: str) -> None:
         """Press keys one after another, reading what is there between them."""
         for key in keys:
             self.write(encode(key))
             if key == "Esc":
-                self.run(0.15)  # a lone escape is told from a sequence by time
+                self.settle(ESCAPE_S, limit=2.0)
             else:
                 self.read(0.005)
 
@@ -191,26 +221,33 @@ class Terminal:
             self.read(min(0.02, end - time.monotonic()))
         return self.total - before
 
-    def settle(self, quiet: float = 0.3, limit: float = 20.0) -> int:
-        """Read until nothing came for `quiet` seconds: how many bytes came."""
+    def settle(self, quiet: float = 0.3, limit: float = LIMIT_S) -> int:
+        """Read until the program has had nothing to do, and nothing to say, for `quiet` seconds: how many bytes came."""
         before, start = self.total, time.monotonic()
-        silent_since = start
-        while not self.eof and time.monotonic() - silent_since < quiet and time.monotonic() - start < limit:
-            if self.read(0.02) > 0:
-                silent_since = time.monotonic()
+        watch = Watch((self.pid, *self._beside))
+        idle_since = start
+        while not self.eof and time.monotonic() - start < limit:
+            if self.read(0.02) > 0 or watch.busy():
+                idle_since = time.monotonic()
+            elif time.monotonic() - idle_since >= quiet:
+                break
         return self.total - before
 
-    def wait_for(self, pattern: str | Callable[[str], bool], limit: float = 40.0) -> None:
+    def wait_for(self, pattern: str | Callable[[str], bool], limit: float = LIMIT_S) -> None:
         """Read until the screen shows a text (regular expression), or what a function wants to see."""
         test = pattern if callable(pattern) else re.compile(pattern).search
+        self.wait_until(lambda: bool(test(self.text())), repr(pattern), limit)
+
+    def wait_until(self, true: Callable[[], bool], what: str, limit: float = LIMIT_S) -> None:
+        """Read until something has come true; `what` says in words what it is."""
         end = time.monotonic() + limit
-        while not test(self.text()):
+        while not true():
             if self.eof or time.monotonic() > end:
                 reason = "the program has ended" if self.eof else f"not seen within {limit:.0f} s"
-                raise AssertionError(f"{pattern!r}: {reason}. The screen:\n{self.text()}")
+                raise AssertionError(f"{what}: {reason}. The screen:\n{self.text()}")
             self.read(0.05)
 
-    def wait_exit(self, limit: float = 20.0) -> int:
+    def wait_exit(self, limit: float = LIMIT_S) -> int:
         """Read until the program has ended: its exit code, or minus the signal that ended it."""
         end = time.monotonic() + limit
         while time.monotonic() < end:

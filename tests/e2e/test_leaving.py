@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from .conftest import Opener, python_env
+from .processes import state
 from .terminal import Terminal
 
 pytestmark = pytest.mark.e2e
@@ -67,14 +66,7 @@ def test_a_terminal_that_is_closed_ends_the_program(start: Opener, profile: Path
     terminal = start(profile)
     terminal.wait_for(READY)
     terminal.hang_up()
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        pid, status = os.waitpid(terminal.pid, os.WNOHANG)
-        if pid:
-            terminal.status = os.waitstatus_to_exitcode(status)
-            break
-        time.sleep(0.02)
-    assert terminal.status == 129
+    assert terminal.wait_exit() == 129
 
 
 def test_a_crash_restores_the_terminal_and_prints_where_to_report(profile: Path) -> None:
@@ -112,13 +104,9 @@ def test_suspend_gives_the_terminal_back_and_resume_draws_everything(start: Open
     terminal.settle()
     before = terminal.text()
     terminal.press("C-z")
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and "alternate screen" in terminal.left_on():
-        terminal.read(0.05)
-    terminal.run(0.3)
+    terminal.wait_until(lambda: state(terminal.pid) == "T", "stopped")
+    terminal.settle()
     assert terminal.left_on() == []
-    state = Path(f"/proc/{terminal.pid}/stat").read_text().rpartition(")")[2].split()[0]
-    assert state == "T"
     terminal.screen.reset()
     terminal.signal(signal.SIGCONT)
     terminal.wait_for(READY)

@@ -123,9 +123,9 @@ def test_sizes(start: Opener, profile: Path, size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("size", [(59, 15), (60, 14), (20, 5), (1, 1)])
 def test_a_window_that_is_too_small_gets_a_message_and_can_grow(start: Opener, profile: Path, size: tuple[int, int]) -> None:
     terminal = start(profile, size=size)
-    terminal.settle(1.0)
     if size[0] >= 20:
-        assert "too small" in " ".join(terminal.text().split())
+        terminal.wait_for(lambda text: "too small" in " ".join(text.split()))
+    terminal.settle()
     terminal.resize(100, 30)
     terminal.wait_for(READY)
     terminal.press("q")
