@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,28 @@ def watching(bmc: Bmc, password: Path, *more: str) -> list[str]:
 
 
 def recorded(path: Path) -> list[float]:
+    """All readings; a gap is NaN."""
     return [watts for series in registry.load(str(path)).series for watts in series.watts.tolist()]
+
+
+def values(path: Path) -> set[float]:
+    """What was read. On a busy machine an answer may come too late: that is a gap, and no value."""
+    return {watts for watts in recorded(path) if watts == watts}
+
+
+def count(path: Path, what: str) -> int:
+    return path.read_text().count(what) if path.exists() else 0
+
+
+def wait_until(terminal: Terminal | None, holds: Callable[[], bool]) -> None:
+    """Wait for an event outside of the screen, however long it takes on a busy machine."""
+    end = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < end, "it never came"
+        if terminal is not None:
+            terminal.run(0.05)
+        else:
+            time.sleep(0.05)
 
 
 def test_it_records_by_default_says_where_and_ends_with_a_whole_file(bmc: Bmc, password: Path, tmp_path: Path) -> None:
@@ -55,14 +77,14 @@ def test_it_records_by_default_says_where_and_ends_with_a_whole_file(bmc: Bmc, p
         terminal.wait_for(r"min 321  mean 321  max 321 W")
         terminal.press("m")
         terminal.wait_for("mark 1")
-        terminal.run(1.0)
+        wait_until(terminal, lambda: "mark 1" in next(tmp_path.glob("power-*.csv")).read_text())
         terminal.press("q")
         assert terminal.wait_exit() == 0
         assert not terminal.left_on()
         assert "rows in" in terminal.raw.decode(errors="replace")
     files = list(tmp_path.glob("power-*.csv"))
     assert len(files) == 1
-    assert set(recorded(files[0])) == {321.0}
+    assert values(files[0]) == {321.0}
     assert "mark 1" in files[0].read_text()
     assert "# ended:" in files[0].read_text()
     assert "pw-viewer" not in files[0].read_text()
@@ -87,7 +109,7 @@ def test_a_lost_terminal_loses_no_sample(bmc: Bmc, password: Path, tmp_path: Pat
         assert terminal.wait_exit() == 129
     text = path.read_text()
     assert "# ended:" in text
-    assert set(recorded(path)) == {245.0}
+    assert values(path) == {245.0}
 
 
 def test_a_killed_screen_leaves_a_whole_file(bmc: Bmc, password: Path, tmp_path: Path) -> None:
@@ -96,9 +118,7 @@ def test_a_killed_screen_leaves_a_whole_file(bmc: Bmc, password: Path, tmp_path:
         terminal.wait_for(r"mean 245")
         terminal.signal(signal.SIGKILL)
         assert terminal.wait_exit() == -signal.SIGKILL
-        deadline = time.monotonic() + 10
-        while "# ended:" not in path.read_text() and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_until(None, lambda: "# ended:" in path.read_text())
     assert "# ended:" in path.read_text()
 
 
@@ -106,15 +126,16 @@ def test_an_outage_is_a_gap_with_its_reason_and_passes(bmc: Bmc, password: Path,
     path = tmp_path / "power.csv"
     with live(*watching(bmc, password, "-o", str(path)), cwd=tmp_path) as terminal:
         terminal.wait_for(r"mean 245")
-        bmc.restart(down=1.0)
-        terminal.wait_for(r"no value", limit=20)
-        terminal.wait_for(r"values again after", limit=20)
-        terminal.wait_for(r"\d+ gaps?", limit=20)
+        bmc.stop()
+        terminal.wait_for(r"no value")
+        wait_until(terminal, lambda: count(path, ",none,") >= 2)
+        bmc.start()
+        terminal.wait_for(r"values again after")
+        terminal.wait_for(r"\d+ gaps?")
         terminal.press("q")
         assert terminal.wait_exit() == 0
-    values = recorded(path)
-    assert any(value != value for value in values), "the outage is in the file"
-    assert {value for value in values if value == value} == {245.0}, "and no invented value"
+    assert any(value != value for value in recorded(path)), "the outage is in the file"
+    assert values(path) == {245.0}, "and no invented value"
 
 
 def test_a_host_that_never_answers_is_named_and_told_by_the_exit_code(bmc: Bmc, password: Path, tmp_path: Path) -> None:
@@ -137,7 +158,7 @@ def test_a_full_disk_is_told_after_the_screen_with_the_place_of_the_rest(bmc: Bm
     env = environment(extra={"PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(tmp_path)})
     with Terminal(["bash", str(script)], size=(100, 30), env=env, cwd=tmp_path) as terminal:
         terminal.wait_for(r"mean 245")
-        terminal.wait_for(r"File too large", limit=30)
+        terminal.wait_for(r"File too large")
         terminal.press("q")
         assert terminal.wait_exit() == 1
         said = terminal.raw.decode(errors="replace")
@@ -171,17 +192,23 @@ def test_a_refused_password_is_one_sentence_before_any_screen(bmc: Bmc, tmp_path
 
 
 def test_epochs_get_their_joules_beside_the_loss(bmc: Bmc, password: Path, tmp_path: Path) -> None:
-    logs = tmp_path / "logs"
+    logs, path = tmp_path / "logs", tmp_path / "power.csv"
     train = logs / "train" / "events.out.tfevents.1.vm.7.0.v2"
-    with live(*watching(bmc, password, "--logdir", str(logs)), cwd=tmp_path) as terminal:
+    with live(*watching(bmc, password, "--logdir", str(logs), "-o", str(path)), cwd=tmp_path) as terminal:
         terminal.wait_for(r"mean 245")
         begin = time.time()
         write_scalars(train, [(begin, 0, "epoch_loss", 0.75)], begin - 1)
         terminal.wait_for(r"loss 0\.75")
-        terminal.run(3.0)
-        with train.open("ab") as stream:
-            stream.write(frame(scalar(time.time(), 1, "epoch_loss", 0.5)))
-        terminal.wait_for(r"(?m)^ +1 .* J .*measured .*loss 0\.5")
+        for epoch in range(1, 20):  # an epoch in which a busy machine missed readings is not resolved: then the next one
+            before = count(path, ",ok,")
+            wait_until(terminal, lambda before=before: count(path, ",ok,") >= before + 15)
+            with train.open("ab") as stream:
+                stream.write(frame(scalar(time.time(), epoch, "epoch_loss", 0.5)))
+            terminal.wait_for(rf"(?m)^ +{epoch} .*loss 0\.5")
+            if re.search(rf"(?m)^ +{epoch} .* J .*measured .*loss 0\.5", terminal.text()):
+                break
+        else:
+            raise AssertionError(terminal.text())
         terminal.press("q")
         terminal.wait_exit()
 
@@ -231,8 +258,8 @@ def test_a_tick_costs_few_bytes_and_a_finished_replay_none(tmp_path: Path) -> No
         terminal.run(5.0)
         per_tick = (terminal.total - before) / 10
         assert 0 < per_tick <= 4096, f"{per_tick:.0f} bytes for a tick of half a second"
-        terminal.wait_for("end of the recording", limit=60)
-        terminal.settle(1.5)
-        assert terminal.run(2.0) == 0, "nothing changes, nothing is sent"
+        terminal.wait_for("end of the recording", limit=120)
+        terminal.settle(2.0, limit=60)
+        assert time.monotonic() - terminal.last_byte >= 2.0, "nothing changes, nothing is sent"
         terminal.press("q")
         terminal.wait_exit()

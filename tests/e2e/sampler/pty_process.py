@@ -7,6 +7,7 @@ import pty
 import select
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,7 +45,7 @@ class PtyProcess:
             self.text += data.decode(errors="replace")
         return data != b""
 
-    def wait(self, expected: str, seconds: float = 30.0) -> str:
+    def wait(self, expected: str, seconds: float = 120.0) -> str:
         """Everything up to and with `expected`."""
         end = time.monotonic() + seconds
         while expected not in self.text:
@@ -53,7 +54,11 @@ class PtyProcess:
         seen, found, self.text = self.text.partition(expected)
         return seen + found
 
+    def echoes(self) -> bool:
+        """Whether what is typed appears."""
+        return bool(termios.tcgetattr(self._fd)[3] & termios.ECHO)
+
     def close(self) -> int:
         """Drop the link, as a lost connection does, and return the exit code."""
         os.close(self._fd)
-        return self.process.wait(30)
+        return self.process.wait(120)

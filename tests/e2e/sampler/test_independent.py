@@ -12,7 +12,7 @@ import pytest
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError
 from powertui.sampler.credentials import Secret
-from powertui.sampler.source import Options, open_source, reason_of
+from powertui.sampler.source import Options, Source, open_source, reason_of
 from tests.bmc.commands import DCMI_POWER
 from tests.bmc.rmcpplus import Bmc
 
@@ -41,12 +41,23 @@ def ipmitool(bmc: Bmc, *words: str, user: str = "viewer", **environment: str) ->
         "-L",
         "USER",
         "-N",
-        "1",
+        "5",
         "-R",
-        "1",
+        "3",
     ]
     env = {**os.environ, "IPMI_PASSWORD": "pw-viewer", **environment}
-    return subprocess.run([*command, *words], env=env, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run([*command, *words], env=env, capture_output=True, text=True, timeout=120, check=False)
+
+
+def value_of(source: Source, wanted: float | None = None) -> float:
+    """The next value (or the first that is `wanted`): on a busy machine an answer may come too late, which is a gap."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        watts = source.read()[0].watts
+        if watts is not None and wanted in (None, watts):
+            return watts
+        time.sleep(0.05)
+    raise TimeoutError(f"no value {wanted or ''}")
 
 
 # our BMC, asked by others
@@ -91,7 +102,7 @@ def test_freeipmi_reads_our_bmcs_dcmi_power(bmc, tmp_path):
         f"127.0.0.1:{bmc.port}",
         "--get-system-power-statistics",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert "Current Power                        : 245 Watts" in done.stdout, done.stderr
 
 
@@ -104,7 +115,7 @@ def test_our_client_reads_ipmi_sim_and_falls_back_to_suite_3(ipmi, ipmi_sim):
     info = source.open()
     assert (info.source, info.facts["cipher suite"]) == ("ipmi DCMI", "3")
     ipmi_sim.set_dcmi(777, 1, 2, 3)
-    assert source.read()[0].watts == 777
+    assert value_of(source) == 777
 
 
 def test_our_client_reads_ipmi_sims_sensors(ipmi, ipmi_sim):
@@ -113,10 +124,7 @@ def test_our_client_reads_ipmi_sims_sensors(ipmi, ipmi_sim):
     info = source.open()
     assert [(c.name, c.quantum_w) for c in info.channels] == [("Total Power", 7.0)]
     ipmi_sim.set_watts(700)
-    end = time.monotonic() + 5
-    while (watts := source.read()[0].watts) != 700 and time.monotonic() < end:
-        time.sleep(0.05)
-    assert watts == 700
+    assert value_of(source, 700) == 700  # it is polled every 50 ms
 
 
 def test_ipmi_sim_refuses_a_wrong_password(ipmi, ipmi_sim):
@@ -128,31 +136,23 @@ def test_a_frozen_bmc_gives_gaps_and_then_true_values(ipmi, ipmi_sim):
     source = ipmi(ipmi_sim.port, "admin", level="administrator", timeout=0.4)
     source.open()
     ipmi_sim.freeze()
-    begin = time.monotonic()
     first = source.read()[0]
     assert first.watts is None
     assert "no answer" in reason_of(first.quality)
     ipmi_sim.set_dcmi(500)
     ipmi_sim.thaw()
-    end = begin + 15
-    while (reading := source.read()[0]).watts is None and time.monotonic() < end:
-        time.sleep(0.05)
-    assert reading.watts == 500
+    assert value_of(source) == 500
 
 
 def test_a_killed_bmc_that_comes_back(ipmi, ipmi_sim):
     source = ipmi(ipmi_sim.port, "admin", level="administrator", timeout=0.4)
     source.open()
     ipmi_sim.kill()
-    time.sleep(0.05)
     assert source.read()[0].watts is None
     ipmi_sim.set_dcmi(333)
     ipmi_sim.start()
-    end = time.monotonic() + 15
-    while (reading := source.read()[0]).watts is None and time.monotonic() < end:
-        time.sleep(0.05)
-    assert reading.watts == 333
-    assert source.reconnects == 1
+    assert value_of(source) == 333
+    assert source.reconnects >= 1
 
 
 # the ipmitool source
@@ -170,7 +170,7 @@ def test_ipmitool_source(offered, taken):
         info = source.open()
         assert (info.source, info.facts["cipher suite"]) == ("ipmitool DCMI", taken)
         bmc.machine.watts = 999
-        assert source.read()[0].watts == 999
+        assert value_of(source) == 999
         bmc.machine.refuse[DCMI_POWER] = 0xCB
         assert "code cb" in reason_of(source.read()[0].quality)
 
@@ -181,10 +181,10 @@ def test_ipmitool_source_without_dcmi_and_with_named_sensors(bmc):
     info = source.open()
     assert [c.name for c in info.channels] == ["Total Power"]
     assert "command unknown" in info.notes[0]
-    assert source.read()[0].watts == 245
+    assert value_of(source) == 245
     source = tool(bmc, sensors=("p0_power",))
     source.open()
-    assert source.read()[0].watts == 244
+    assert value_of(source) == 244
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_ipmitool_source_while_the_bmc_is_away(bmc):
     assert reading.watts is None
     assert re.search("no (session|answer) within", reason_of(reading.quality))
     bmc.drop = False
-    assert source.read()[0].watts == 245
+    assert value_of(source) == 245
 
 
 def test_ipmitool_in_band_without_a_bmc(tmp_path):
@@ -232,6 +232,6 @@ def test_ipmitool_over_ipv6():
         need("ipmitool")
         source = open_source(f"ipmitool://viewer@[::1]:{bmc.port}", Options(password=Secret("pw-viewer")))
         source.open()
-        assert source.read()[0].watts == 245
+        assert value_of(source) == 245
     finally:
         bmc.stop()

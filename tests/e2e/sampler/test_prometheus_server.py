@@ -16,7 +16,7 @@ METRIC = "ipmi_dcmi_power_consumption_watts"
 
 
 def opened(prometheus, query="", **options):
-    source = open_source(prometheus.url + query, Options(**options))
+    source = open_source(prometheus.url + query, Options(timeout=60.0, **options))
     return source, source.open()
 
 
@@ -78,8 +78,8 @@ def test_live_through_the_ipmi_exporter(prometheus, ipmi_sim, tmp_path):
     try:
         prometheus.scrape([f"127.0.0.1:{ipmi_sim.port}"], exporter_port=exporter.port, module="power")
         prometheus.start()
-        source = open_source(prometheus.url)
-        end = time.monotonic() + 30
+        source = open_source(prometheus.url, Options(timeout=60.0))
+        end = time.monotonic() + 120
         while True:
             try:
                 info = source.open()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
@@ -10,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -35,45 +35,101 @@ def ended(tmp_path: Path) -> dict:
     return json.loads(last.removeprefix("# ended: "))
 
 
-def wait_for_rows(path: Path, count: int, seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if path.exists() and path.read_text().count(",ok,") >= count:
-            return
+def text_of(path: Path) -> str:
+    """What a file holds; nothing of one that is not there (any more)."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def wait_until(holds: Callable[[], bool], what: Callable[[], str]) -> None:
+    """Wait for an event, however long it takes on a busy machine; `what` says how things stand when it never comes."""
+    end = time.monotonic() + 120
+    while not holds():
+        if time.monotonic() > end:
+            raise TimeoutError(what())
         time.sleep(0.02)
-    raise TimeoutError(path.read_text() if path.exists() else "no file")
+
+
+def wait_for_rows(path: Path, count: int, kind: str = ",ok,") -> None:
+    wait_until(lambda: text_of(path).count(kind) >= count, lambda: text_of(path) or "no file")
+
+
+def wait_for_end(path: Path) -> None:
+    wait_until(lambda: "# ended" in text_of(path), lambda: text_of(path))
 
 
 def child_of(pid: int, name: str) -> int:
     """The process that `pid` started and whose command line holds `name`."""
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for child in children:
-            if name in Path(f"/proc/{child}/cmdline").read_text():
-                return int(child)
-        time.sleep(0.02)
-    raise TimeoutError(name)
+    found: list[int] = []
+
+    def look() -> bool:
+        children = text_of(Path(f"/proc/{pid}/task/{pid}/children")).split()
+        found.extend(int(child) for child in children if name in text_of(Path(f"/proc/{child}/cmdline")))
+        return bool(found)
+
+    wait_until(look, lambda: f"{pid} has no child {name}")
+    return found[0]
+
+
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+class Numbers:
+    """A log whose readings are counted: one that was left out, doubled or reordered is seen, whatever time anything took."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "numbers.csv"
+        self.path.write_text("watts\n")
+        self.written = 0
+        self.words = ["--source", f"csv:{self.path}", "-o", "p.csv", "--interval", "0.1"]
+
+    def more(self, count: int) -> None:
+        with self.path.open("a") as file:
+            file.write("".join(f"{n}\n" for n in range(self.written, self.written + count)))
+        self.written += count
+
+
+def numbers_in(*paths: Path) -> list[float]:
+    rows = [line.split(",") for path in paths for line in path.read_text().splitlines() if ",ok," in line]
+    return [float(row[4]) for row in rows]
+
+
+def started(process: subprocess.Popen[str]) -> None:
+    """Wait until the sources are open and readings are on their way."""
+    assert process.stderr is not None
+    while "recording to" not in (line := process.stderr.readline()):
+        assert line, "it ended"
+
+
+def until_rows(count: int, path: str = "p.csv") -> str:
+    """Shell: wait until the recording holds so many readings."""
+    return f'until [ "$(grep -c ,ok, {path})" -ge {count} ]; do sleep 0.05; done'
 
 
 def test_around_a_command_output_exit_code_and_energy(bmc, powertui, tmp_path):
-    process = powertui("record", *where(bmc), "--", "sh", "-c", "echo out; echo err >&2; sleep 1; exit 7")
-    out, err = process.communicate(timeout=60)
+    process = powertui("record", *where(bmc), "--", "sh", "-c", f"echo out; echo err >&2; {until_rows(10)}; exit 7")
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 7
     assert out == "out\n"
     assert "err\n" in err
     found = re.search(r"power: ([\d.]+) J, mean 245\.0 W \(245 to 245 W\) over ([\d.]+) s", err)
     assert found, err
-    assert float(found[1]) == pytest.approx(245 * float(found[2]), rel=0.1)
-    assert float(found[2]) >= 1.0
+    joules, covered = float(found[1]), float(found[2])
+    assert joules == pytest.approx(245 * covered, abs=0.06 * 245)  # the seconds are told with one decimal
     rows = frame(tmp_path)
+    begin, end = rows[[q in ("begin", "end") for q in rows.quality]].mono_s
+    share = re.search(r"which is ([\d.]+)% of the time", err)  # where a busy machine missed readings
+    assert covered == pytest.approx((end - begin) * (float(share[1]) / 100 if share else 1.0), abs=0.06 + 0.006 * (end - begin))
     assert list(rows[[q in ("begin", "end") for q in rows.quality]]["mark"]) == ["sh", "sh"]
     assert ended(tmp_path)["reason"] == "the command ended"
 
 
 def test_a_short_command_has_no_energy(bmc, powertui):
-    process = powertui("record", *where(bmc), "--interval", "5", "--", "true")
-    _, err = process.communicate(timeout=60)
+    process = powertui("record", *where(bmc), "--interval", "3600", "--", "true")
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "energy not resolved (1 reading" in err or "energy not resolved (0 readings" in err
 
@@ -81,7 +137,7 @@ def test_a_short_command_has_no_energy(bmc, powertui):
 @pytest.mark.parametrize(("command", "code"), [(["no-such-command-here"], 127), (["/etc/passwd"], 126)])
 def test_a_command_that_cannot_run_leaves_nothing_behind(bmc, powertui, tmp_path, command, code):
     process = powertui("record", *where(bmc), "--", *command)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == code
     assert "command" in err or "cannot be run" in err
     assert not (tmp_path / "p.csv").exists()
@@ -89,7 +145,7 @@ def test_a_command_that_cannot_run_leaves_nothing_behind(bmc, powertui, tmp_path
 
 def test_the_commands_signal_is_our_exit_code(bmc, powertui):
     process = powertui("record", *where(bmc), "--", "sh", "-c", "kill -SEGV $$")
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert process.returncode == 128 + signal.SIGSEGV
 
 
@@ -100,7 +156,7 @@ def test_signals_go_to_the_command(bmc, powertui, tmp_path, number):
     process = powertui("record", *where(bmc), "--", sys.executable, "-c", script)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(number)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert process.returncode == 42
     assert ended(tmp_path)["reason"] == "the command ended"
 
@@ -113,8 +169,9 @@ def test_a_command_that_somebody_else_stops_and_continues(bmc, powertui, tmp_pat
     assert process.stdout.readline() == "ready\n"
     command = child_of(process.pid, "ready")
     os.kill(command, signal.SIGSTOP)
-    time.sleep(0.3)
-    assert Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T"
+    wait_until(lambda: state_of(command) == "T", lambda: state_of(command))
+    wait_for_rows(tmp_path / "p.csv", (tmp_path / "p.csv").read_text().count(",ok,") + 3)
+    assert state_of(process.pid) != "T"
     os.kill(command, signal.SIGCONT)
     process.communicate("\n", timeout=60)
     assert process.returncode == 0
@@ -124,7 +181,7 @@ def test_a_command_that_somebody_else_stops_and_continues(bmc, powertui, tmp_pat
 def test_no_password_is_no_attempt_to_log_in(bmc, powertui, environment):
     del environment["IPMI_PASSWORD"]
     process = powertui("record", *where(bmc))
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 2
     assert "no password for viewer on 127.0.0.1" in err
     assert bmc.packets == 0
@@ -134,7 +191,7 @@ def test_alone_until_ctrl_c(bmc, powertui, tmp_path):
     process = powertui("record", *where(bmc))
     wait_for_rows(tmp_path / "p.csv", 5)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "mean 245.0 W" in err
     assert ended(tmp_path)["reason"] == "stopped"
@@ -145,19 +202,20 @@ def test_alone_until_sigterm_or_hangup(bmc, powertui, tmp_path):
         process = powertui("record", *where(bmc))
         wait_for_rows(tmp_path / "p.csv", 3)
         process.send_signal(number)
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
         assert process.returncode == 128 + number
         ended(tmp_path)
         (tmp_path / "p.csv").unlink()
 
 
 def test_for_a_duration(bmc, powertui, tmp_path):
+    begin = time.monotonic()
     process = powertui("record", *where(bmc), "--duration", "1")
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert process.returncode == 0
-    rows = frame(tmp_path)
-    assert rows.mono_s.max() - rows.mono_s.min() >= 1.0
-    assert ended(tmp_path)["reason"] == "stopped"
+    last = ended(tmp_path)
+    assert last["mono_s"] - begin >= 1.0
+    assert last["reason"] == "stopped"
 
 
 def test_hosts_of_the_config_file_and_several_sources(bmc, powertui, tmp_path, environment):
@@ -176,9 +234,9 @@ def test_hosts_of_the_config_file_and_several_sources(bmc, powertui, tmp_path, e
     for n in range(3):
         with log.open("a") as file:
             file.write(f"{time.time():.3f},{50 + n}\n")
-        time.sleep(0.3)
+        wait_for_rows(tmp_path / "p.csv", n + 1, ",gpu.csv,")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert process.returncode == 0
     rows = frame(tmp_path)
     assert set(rows[rows.source == "node7"].watts) == {245}
@@ -190,8 +248,8 @@ def test_two_machines_are_added_up_and_read_back_by_our_own_reader(bmc, powertui
 
     with Bmc() as other:
         other.machine.watts = 1000
-        process = powertui("record", *where(bmc), "--host", f"127.0.0.1:{other.port}", "--", "sleep", "1")
-        _, err = process.communicate(timeout=60)
+        process = powertui("record", *where(bmc), "--host", f"127.0.0.1:{other.port}", "--", "sh", "-c", until_rows(8))
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 0
     log = registry.load(str(tmp_path / "p.csv"))
     means = sorted(float(series.watts[~pd.isna(series.watts)].mean()) for series in log.series)
@@ -204,7 +262,7 @@ def test_two_machines_are_added_up_and_read_back_by_our_own_reader(bmc, powertui
 
 def test_sensors_as_json(bmc, powertui):
     process = powertui("sensors", "--host", f"127.0.0.1:{bmc.port}", "--user", "viewer", "--json")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=120)
     found = {entry["url"].partition(":")[0]: entry for entry in json.loads(out)["sensors"]}
     assert process.returncode == 0
     assert found["ipmi"]["watts"] == {"power": 245.0}
@@ -213,43 +271,51 @@ def test_sensors_as_json(bmc, powertui):
     assert found["redfish"]["why_not"]
 
 
-def test_a_rotated_recording_goes_on_under_its_name(bmc, powertui, tmp_path):
-    process = powertui("record", *where(bmc))
-    wait_for_rows(tmp_path / "p.csv", 3)
-    (tmp_path / "p.csv").rename(tmp_path / "p.csv.1")
-    wait_for_rows(tmp_path / "p.csv", 3)
+def test_a_rotated_recording_goes_on_under_its_name_and_loses_nothing(powertui, tmp_path):
+    numbers, path, old = Numbers(tmp_path), tmp_path / "p.csv", tmp_path / "p.csv.1"
+    process = powertui("record", *numbers.words)
+    started(process)
+    numbers.more(5)
+    wait_for_rows(path, 5)
+    path.rename(old)
+    numbers.more(5)  # into the one or the other
+    wait_until(path.exists, lambda: "no new file")
+    numbers.more(5)
+    wait_for_rows(path, 5)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert "renamed or removed while recording; a new file of that name continues it" in err
+    _, err = process.communicate(timeout=120)
+    assert "a new file of that name continues it" in err
     assert process.returncode == 1
-    old, new = (pd.read_csv(tmp_path / name, comment="#") for name in ("p.csv.1", "p.csv"))
-    times = [*old.mono_s, *new.mono_s]
-    assert times == sorted(times)
-    assert max(b - a for a, b in itertools.pairwise(times)) < 1.0, "no reading was lost in between"
+    assert numbers_in(old, path) == list(range(15))
+    assert pd.read_csv(path, comment="#").columns.tolist() == pd.read_csv(old, comment="#").columns.tolist()
 
 
-def test_killed_recorder_loses_at_most_the_row_in_flight(bmc, powertui, tmp_path):
-    process = powertui("record", *where(bmc))
-    wait_for_rows(tmp_path / "p.csv", 10)
+def test_killed_recorder_loses_at_most_the_row_in_flight(powertui, tmp_path):
+    numbers, path = Numbers(tmp_path), tmp_path / "p.csv"
+    process = powertui("record", *numbers.words)
+    started(process)
+    numbers.more(10)
+    wait_for_rows(path, 10)
+    numbers.more(1000)
+    wait_for_rows(path, 11)
     os.kill(child_of(process.pid, "powertui-recorder"), signal.SIGKILL)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "the recorder died" in err
-    text = (tmp_path / "p.csv").read_text()
-    rows = [line for line in text.splitlines() if ",ok," in line]
-    times = [float(r.split(",")[1]) for r in rows]
-    assert max(b - a for a, b in itertools.pairwise(times)) < 1.0
+    whole, _, cut = path.read_text().rpartition("\n")
+    assert "\n" not in cut
+    values = [float(line.split(",")[4]) for line in whole.splitlines() if ",ok," in line]
+    assert len(values) > 10
+    assert values == list(range(len(values)))
 
 
 def test_killed_front_end_ends_the_recording_with_a_complete_file(bmc, powertui, tmp_path):
     process = powertui("record", *where(bmc))
     wait_for_rows(tmp_path / "p.csv", 5)
-    recorder = child_of(process.pid, "powertui-recorder")
+    child_of(process.pid, "powertui-recorder")
     process.kill()
-    process.wait(10)
-    end = time.monotonic() + 20
-    while Path(f"/proc/{recorder}/cmdline").exists() and Path(f"/proc/{recorder}/cmdline").read_text() and time.monotonic() < end:
-        time.sleep(0.05)
+    process.wait(60)
+    wait_for_end(tmp_path / "p.csv")
     assert ended(tmp_path)["reason"] == "the program that was recording ended"
 
 
@@ -257,11 +323,11 @@ def test_a_second_recorder_on_the_same_file_is_refused(bmc, powertui, tmp_path):
     first = powertui("record", *where(bmc))
     wait_for_rows(tmp_path / "p.csv", 2)
     second = powertui("record", *where(bmc))
-    _, err = second.communicate(timeout=60)
+    _, err = second.communicate(timeout=120)
     assert second.returncode == 2
     assert "written by another recorder" in err
     first.send_signal(signal.SIGINT)
-    first.communicate(timeout=60)
+    first.communicate(timeout=120)
     assert first.returncode == 0
     ended(tmp_path)
 
@@ -269,7 +335,7 @@ def test_a_second_recorder_on_the_same_file_is_refused(bmc, powertui, tmp_path):
 def test_a_wrong_password_starts_no_command_and_no_file(bmc, powertui, tmp_path, environment):
     environment["IPMI_PASSWORD"] = "wrong"
     process = powertui("record", *where(bmc), "--", "touch", "started")
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "refuses the password of 'viewer'" in err
     assert "Traceback" not in err
@@ -279,33 +345,33 @@ def test_a_wrong_password_starts_no_command_and_no_file(bmc, powertui, tmp_path,
 
 def test_an_outage_in_mid_run_costs_only_the_outage(bmc, powertui, tmp_path):
     """Killed and restarted: true values before and after, gaps with their reason between, and it is said."""
+    path = tmp_path / "p.csv"
     process = powertui("record", *where(bmc), "--timeout", "0.4")
-    wait_for_rows(tmp_path / "p.csv", 10)
+    wait_for_rows(path, 10)
     bmc.stop()
     down = time.monotonic()
-    time.sleep(1.0)
+    wait_for_rows(path, 5, ",none,")
     bmc.machine.watts = 301
-    bmc.start()
     up = time.monotonic()
-    count = (tmp_path / "p.csv").read_text().count(",ok,")
-    wait_for_rows(tmp_path / "p.csv", count + 10)
+    bmc.start()
+    wait_for_rows(path, 10, ",301,")
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 0
     rows = frame(tmp_path)
-    rows = rows[rows.channel == "power"]
-    before = rows[rows.mono_s < down - 0.1]
-    back = rows[(rows.mono_s > up) & rows.watts.notna()].mono_s.min()
-    assert back < up + 2.0
-    assert set(before.watts) == {245}
-    assert set(rows[rows.mono_s >= back].watts) == {301}
-    between = rows[(rows.mono_s > down + 0.2) & (rows.mono_s < up)]
+    rows = rows[rows.channel == "power"].reset_index()
+    values = rows.watts.dropna()
+    back = values.index[values == 301][0]
+    assert set(values.loc[: back - 1]) == {245}
+    assert set(values.loc[back:]) == {301}
+    assert rows.mono_s[back] > down
+    between = rows[(rows.mono_s > down) & (rows.mono_s < up)]
     assert len(between) >= 3
     assert between.watts.isna().all()
-    assert between.reason.notna().all()
+    assert rows[rows.watts.isna()].reason.notna().all()
     assert "no value: nothing listens" in err
     assert "values again after" in err
-    assert "1 reconnect)" in err or "1 reconnect," in err
+    assert re.search(r"[1-9]\d* reconnects?[,)]", err)
     share = re.search(r"which is ([\d.]+)% of the time", err)
     assert share, err
     assert float(share[1]) < 100
@@ -325,13 +391,12 @@ def test_a_full_disk_is_said_and_told_by_the_exit_code(bmc, powertui, tmp_path):
         process = powertui("record", *words, "--interval", "0.1")
         wait_for_rows(disk / "p.csv", 2)
         (disk / "filler2").write_bytes(b"x" * 100)
-        end = time.monotonic() + 60
-        lines: list[str] = []
-        while time.monotonic() < end and not any("kept in memory" in line for line in lines):
-            lines.append(process.stderr.readline())
+        lines = [""]
+        while not any("kept in memory" in line for line in lines) and (line := process.stderr.readline()):
+            lines.append(line)
         assert any("No space left on device" in line for line in lines)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=120)
         rest = "".join(lines) + err
         assert process.returncode == 1
         rescued = re.search(r"did not take are in (\S+\.csv)", rest)
@@ -378,28 +443,25 @@ def terminal(environment, tmp_path):
     made.close()
 
 
-def test_ctrl_z_gives_the_prompt_back_and_the_recording_keeps_its_rate(bmc, terminal, tmp_path):
-    words = " ".join(where(bmc))
-    terminal.send(f"{sys.executable} -m powertui record {words} -- sleep 3\n")
+def test_ctrl_z_gives_the_prompt_back_and_the_recording_goes_on(bmc, terminal, tmp_path):
+    path = tmp_path / "p.csv"
+    command = f"sh -c '{until_rows(10**6)}'"  # until it is interrupted
+    terminal.send(f"{sys.executable} -m powertui record {' '.join(where(bmc))} -- {command}\n")
     terminal.wait("recording to")
-    wait_for_rows(tmp_path / "p.csv", 5)
+    wait_for_rows(path, 5)
     terminal.send("\x1a")
     terminal.wait("Stopped")
     terminal.wait("PROMPT> ")
-    stopped = time.monotonic()
-    before = (tmp_path / "p.csv").read_text().count(",ok,")
-    time.sleep(1.5)
-    during = (tmp_path / "p.csv").read_text().count(",ok,") - before
-    assert during >= 5, "the recorder must go on while its terminal is suspended"
+    before = path.read_text().count(",ok,")
+    wait_for_rows(path, before + 10)  # while its terminal is suspended
     terminal.send("fg\n")
+    wait_until(lambda: "sh goes on" in text_of(path), lambda: text_of(path))
+    terminal.send("\x03")
     terminal.wait("mean 245.0 W")
     terminal.wait("PROMPT> ")
     rows = frame(tmp_path)
-    times = rows[rows.channel == "power"].mono_s.to_numpy()
-    around = times[(times > stopped - 0.5) & (times < stopped + 1.5)]
-    assert (around[1:] - around[:-1]).max() < 1.0
-    notes = rows[rows.quality == "note"].reason.tolist()
-    assert notes == ["sleep was suspended", "sleep goes on"]
+    notes = rows[(rows.quality == "note") & rows.reason.astype(str).str.startswith("sh ")].reason.tolist()
+    assert notes == ["sh was suspended", "sh goes on"]
     ended(tmp_path)
 
 
@@ -419,7 +481,5 @@ def test_a_lost_terminal_leaves_a_complete_file(bmc, environment, tmp_path):
     made.wait("recording to")
     wait_for_rows(tmp_path / "p.csv", 5)
     made.close()
-    end = time.monotonic() + 20
-    while "# ended" not in (tmp_path / "p.csv").read_text() and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_for_end(tmp_path / "p.csv")
     ended(tmp_path)
