@@ -104,6 +104,7 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("-o", "--output", metavar="FILE", help="CSV file to append to (default: power-DATE.csv)")
     p.add_argument("--interval", type=float, default=1.0, metavar="S", help="seconds between readings (default: 1)")
     p.add_argument("--duration", type=float, metavar="S", help="stop after so many seconds")
+    _sync(p)
     p.add_argument("--pulse", action="store_true", help="burn three pulses of CPU first: a marker to align by")
     p.add_argument("--quiet", action="store_true", help="print nothing but errors")
     p.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="record while this runs")
@@ -117,6 +118,7 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("-o", "--output", metavar="FILE", help="CSV file to record to (default: power-DATE.csv)")
     p.add_argument("--no-record", action="store_true", help="only watch")
     p.add_argument("--interval", type=float, default=1.0, metavar="S", help="seconds between readings (default: 1)")
+    _sync(p)
     p.add_argument("--logdir", metavar="DIR", help="watch this run's epochs, losses and profiles too")
     p.add_argument("--replay", metavar="FILE", help="play a recording through the same screen")
     p.add_argument("--speed", type=float, default=1.0, metavar="X", help="how fast to replay (default: 1)")
@@ -166,6 +168,12 @@ def _screen(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--theme", choices=("dark", "light"), default=None, help="colours for a dark or a light background")
     group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     group.add_argument("--fps", type=int, metavar="N", help="at most N frames a second")
+
+
+def _sync(p: argparse.ArgumentParser) -> None:
+    p.add_argument(
+        "--sync", type=float, metavar="S", help="save to the disk itself every S seconds, not only at gaps and at the end"
+    )
 
 
 def _sources(parser: argparse.ArgumentParser) -> None:

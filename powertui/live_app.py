@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
-from powertui.sampler.commands import chosen_targets, complete, default_path
+from powertui.sampler.commands import checked_sync, chosen_targets, complete, default_path, rows_in
 from powertui.terminal.launch import prepare
 from powertui.terminal.signals import HANGUP
 
@@ -51,7 +51,7 @@ def _feed(args: argparse.Namespace) -> Feed:
 
     wanted = chosen_targets(args) or local_targets()
     path = None if args.no_record else args.output or default_path()
-    recorder = RecorderProcess([(t.url, t.options) for t in wanted], path=path, interval=args.interval)
+    recorder = RecorderProcess([(t.url, t.options) for t in wanted], path=path, interval=args.interval, sync=checked_sync(args))
     return RecorderFeed(recorder, f"{_title(args, [t.url for t in wanted])}, every {args.interval:g} s")
 
 
@@ -93,7 +93,7 @@ def _tell(feed: Feed, *, silent: bool) -> bool:
     if summary is None:
         lines.append(f"the recorder died; what it wrote until then is in {feed.file}")
     else:
-        lines.append(f"{summary['rows']} rows in {feed.file}")
+        lines.append(rows_in(summary))
         if feed.trouble:
             lines.append(feed.trouble)
         if summary["rescued"]:

@@ -113,8 +113,9 @@ def summary_of(recorder: Recorder, window: list[float] | None = None) -> dict[st
             for name, state in recorder.states.items()
             if state.failed or state.info is None
         },
-        "path": str(file.path) if file else None,
-        "rows": max(file.rows - file.lost - file.rescued_rows, 0) if file else 0,
+        "path": str(file.place) if file else None,
+        "rows": file.held if file else 0,
+        "rows_before": file.earlier if file else 0,
         "lost": (file.lost if file else 0) + recorder.dropped,
         "faults": file.faults if file else 0,
         "rescued": str(file.rescued) if file and file.rescued else None,
@@ -168,7 +169,7 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
             source.name = f"{source.name}#{names[source.name]}"
     recorder = Recorder(sources, interval=order["interval"])
     if order.get("path"):
-        recorder.file = RecordingFile(order["path"], order["interval"], recorder.say)
+        recorder.file = RecordingFile(order["path"], order["interval"], recorder.say, sync=order.get("sync"))
 
     def told(event: Event) -> None:
         outbox.put({"event": [event.stamp.t, event.stamp.mono, event.level, event.source, event.text]})

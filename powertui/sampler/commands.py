@@ -22,7 +22,7 @@ from powertui.sampler.source import Stamp
 from powertui.sampler.targets import Target, targets
 from powertui.units import quantity
 
-__all__ = ["chosen_targets", "complete", "default_path", "record", "sensors"]
+__all__ = ["checked_sync", "chosen_targets", "complete", "default_path", "record", "rows_in", "sensors"]
 
 
 _MANY = 12  # sources or channels that are listed one by one
@@ -49,6 +49,21 @@ def chosen_targets(args: argparse.Namespace) -> list[Target]:
     )
 
 
+def checked_sync(args: argparse.Namespace) -> float | None:
+    """Seconds between two waits for the disk."""
+    seconds: float | None = args.sync
+    if seconds is not None and not 0.1 <= seconds <= 86400:
+        raise UsageError(f"--sync {seconds:g} is not possible: it must lie between 0.1 s and a day.")
+    return seconds
+
+
+def rows_in(summary: dict[str, Any]) -> str:
+    """How many rows were recorded, and where they lie."""
+    if summary["rows_before"]:
+        return f"{summary['rows']} rows added to {summary['path']}, which holds {summary['rows'] + summary['rows_before']}"
+    return f"{summary['rows']} rows in {summary['path']}"
+
+
 # record
 
 
@@ -67,7 +82,9 @@ def record(args: argparse.Namespace) -> int:
         from powertui.sampler.inventory import local_targets
 
         wanted = local_targets()
-    recorder = RecorderProcess([(t.url, t.options) for t in wanted], path=str(Path(path).absolute()), interval=args.interval)
+    recorder = RecorderProcess(
+        [(t.url, t.options) for t in wanted], path=str(Path(path).absolute()), interval=args.interval, sync=checked_sync(args)
+    )
     talker = _Talker(args.quiet, status=not command)
     recorder.on_event(talker.event)
     recorder.start()
@@ -208,7 +225,7 @@ class _Talker:
             self._dirty = True
 
     def summary(self, summary: dict[str, Any], seconds: float) -> None:
-        self.say(f"{seconds:.1f} s; {summary['rows']} rows in {summary['path']}")
+        self.say(f"{seconds:.1f} s; {rows_in(summary)}")
         channels = summary["channels"]
         for channel in channels[:_MANY]:
             self.say("  " + _channel_line(channel))

@@ -59,6 +59,7 @@ class RecorderProcess:
         path: str | None = None,
         interval: float = 1.0,
         stream: bool = True,
+        sync: float | None = None,
     ) -> None:
         self.interval = interval
         self.path = path
@@ -69,7 +70,7 @@ class RecorderProcess:
         self.missed: dict[str, int] = {}
         self.events: deque[Event] = deque(maxlen=1000)
         self.summary: dict[str, Any] | None = None
-        self._sources, self._stream = list(sources), stream
+        self._sources, self._stream, self._sync = list(sources), stream, sync
         self._subscribers: list[Callable[[list[Reading]], None]] = []
         self._listeners: list[Callable[[Event], None]] = []
         self._opened = threading.Event()
@@ -107,7 +108,8 @@ class RecorderProcess:
         sources = [{"url": url, "options": encode_options(options)} for url, options in self._sources]
         script = getattr(sys.modules.get("__main__"), "__file__", None) or ""
         self._send(json.dumps({"home": import_path.home(), "path": import_path.cleaned(sys.path, script)}))
-        self._send(json.dumps({"sources": sources, "path": self.path, "interval": self.interval, "stream": self._stream}))
+        order = {"sources": sources, "path": self.path, "interval": self.interval, "sync": self._sync, "stream": self._stream}
+        self._send(json.dumps(order))
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:  # signals are for the main thread
             self._thread = threading.Thread(target=self._receive, name="powertui-readings", daemon=True)

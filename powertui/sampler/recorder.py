@@ -24,7 +24,7 @@ from powertui.errors import AuthenticationFailed, NotSupported, PowertuiError, S
 from powertui.sampler.csv_format import BEGIN, END, MARK, NOTE, mark_row, reading_row
 from powertui.sampler.health import Health
 from powertui.sampler.recording_file import RecordingFile
-from powertui.sampler.source import Channel, Info, Reading, Source, Stamp
+from powertui.sampler.source import Channel, Info, Reading, Source, Stamp, none
 
 __all__ = ["Event", "Recorder", "SourceState"]
 
@@ -33,6 +33,7 @@ _STEP = 0.1  # s: a jump of the host's clock worth a note
 _QUEUE = 500_000  # readings that may wait for a disk that hangs
 _PATIENCE = 20.0  # s to wait for a source or a disk at the end
 _REASONS = 5  # that are told of one outage: a line that comes and goes must not fill the log
+_TEND = 0.25  # s between looks at the file, and at sources that do not answer
 _STAGGER = 0.002  # s between the ticks of neighbouring sources, so that a hundred do not ask at the same instant
 
 
@@ -54,6 +55,8 @@ class SourceState:
     missed: int = 0  # ticks that passed while an answer was waited for
     failed: str = ""  # why it will never be asked again
     down_since: float | None = None  # monotonic; None while values come
+    asked: Stamp | None = None  # since when an answer is waited for
+    silent: Stamp | None = None  # the request whose silence was noted as a gap
     told: set[str] = field(default_factory=set)  # reasons of this outage that have been said
     channels: dict[str, Health] = field(default_factory=dict)
 
@@ -224,7 +227,10 @@ class Recorder:
                     retry_at = time.monotonic() + backoff
                     self._down(state, _one_line(error) if isinstance(error, PowertuiError) else type(error).__name__)
             if state.info is not None:
-                self._put(("readings", (state, self._read(source))))
+                state.asked = Stamp.now()
+                readings = self._read(source)
+                state.asked = None
+                self._put(("readings", (state, readings)))
             elapsed = time.monotonic() - base
             following = max(tick + 1, int(elapsed / period) + 1)
             state.missed += following - tick - 1
@@ -256,12 +262,18 @@ class Recorder:
     # the writer's thread
 
     def _write_all(self) -> None:
+        tended = time.monotonic()
         while True:
-            item = self._queue.get()
+            item: _Item | _Sentinel = ("", None)
+            with contextlib.suppress(queue.Empty):
+                item = self._queue.get(timeout=_TEND)
             if isinstance(item, _Sentinel):
                 return
             kind, what = item
             try:
+                if time.monotonic() - tended >= _TEND:
+                    self._tend()
+                    tended = time.monotonic()
                 if kind == "readings":
                     self._take_readings(*what)  # type: ignore[misc]
                 elif kind == "info":
@@ -270,6 +282,30 @@ class Recorder:
                     self._take_mark(*what)  # type: ignore[misc]
             except Exception as error:  # the writer must outlive anything that a listener or a value does
                 self._event("error", "", f"{type(error).__name__} while writing: {error}")
+
+    def _tend(self) -> None:
+        """Between readings: is the file still there, and does a source keep us waiting?"""
+        if self.file is not None:
+            self.file.flush()
+        for state in self.states.values():
+            self._note_silence(state)
+
+    def _note_silence(self, state: SourceState) -> None:
+        """A request that is not answered for longer than values may lie apart is a gap now, not when its answer comes at last.
+
+        It has the moment of the request, which lies between the reading before and the one that this request may still yield.
+        """
+        asked = state.asked
+        if asked is None or asked is state.silent or not state.channels:
+            return
+        waited = time.monotonic() - asked.mono
+        if waited <= max(health.longest_bridge for health in state.channels.values()):
+            return
+        state.silent = asked
+        why = none(f"no answer for {waited:.1f} s")
+        self._take_readings(
+            state, [Reading(asked.t, asked.mono, None, waited, state.name, name, why) for name in list(state.channels)]
+        )
 
     def _take_info(self, state: SourceState, info: Info) -> None:
         for channel in info.channels:
@@ -292,6 +328,7 @@ class Recorder:
             return
         self._watch_clock(readings[0])
         values = [r for r in readings if r.watts is not None]
+        was_down = state.down_since is not None
         if not values:
             self._down(state, reason=readings[0].quality.removeprefix("none:"), mono=readings[0].mono)
         elif state.down_since is not None:
@@ -307,6 +344,8 @@ class Recorder:
             health.add(reading)
             if self.file is not None:
                 self.file.write(reading_row(reading))
+        if self.file is not None and (state.down_since is not None) != was_down:
+            self.file.sync()  # where values stop the machine may be about to
         for listener in list(self._subscribers):
             try:
                 listener(readings)

@@ -1,9 +1,10 @@
 """The file that a recording is appended to: one writer, every row at once on its way to the disk.
 
 A row is written with one system call, so that a killed recorder loses at most the row it was about to write. What the
-disk does not take (full, folder gone, server away) stays in memory and is tried again with each row; when the file was
-renamed under us, a new one of the same name is begun. What is left at the end goes to a file in the temporary folder.
-Everything of this kind is said once, through `say`.
+disk does not take (full, folder gone, server away) stays in memory and is tried again with each row. Twice a second the
+file is looked at: one that was cut is begun anew where it was cut, for one that was renamed, removed or replaced a new one
+of that name is begun. What is left at the end goes to a file in the temporary folder. Everything of this kind is said once,
+through `say`, and `held` counts what the file really holds.
 """
 
 from __future__ import annotations
@@ -22,22 +23,39 @@ from pathlib import Path
 from powertui.errors import UsageError
 from powertui.plain import plain
 from powertui.sampler.csv_format import COLUMNS, MAGIC, NOTE, ended_line, head, mark_row, source_line
+from powertui.sampler.own_file import open_own
 from powertui.sampler.source import Info, Stamp
 
 __all__ = ["RecordingFile"]
 
 _KEEP = 200_000  # rows in memory while the disk takes none: two days at 1 Hz
-_LOOK_EVERY = 1.0  # s between looks at whether the path still is our file
+_LOOK_EVERY = 0.5  # s between looks at whether the path still is our file
+_SYNC_EVERY = 1.0  # s at least between two waits for the disk, however often values come and go
 _TAIL = 65536
+_CHUNK = 1 << 20
+_FIRST = 256  # bytes at the start by which the file is known again: they hold the moment at which it was made
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+_NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EROFS)
 
 
 class RecordingFile:
     """Opened for appending and locked. Not for two threads at once."""
 
-    def __init__(self, path: str | os.PathLike[str], interval: float, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        interval: float,
+        say: Callable[[str], None] = lambda _: None,
+        *,
+        sync: float | None = None,
+    ) -> None:
         self.path = Path(path)
         self.interval = interval
+        self.sync_every = sync  # s between waits for the disk; None: at gaps and at the end
         self.rows = 0  # handed to write()
+        self.place = self.path  # where the file lies: after the end, where it was moved to
+        self.held = 0  # rows of this recording that it holds
+        self.earlier = 0  # rows that it held before
         self.lost = 0  # could not be kept anywhere
         self.faults = 0  # kinds of trouble so far: 0 means that everything went well
         self.rescued: Path | None = None
@@ -45,12 +63,19 @@ class RecordingFile:
         self.say = say
         self._infos: dict[str, Info] = {}
         self._begun = False  # the head is written with the first row, when all sources are known
+        self._headed = False  # this file has our head
         self._pending: deque[bytes] = deque()
-        self._sent = 0  # bytes of the first pending row that are already in the file
+        self._sent = 0  # bytes of the first pending line that are already in the file
         self._trouble = ""
-        self._moved = False
-        self._looked = time.monotonic()
-        self._fd = self._open_first()
+        self._away = False  # the path is not our file, and nothing can be put there
+        self._foreign = False  # our file holds something else now
+        self._size = 0  # bytes up to the end of what we wrote last
+        self._first = self._last = b""  # what stands at the start, and what we wrote last
+        self._mixed = False  # others wrote into this file too, or cut it in the moment of a write
+        self._dirty = self._sync_due = self._sync_failed = self._linked = False
+        self._looked = self._synced = time.monotonic()
+        self._fd = -1
+        self._adopt(self._open_first())
 
     # opening
 
@@ -67,7 +92,11 @@ class RecordingFile:
         return fd
 
     def _open(self) -> int:
-        fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        """The file of our name, locked; our own descriptor when it is the file that is open already."""
+        fd = open_own(self.path)
+        if self._fd >= 0 and os.path.samestat(os.fstat(fd), os.fstat(self._fd)):
+            os.close(fd)  # moved away and back: the lock that is in the way is our own
+            return self._fd
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -76,7 +105,7 @@ class RecordingFile:
                 f"{self.path} is being written by another recorder.", hint="Stop that one, or name another file with -o."
             ) from None
         except OSError as error:  # a file system without locks
-            if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL):
+            if error.errno not in _NO_LOCKS:
                 os.close(fd)
                 raise
         return fd
@@ -96,9 +125,21 @@ class RecordingFile:
             os.ftruncate(fd, size - len(cut))
             os.write(fd, b"# partial: " + plain(cut.decode(errors="replace"), 300).encode() + b"\n")
 
-    def _head(self, fd: int) -> bytes:
+    def _adopt(self, fd: int) -> None:
+        """Go on in this file, which holds nothing of this recording yet."""
+        if self._fd not in (-1, fd):
+            _let_go(self._fd)
+        self._fd, self._sent = fd, 0
+        if self._pending and self._pending[0].startswith(MAGIC.encode()):
+            self._pending.popleft()  # the head of the file before, which did not take it
+        self._away = self._foreign = self._headed = self._linked = False
+        self._size = os.fstat(fd).st_size if _regular(fd) else 0
+        self._first, self._last = os.pread(fd, _FIRST, 0) if self._size else b"", b""
+        self.held, self.earlier = 0, _rows_in(fd) if self._size else 0
+
+    def _head(self) -> bytes:
         text = head(self.interval, self._infos.items())
-        return (text if _columns(fd) else text + COLUMNS + "\n").encode()
+        return (text if _columns(self._fd) else text + COLUMNS + "\n").encode()
 
     # writing
 
@@ -110,9 +151,7 @@ class RecordingFile:
 
     def write(self, row: str) -> None:
         """Append one row that ends in a newline. Never raises for what the disk does."""
-        if not self._begun:
-            self._begun = True
-            self._pending.append(self._head(self._fd))
+        self._begun = True
         self.rows += 1
         self._append(row.encode(errors="replace"))
 
@@ -123,25 +162,47 @@ class RecordingFile:
             self._pending.append(line)
         self.flush()
 
+    @property
+    def _nowhere(self) -> bool:
+        """What is written into the open file would be gone, or spoil what somebody else put there."""
+        return self._foreign or (self._away and os.fstat(self._fd).st_nlink == 0)
+
     def flush(self) -> bool:
-        """Try to bring everything that waits into the file. True when nothing waits any more."""
+        """Try to bring everything that waits into the file. True when nothing waits any more. Also to be called between rows."""
         self._look()
-        if self._moved and os.fstat(self._fd).st_nlink == 0:
-            return not self._pending  # the file has no name any more: what is written there is gone
+        if self._nowhere:
+            return not self._pending
         waited = len(self._pending)
         try:
+            if self._begun and not self._headed:
+                self._headed = True
+                self._pending.appendleft(self._head())
             while self._pending:
-                line = self._pending[0]
-                self._sent += os.write(self._fd, line[self._sent :])
-                if self._sent >= len(line):
-                    self._pending.popleft()
-                    self._sent = 0
+                self._push(self._pending[0])
+                self._pending.popleft()
+            self._settle()
         except OSError as error:
             self._fault(f"{self.path}: {error.strerror}. Rows are kept in memory until they can be written.")
             return False
-        if self._trouble and not self._moved:
+        if self._trouble and not self._away:
             self._recover(waited)
         return True
+
+    def _push(self, line: bytes) -> None:
+        """Write one line to its end; what was written of it when the disk refuses is remembered."""
+        while self._sent < len(line):
+            sent = os.write(self._fd, line[self._sent :])
+            self._sent += sent
+            self._dirty = True
+            if not _regular(self._fd):
+                continue
+            end = os.lseek(self._fd, 0, os.SEEK_CUR)  # an appending write leaves it at its end
+            self._mixed = self._mixed or end != self._size + sent
+            if len(self._first) < _FIRST:
+                self._first = os.pread(self._fd, _FIRST, 0)
+            self._size, self._last = end, line[: self._sent]
+        self._sent = 0
+        self.held += line[:1].isdigit()
 
     def _fault(self, text: str) -> None:
         if text != self._trouble:
@@ -155,86 +216,206 @@ class RecordingFile:
         if self.lost:
             text += f", {self.lost} rows could not be kept"
         self.say(text)
-        with contextlib.suppress(OSError):
-            os.write(self._fd, mark_row(NOTE, Stamp.now(), text).encode())
+        self._pending.append(mark_row(NOTE, Stamp.now(), text).encode())
+        self.flush()
+
+    # the disk
+
+    def sync(self) -> None:
+        """Have what was written reach the disk itself, so that not even a crash of the machine loses it."""
+        self._sync_due = self._dirty
+        self.flush()
+
+    def _settle(self, *, now: bool = False) -> None:
+        since = time.monotonic() - self._synced
+        due = (self._sync_due and since >= _SYNC_EVERY) or (self.sync_every is not None and since >= self.sync_every)
+        if not self._dirty or not (due or now):
+            return
+        self._synced, self._dirty, self._sync_due = time.monotonic(), False, False
+        try:
+            os.fsync(self._fd)
+            if not self._linked:  # the name of a new file is on the disk when its folder is
+                self._linked = True
+                folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
+        except OSError as error:
+            if error.errno not in _NO_SYNC and not self._sync_failed:
+                self._sync_failed = True
+                self.faults += 1
+                self.say(f"{self.path}: {error.strerror} while it was saved: a crash of this machine may lose rows.")
+
+    # what others do to the file
 
     def _look(self) -> None:
-        """Is the path still our file? A log rotation, a deleted or an unmounted folder."""
+        """Is the path still our file, and does it hold what we wrote?"""
         now = time.monotonic()
-        if now - self._looked < _LOOK_EVERY and not self._moved:
+        shorter = os.fstat(self._fd).st_size < self._size  # asked before every row: one that follows a cut would be glued to it
+        if now - self._looked < _LOOK_EVERY and not (shorter or self._away or self._foreign):
             return
         self._looked = now
         try:
-            there, ours = self.path.stat(), os.fstat(self._fd)
-            same = (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+            ours = os.fstat(self._fd)
+            same = os.path.samestat(self.path.stat(), ours)
         except FileNotFoundError:
             same = False
         except OSError:
             return  # it cannot be told: go on with what is open
-        if same:
-            self._moved = False
+        if not same:
+            self._reopen()
+        else:
+            self._away = False
+            if not self._intact():
+                self._go_on_in_what_is_left()
+
+    def _intact(self) -> bool:
+        """Whether what we wrote still stands where we wrote it. Rows that others append are no harm."""
+        if not _regular(self._fd):
+            return True
+        if os.fstat(self._fd).st_size < self._size:
+            return False
+        start = os.pread(self._fd, len(self._first), 0)
+        return start == self._first and os.pread(self._fd, len(self._last), self._size - len(self._last)) == self._last
+
+    def _go_on_in_what_is_left(self) -> None:
+        """The file was cut, or something else was written into it."""
+        earlier, before = self.earlier, self.earlier + self.held
+        try:
+            self._clear_scraps()
+            self._check_ours(self._fd)
+        except (OSError, UsageError) as error:
+            self._foreign = True
+            why = "it is no recording any more" if isinstance(error, UsageError) else error.strerror
+            self._fault(f"{self.path} was overwritten while recording; {why}. Rows are kept in memory.")
             return
-        self._reopen()
+        self._adopt(self._fd)
+        left = self.earlier
+        self.earlier = min(left, earlier)
+        self.held = left - self.earlier
+        self.faults += 1
+        gone = max(before - left, 0)
+        self.say(f"{self.path} was cut while recording: {gone} of its {before} rows are gone. It is continued.")
+
+    def _clear_scraps(self) -> None:
+        """What is left of a file that was emptied: a piece of its first line, or the one row that was just being written."""
+        whole = os.pread(self._fd, _CHUNK, 0)
+        if self._last[:1].isdigit() and whole == self._last:
+            self._pending.appendleft(self._last)
+        elif not MAGIC.encode().startswith(whole):
+            return
+        os.ftruncate(self._fd, 0)
 
     def _reopen(self) -> None:
+        gone, moved = self._what_happened()
         try:
             fd = self._open()
-            self._check_ours(fd)
-            os.write(fd, self._head(fd))
+            if fd == self._fd:
+                self._away = False
+                return
+            try:
+                self._check_ours(fd)
+            except BaseException:
+                _let_go(fd)
+                raise
         except (OSError, UsageError) as error:
-            self._moved = True
-            why = error.message if isinstance(error, UsageError) else f"it cannot be made again: {error.strerror}"
-            kept = os.fstat(self._fd).st_nlink > 0
-            self._fault(
-                f"{self.path} was renamed or removed while recording; {why}. "
-                + ("Rows go on into the renamed file." if kept else "Rows are kept in memory.")
-            )
+            self._away = True
+            why = error.message if isinstance(error, UsageError) else f"it cannot be made again: {error.strerror}."
+            self._fault(f"{self.path} {moved} while recording; {why} Rows " + ("are kept in memory." if gone else "go on into it."))
             return
-        os.close(self._fd)
-        self._fd, self._sent, self._moved = fd, 0, False
-        if self._trouble:
-            self._recover(len(self._pending))
-        else:
+        held = self.held
+        self._adopt(fd)
+        if not self._trouble:
             self.faults += 1
-            self.say(f"{self.path} was renamed or removed while recording; a new file of that name continues it.")
+            self.say(f"{self.path} {moved} while recording, with {held} rows; a new file of that name continues it.")
+
+    def _what_happened(self) -> tuple[bool, str]:
+        """Whether our file has no name any more, and what became of it, in words."""
+        if os.fstat(self._fd).st_nlink == 0:
+            return True, "was replaced" if self.path.exists() else "was removed"
+        name = self._name_now()
+        return False, f"was renamed to {plain(name, 300)}" if name else "was renamed"
+
+    def _name_now(self) -> str:
+        """Where the open file lies; "" where the system does not tell."""
+        try:
+            return str(Path(f"/proc/self/fd/{self._fd}").readlink())
+        except OSError:
+            return ""
 
     # the end
 
     def close(self, reason: str) -> None:
         """Write what waits, say that this is the end, unlock. Rows that have nowhere to go are rescued."""
         if not self._begun:
-            if os.fstat(self._fd).st_size == 0:  # nothing was recorded: leave nothing behind
-                with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):
+                ours = os.fstat(self._fd)
+                if ours.st_size == 0 and os.path.samestat(self.path.stat(), ours):  # nothing was recorded: leave nothing behind
                     self.path.unlink()
-            os.close(self._fd)
+            _let_go(self._fd)
             return
         self._looked = -_LOOK_EVERY
         done = self.flush()
-        if done and not (self._moved and os.fstat(self._fd).st_nlink == 0):
-            with contextlib.suppress(OSError):
-                os.write(self._fd, ended_line(self.rows, reason).encode())
+        if self._nowhere:
+            self.held = 0
+        else:
+            if self._mixed or (_regular(self._fd) and os.fstat(self._fd).st_size != self._size):
+                self.held = _rows_in(self._fd) - self.earlier
+            if done:
+                with contextlib.suppress(OSError):
+                    os.write(self._fd, ended_line(self.held, reason).encode())
+                    self._dirty = True
+            self._settle(now=True)
+            if self._away:
+                self.place = Path(self._name_now() or self.path)
         if self._pending:
             self._rescue()
-        os.close(self._fd)
+        _let_go(self._fd)
 
     def _rescue(self) -> None:
+        rows = [line for line in self._pending if line[:1].isdigit()]
+        self._pending.clear()
+        if not rows:
+            return
         try:
             fd, name = tempfile.mkstemp(prefix="powertui-rescued-", suffix=".csv")
             with os.fdopen(fd, "wb") as file:
                 text = head(self.interval, self._infos.items()) + COLUMNS + "\n"
-                file.write(text.encode() + b"".join(self._pending))
+                file.write(text.encode() + b"".join(rows))
         except OSError:
-            self.lost += len(self._pending)
-            self.say(f"{len(self._pending)} rows could not be written anywhere and are lost.")
+            self.lost += len(rows)
+            self.say(f"{len(rows)} rows could not be written anywhere and are lost.")
         else:
-            self.rescued, self.rescued_rows = Path(name), len(self._pending)
-            self.say(f"{len(self._pending)} rows that {self.path} did not take are in {name}.")
-        self._pending.clear()
+            self.rescued, self.rescued_rows = Path(name), len(rows)
+            self.say(f"{len(rows)} rows that {self.path} did not take are in {name}.")
+
+
+def _regular(fd: int) -> bool:
+    return stat.S_ISREG(os.fstat(fd).st_mode)
+
+
+def _let_go(fd: int) -> None:
+    """Unlock and close. A forked child may hold a copy of the descriptor: the lock must not live on in it."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    os.close(fd)
+
+
+def _rows_in(fd: int) -> int:
+    """Lines that are rows: readings, marks and notes."""
+    rows, at, fresh = 0, 0, True
+    while chunk := os.pread(fd, _CHUNK, at):
+        at += len(chunk)
+        lines = chunk.split(b"\n")
+        rows += sum(line[:1].isdigit() for line in (lines if fresh else lines[1:]))
+        fresh = chunk.endswith(b"\n")
+    return rows
 
 
 def _columns(fd: int) -> bytes:
     """The first line that is no comment: the column names. Empty when there is none yet."""
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    if not _regular(fd):
         return b""
     offset, rest = 0, b""
     while chunk := os.pread(fd, _TAIL, offset):

@@ -153,6 +153,7 @@ def record(
     sensors: Sequence[str] = (),
     insecure: bool = False,
     interval: float = 1.0,
+    sync: float | None = None,
     timeout: float | None = None,
     strict: bool = False,
 ) -> PowerRecording:
@@ -160,7 +161,8 @@ def record(
 
     `host` is a BMC or a name of the config file, `source` a URL; without both, $POWERTUI_HOST, $POWERTUI_SOURCE, and at last
     the sensors of this machine. The password comes from `password`, `password_file`, $IPMI_PASSWORD or the key store; a
-    training script is never held up by a prompt.
+    training script is never held up by a prompt. What was recorded reaches the disk itself where values stop, at the end, and
+    every `sync` seconds where that is given.
     """
     # Imported here, so that importing this module costs a training script nothing.
     from powertui.sampler.commands import default_path
@@ -172,7 +174,7 @@ def record(
     try:
         wanted = _wanted(host, source, user, password, password_file, kg_file, level, sensors, insecure, timeout)
         recorder = Recorder([open_source(t.url, t.options) for t in wanted], interval=interval)
-        recorder.file = RecordingFile(target, interval, recorder.say)
+        recorder.file = RecordingFile(target, interval, recorder.say, sync=sync)
         try:
             recorder.open(patient=not strict)
         except PowertuiError as error:
