@@ -290,6 +290,31 @@ def test_a_rotated_recording_goes_on_under_its_name_and_loses_nothing(powertui, 
     assert pd.read_csv(path, comment="#").columns.tolist() == pd.read_csv(old, comment="#").columns.tolist()
 
 
+@pytest.mark.parametrize("harm", ["cut", "removed"])
+def test_what_happens_to_the_file_is_said_and_nothing_is_claimed_that_it_does_not_hold(powertui, tmp_path, harm):
+    numbers, path = Numbers(tmp_path), tmp_path / "p.csv"
+    process = powertui("record", *numbers.words)
+    started(process)
+    numbers.more(5)
+    wait_for_rows(path, 5)
+    if harm == "cut":
+        path.write_text("")
+    else:
+        path.unlink()
+    said = process.stderr.readline()  # with no further reading
+    assert f"was {harm} while recording" in said
+    assert "5 rows" in said.replace("its ", "")
+    numbers.more(3)
+    wait_for_rows(path, 3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert numbers_in(path) == [5, 6, 7]
+    assert f" 3 rows in {path}" in err
+    assert ended(tmp_path)["rows"] == 3
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_killed_recorder_loses_at_most_the_row_in_flight(powertui, tmp_path):
     numbers, path = Numbers(tmp_path), tmp_path / "p.csv"
     process = powertui("record", *numbers.words)

@@ -229,3 +229,67 @@ def test_stop_may_come_twice_and_the_sources_are_closed_once():
     recorder = record([source], 0.05)
     recorder.stop()
     assert source.closed == 1
+
+
+def until(holds):
+    """Wait for an event, however long it takes on a busy machine."""
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.005)
+
+
+def test_a_request_that_hangs_is_a_gap_in_the_file_while_it_hangs(tmp_path):
+    """A body that is dripped slowly, a long timeout, a reconnect: the file must not look as if nothing had been asked."""
+    answer, hangs = threading.Event(), threading.Event()
+
+    def value():
+        if len(source.reads) > 3:
+            hangs.set()
+            answer.wait(60)
+        return 100.0
+
+    path = tmp_path / "p.csv"
+    source = Scripted(value)
+    recorder = Recorder([source], interval=0.02, file=RecordingFile(path, 0.02))
+    recorder.open()
+    recorder.start()
+    hangs.wait(60)
+    until(lambda: ",none,no answer for " in path.read_text())  # and it still hangs
+    ((state, health),) = recorder.health()
+    assert health.last.watts is None, "the value before must not stand as the present one"
+    assert state.down_since is not None
+    answer.set()
+    until(lambda: any(e.text.startswith("values again") for e in recorder.events))
+    recorder.stop()
+    rows = [line.split(",") for line in path.read_text().splitlines() if ",power," in line and line[0].isdigit()]
+    times = [float(row[1]) for row in rows]
+    assert times == sorted(times)
+    assert [row[7] for row in rows[:5]] == ["ok", "ok", "ok", "none", "ok"], "one hang is one gap"
+    assert health.total().coverage < 1
+
+
+def test_what_happens_to_the_file_is_noticed_between_two_readings(tmp_path):
+    path = tmp_path / "p.csv"
+    recorder = Recorder([Scripted()], interval=3600, file=RecordingFile(path, 3600))
+    recorder.open()
+    recorder.start()
+    until(lambda: path.exists() and ",ok," in path.read_text())
+    path.unlink()
+    until(lambda: any("was removed while recording, with 1 rows" in e.text for e in recorder.events))
+    recorder.stop()
+    assert recorder.file.held == path.read_text().count(",ok,") == 1
+
+
+def test_the_file_is_saved_where_values_stop_and_where_they_come_again(tmp_path, monkeypatch):
+    saved = []
+
+    class Watched(RecordingFile):
+        def sync(self):
+            saved.append(self.rows)
+            super().sync()
+
+    values = iter([100.0, "away", "away", 120.0])
+    recorder = record([Scripted(lambda: next(values, 130.0))], 0.3, file=Watched(tmp_path / "p.csv", 0.05))
+    assert saved == [2, 5], "rows so far: two readings; then a gap more, the note of the return, and the value"
+    assert recorder.file.held > 5
