@@ -95,6 +95,8 @@ class RecorderFeed:
         self.title = title
         self.recorder = recorder
         self._trouble = ""
+        # Times come from the monotonic clock: one that is set while we watch would hide readings, or tear a hole into them.
+        self._zero_ns = time.time_ns() - time.monotonic_ns()
         self._batches: deque[list[Reading]] = deque()
         self._events: deque[Event] = deque()
         recorder.subscribe(self._batches.append)
@@ -130,7 +132,7 @@ class RecorderFeed:
                 if key not in self.healths:
                     self.healths[key] = self.recorder.channels[key]
                     self.board.add(_history(key, self.healths[key].channel))
-                self.board.histories[key].append(int(reading.t * NS), reading.watts)
+                self.board.histories[key].append(self._at(reading.mono), reading.watts)
                 count += 1
         return count
 
@@ -145,10 +147,13 @@ class RecorderFeed:
 
     def mark(self, text: str) -> None:
         stamp = self.recorder.mark(text)
-        self.marks.append(Mark(int(stamp.t * NS), text))
+        self.marks.append(Mark(self._at(stamp.mono), text))
+
+    def _at(self, mono: float) -> int:
+        return self._zero_ns + int(mono * NS)
 
     def now_ns(self) -> int:
-        return time.time_ns()
+        return self._zero_ns + time.monotonic_ns()
 
     def mono(self) -> float:
         return time.monotonic()

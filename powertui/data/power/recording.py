@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.model import Badge, Clock, Figure, Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, recording_rows, times
+from powertui.data.power import assemble, recording_rows, steps_of_clock, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog, PowerOptions
 from powertui.data.power.recording_rows import Rows
@@ -57,13 +57,19 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
     top = source.head_text.split("\n")[:20]
     host = next((line.split(":", 1)[1].strip() for line in top if line.startswith("# host:")), "") or options.host
     described = _described(source)
+    joined = steps_of_clock.join(rows.ns, rows.mono, rows.block)
+    rows.ns = joined.ns
+    if joined.steps_ns:
+        set_by = ", ".join(f"{step / times.S:+,.1f} s" for step in joined.steps_ns[:3]) + " …" * (len(joined.steps_ns) > 3)
+        notes.say(f"the machine's clock was set while it recorded ({set_by}): lengths follow the clock that is never set")
     zero = int(rows.ns.min())
+    clock = Clock(zero + joined.early_ns, zero + joined.late_ns, times.ABSOLUTE, "Unix seconds")
     order = np.argsort(rows.key, kind="stable")
     ends = np.searchsorted(rows.key[order], np.arange(len(rows.keys) + 1))
     series = []
     for i, key in enumerate(rows.keys):
         about = described.get(key) or _Channel(source=key[0])
-        series.append(_series(source.path, key, about, rows, order[ends[i] : ends[i + 1]], zero, host, notes))
+        series.append(_series(source.path, key, about, rows, order[ends[i] : ends[i + 1]], zero, clock, host, notes))
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "powertui's own recording: Unix seconds, watts")
 
 
@@ -88,12 +94,12 @@ def _described(source: Source) -> dict[tuple[str, str], _Channel]:
 
 
 def _series(
-    path: str, key: tuple[str, str], about: _Channel, rows: Rows, mine: Int64s, zero: int, host: str, notes: Notes
+    path: str, key: tuple[str, str], about: _Channel, rows: Rows, mine: Int64s, zero: int, clock: Clock, host: str,
+    notes: Notes,
 ) -> PowerSeries:  # fmt: skip
     quantum = Figure(about.quantum_w, Badge.ASSUMED) if about.quantum_w else None
     name = " ".join(part for part in key if part)
     sensor = Sensor(name, about.source or key[0], about.scope, about.host or host, quantum_w=quantum)
-    clock = Clock(zero, zero, times.ABSOLUTE, "Unix seconds")
     if not about.interval:
         return assemble.make(sensor, rows.ns[mine] - zero, rows.watts[mine], clock=clock, path=path, notes=notes)
     # a counter's next reading tells of the time that was missed, too: rows without one are no gap

@@ -19,7 +19,7 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.source import Source
 
 MAGIC = "# powertui recording"
-FIRST = "time_unix_s"
+FIRST, MONO = "time_unix_s", "mono_s"
 CUT = "the last line was cut while it was written"
 
 
@@ -31,6 +31,7 @@ class Rows:
     key: Int32s
     watts: Floats  # NaN: a gap
     counted: Floats  # the counter, J; NaN where there is none
+    mono: Floats  # s on the clock that is never set; NaN where the row has none
     block: Int32s  # headers so far: a counter begins again after each
     keys: list[tuple[str, str]]
     gaps: dict[str, int] = field(default_factory=dict)  # reason → how often
@@ -61,7 +62,7 @@ def _misfit(found: int, width: int) -> str:
 def _small(source: Source, notes: Notes) -> Rows:
     keys: dict[tuple[str, str], int] = {}
     gaps: dict[str, int] = {}
-    found: list[tuple[int, int, float, float, int]] = []
+    found: list[tuple[int, int, float, float, float, int]] = []
     columns: dict[str, int] = {}
     stale = block = 0
     lines = source.text.split("\n")
@@ -93,18 +94,30 @@ def _small(source: Source, notes: Notes) -> Rows:
             gaps[reason] = gaps.get(reason, 0) + 1
         stale += at.get("quality") == "stale"
         key = keys.setdefault((at.get("source", ""), at["channel"]), len(keys))
-        found.append((ns, key, watts, table.number(at.get("joules", "")), block))
-    ns_, key_, watts_, counted, block_ = zip(*found, strict=True) if found else ((), (), (), (), ())
+        found.append((ns, key, watts, table.number(at.get("joules", "")), table.number(at.get(MONO, "")), block))
+    ns_, key_, watts_, counted, mono, block_ = zip(*found, strict=True) if found else ((), (), (), (), (), ())
     return Rows(
         ns=np.array(ns_, np.int64),
         key=np.array(key_, np.int32),
         watts=np.array(watts_, float),
         counted=np.array(counted, float),
+        mono=np.array(mono, float),
         block=np.array(block_, np.int32),
         keys=list(keys),
         gaps=gaps,
         stale=stale,
     )
+
+
+def _heads(body: bytes) -> list[int]:
+    """How many rows stand above each header that comes later in the file."""
+    above, seen, heads = 0, 0, []
+    while (at := body.find(b"\n" + MAGIC.encode(), seen)) >= 0:
+        piece = body[seen : at + 1]
+        above += piece.count(b"\n") - piece.count(b"\n#") - piece.startswith(b"#") - piece.count(b"\n\n") - piece.startswith(b"\n")
+        heads.append(above)
+        seen = at + 1
+    return heads
 
 
 def _large(source: Source, notes: Notes) -> Rows | None:
@@ -124,9 +137,9 @@ def _large(source: Source, notes: Notes) -> Rows | None:
     names = header.decode().split(",")
     import pandas as pd
 
-    wanted = [name for name in (FIRST, "source", "channel", "watts", "joules", "quality", "reason") if name in names]
+    wanted = [name for name in (FIRST, MONO, "source", "channel", "watts", "joules", "quality", "reason") if name in names]
     kinds: Any = dict.fromkeys(("source", "channel", "quality", "reason"), "category")
-    kinds |= dict.fromkeys((FIRST, "watts", "joules"), np.float64)
+    kinds |= dict.fromkeys((FIRST, MONO, "watts", "joules"), np.float64)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -160,7 +173,8 @@ def _large(source: Source, notes: Notes) -> Rows | None:
         key=rank[key.reshape(-1)],
         watts=watts,
         counted=counted,
-        block=np.zeros(len(ns), np.int32),
+        mono=frame[MONO].to_numpy(np.float64) if MONO in frame else np.full(len(frame), np.nan),
+        block=np.searchsorted(_heads(body), frame.index.to_numpy(), side="right").astype(np.int32),
         keys=labels,
         gaps=gaps,
         stale=int((frame["quality"] == "stale").sum()),

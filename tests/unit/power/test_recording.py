@@ -11,6 +11,7 @@ import pytest
 from powertui.data.energy import integrate, sensor
 from powertui.data.model import Badge, Figure, PowerKind, Scope
 from powertui.data.power import registry, table
+from powertui.report.facts import power_facts
 
 HEAD = "time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark\n"
 SOURCE = {
@@ -86,3 +87,43 @@ def test_a_damaged_line_in_a_large_recording_is_left_out_alone(tmp_path: Path, p
     log = registry.load(str(path))
     assert len(log.series[0]) == 8
     assert any("has 3 fields" in str(w) for w in log.warnings)
+
+
+def timed(t: float, mono: float, watts: float = 200.0) -> str:
+    return f"{1700000000 + t:.6f},{mono:.6f},bmc,power,{watts},,0.001,ok,,\n"
+
+
+@pytest.mark.parametrize("step", [10795.0, -10795.0, 0.5])
+def test_the_length_of_a_recording_is_true_where_the_clock_was_set(tmp_path: Path, parser: str, step: float) -> None:
+    path = tmp_path / "rec.csv"
+    path.write_text(head() + "".join(timed(i + step * (i >= 4), 500 + i, 200 + i) for i in range(6)))
+    log = registry.load(str(path))
+    (series,) = log.series
+    assert (series.times / 1e9).tolist() == [0, 1, 2, 3, 4, 5]
+    assert series.watts.tolist() == [200, 201, 202, 203, 204, 205], "in the order in which they were read"
+    assert integrate.of_series(series).covered_joules == pytest.approx(200.5 + 201.5 + 202.5 + 203.5 + 204.5)
+    zero = 1700000000 * 10**9
+    assert series.clock.lo_ns == zero + min(0, step) * 1e9
+    assert series.clock.hi_ns == zero + max(0, step) * 1e9
+    assert any(f"the machine's clock was set while it recorded ({step:+,.1f} s)" in str(w) for w in log.warnings)
+    facts = power_facts(series)
+    assert facts["span_s"] == 5
+
+
+def test_a_look_at_the_clocks_that_was_held_up_is_no_step(tmp_path: Path, parser: str) -> None:
+    """Between the look at the one clock and at the other the machine did something else."""
+    path = tmp_path / "rec.csv"
+    path.write_text(head() + "".join(timed(i + 0.3 * (i == 3), 500 + i) for i in range(9)))
+    (series,) = registry.load(str(path)).series
+    assert (series.times / 1e9).tolist() == list(range(9))
+    assert series.clock.half_ns == 0
+
+
+def test_a_restarted_machine_begins_its_other_clock_anew(tmp_path: Path, parser: str) -> None:
+    path = tmp_path / "rec.csv"
+    first, second = (timed(i, 90000 + i) for i in range(5)), (timed(100 + i, 20 + i) for i in range(5))
+    path.write_text(head() + "".join(first) + head() + "".join(second))
+    log = registry.load(str(path))
+    assert (log.series[0].times / 1e9).tolist() == [0, 1, 2, 3, 4, 100, 101, 102, 103, 104]
+    assert log.series[0].clock.half_ns == 0
+    assert not log.warnings
