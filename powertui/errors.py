@@ -4,6 +4,7 @@
     ├── UsageError                2   the command line asks for something impossible
     │   └── NoTerminal            2   a screen was asked for where no screen can be
     ├── UnreadableFile            3   nothing could be read of a file (or of everything that was named)
+    │   └── FileChanged           3   it is not the file any more that was opened
     ├── SensorError               1   a power source cannot be used
     │   ├── AuthenticationFailed  1   it answered, and refused the user, the password or the level
     │   └── NotSupported          1   it answered, and has no such thing
@@ -20,6 +21,7 @@ from __future__ import annotations
 __all__ = [
     "AuthenticationFailed",
     "Cancelled",
+    "FileChanged",
     "NoTerminal",
     "NotSupported",
     "PowertuiError",
@@ -67,6 +69,13 @@ class UnreadableFile(PowertuiError):
     def cause(self) -> str:
         """What is wrong and what to do, for a list of warnings. A command at its end gets no full stop: it is copied."""
         return f"{self.problem}. {self.hint}" if self.hint else self.problem
+
+
+class FileChanged(UnreadableFile):
+    """Another process cut, rewrote or took away a file that is open. What was read before is still good."""
+
+    def __init__(self, path: str, problem: str = "changed since it was opened", *, hint: str = "Read it again.") -> None:
+        super().__init__(path, problem, hint=hint)
 
 
 class SensorError(PowertuiError):

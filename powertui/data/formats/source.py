@@ -1,13 +1,12 @@
-"""An opened file: mapped, inflated or piped, and what it looks like when no reader can use it.
+"""An opened file: plain, inflated or piped, and what it looks like when no reader can use it.
 
-A plain file is mapped and never copied. A gzip file is recognised by its magic, whatever its name is, and
-inflated in memory. A pipe ("-", a FIFO) is read whole, because readers need to look twice. Nothing is written
-anywhere.
+A plain file stays where it is and is read in pieces, never mapped (see `wire.stored`). A gzip file is recognised by its
+magic, whatever its name is, and inflated in memory. A pipe ("-", a FIFO) is read whole, because readers need to look
+twice. Nothing is written anywhere.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
 import stat
 import sys
@@ -17,7 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from powertui.data.model import Warn
-from powertui.errors import UnreadableFile
+from powertui.data.wire.stored import Stored
+from powertui.errors import FileChanged, UnreadableFile
 
 HEAD = 65_536  # what sniffers see; the first plane of a JAX profile can begin with much HLO text
 CHUNK = 1 << 20
@@ -45,42 +45,61 @@ MAGICS = (
 
 
 class Source:
-    """One opened file. `data()` gives all its bytes, `chunks()` streams them; `head` is for sniffing."""
+    """One opened file. `stored()` gives access to all its bytes, `chunks()` streams them; `head` is for sniffing."""
 
-    def __init__(self, path: str, content: mmap.mmap | bytes, size: int) -> None:
+    def __init__(self, path: str, content: Stored) -> None:
         self.path = path
-        self.size = size  # bytes on disk, or that came through the pipe
+        self.size = content.size  # bytes on disk, or that came through the pipe
+        self.stamp = content.stamp
         self.done = 0  # how many of them stand behind the last chunk, for a progress bar
         self.warnings: list[Warn] = []
-        self.compressed = bytes(content[:2]) == GZIP
         self._content = content
-        self._inflated: bytearray | None = None
-        self.head = b"".join(Inflater(content, HEAD).first()) if self.compressed else bytes(content[:HEAD])
+        self._inflated: Stored | None = None
+        self.head = content.read(0, min(HEAD, content.size)).tobytes()
+        self.compressed = self.head[:2] == GZIP
+        if self.compressed:
+            self.head = b"".join(Inflater(content, HEAD).first())
 
-    def data(self) -> memoryview:
-        """All bytes, inflated when they must be. A plain file stays mapped: nothing is copied."""
+    def stored(self) -> Stored:
+        """All bytes, inflated when they must be. Those of a plain file stay on the disk until they are asked for."""
         if not self.compressed:
-            return memoryview(self._content)
+            return self._content
         if self._inflated is None:
             out = bytearray()
             for piece in self.chunks():
                 out += piece
-            self._inflated = out
-        return memoryview(self._inflated)
+            self._inflated = Stored(self.path, memory=out)
+        return self._inflated
 
     def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
-        """The bytes in order, a bounded piece at a time."""
+        """The bytes in order, a bounded piece at a time. They end where the file was cut meanwhile."""
+        given = 0
+        try:
+            for piece in self._pieces(size):
+                given += len(piece)
+                yield piece
+        except FileChanged as error:
+            if not given:
+                raise
+            self._warn(f"it {error.problem}; what came before was read")
+
+    def _pieces(self, size: int) -> Iterator[bytes]:
         if not self.compressed:
-            for start in range(0, len(self._content), size):
-                self.done = min(start + size, len(self._content))
-                yield bytes(self._content[start : start + size])
+            for start in range(0, self.size, size):
+                piece = self._content.read(start, min(start + size, self.size)).tobytes()
+                self.done = start + len(piece)
+                yield piece
             return
         inflater = Inflater(self._content, size)
         for piece in inflater:
             self.done = inflater.done
             yield piece
-        if inflater.problem and inflater.problem not in {w.cause for w in self.warnings}:
-            self.warnings.append(Warn(self.path, "", inflater.problem))
+        if inflater.problem:
+            self._warn(inflater.problem)
+
+    def _warn(self, cause: str) -> None:
+        if cause not in {w.cause for w in self.warnings}:
+            self.warnings.append(Warn(self.path, "", cause))
 
 
 def open_source(path: str | os.PathLike[str]) -> Source:
@@ -98,33 +117,24 @@ def open_source(path: str | os.PathLike[str]) -> Source:
 
 
 def _open(name: str, file: BinaryIO) -> Source:
-    status = os.fstat(file.fileno())
-    if stat.S_ISREG(status.st_mode):
-        content = _mapped(file, status.st_size)
-    elif stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
-        content = file.read()
+    mode = os.fstat(file.fileno()).st_mode
+    if stat.S_ISREG(mode):
+        content = Stored(name, file=file.fileno())
+    elif stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        content = Stored(name, memory=file.read())
     else:
         hint = PIPE_HINT if name == "-" else "Name a profile, a run folder or a logdir."
         raise UnreadableFile(name, "is neither a file nor a pipe", hint=hint)
-    if not content:
+    if not content.size:
         raise UnreadableFile(name, "is empty (0 bytes)", hint=_empty_hint(name))
-    if bytes(content[: len(LFS)]) == LFS:
+    source = Source(name, content)
+    if source.head.startswith(LFS):
         raise UnreadableFile(
             name,
             "is a git-lfs pointer: the profile itself was never downloaded",
             hint=f"Fetch it: git lfs pull --include '*{Path(name).name}'",
         )
-    return Source(name, content, len(content))
-
-
-def _mapped(file: BinaryIO, size: int) -> mmap.mmap | bytes:
-    if not size:
-        return b""
-    try:
-        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-    except (OSError, ValueError):
-        # Some network and FUSE file systems cannot map. Reading costs memory but works.
-        return file.read()
+    return source
 
 
 def _empty_hint(path: str) -> str:
@@ -149,7 +159,7 @@ class Inflater:
     A broken or torn stream ends the iteration and leaves its reason in `problem`. What came before is good.
     """
 
-    def __init__(self, content: mmap.mmap | bytes, size: int) -> None:
+    def __init__(self, content: Stored, size: int) -> None:
         self.done = 0  # bytes of the compressed file that were consumed
         self.problem = ""
         self._content = content
@@ -165,12 +175,12 @@ class Inflater:
                 return
 
     def __iter__(self) -> Iterator[bytes]:
-        content, total, out = self._content, len(self._content), 0
+        content, total, out = self._content, self._content.size, 0
         engine = zlib.decompressobj(wbits=31)
         feed, at = b"", 0
         while True:
             if not feed:
-                feed = bytes(content[at : at + FEED])
+                feed = content.read(at, min(at + FEED, total)).tobytes() if at < total else b""
                 at += len(feed)
                 if not feed:
                     break
@@ -188,7 +198,7 @@ class Inflater:
                 self.problem = f"it inflates to more than {MAX_INFLATED >> 30} GiB; the rest was left"
                 return
             if engine.eof:
-                if bytes(content[self.done : self.done + 2]) != GZIP:
+                if content.read(self.done, min(self.done + 2, total)).tobytes() != GZIP:
                     return  # the end, or padding after it
                 engine = zlib.decompressobj(wbits=31)
         tail = engine.flush()

@@ -46,6 +46,27 @@ def absent(rows: int) -> StatColumn:
     return StatColumn(np.zeros(rows, np.bool_), ints, floats, None)
 
 
+class Filler:
+    """A column that is filled part by part."""
+
+    def __init__(self, rows: int) -> None:
+        self._present = np.zeros(rows, np.bool_)
+        self._ints, self._floats = empty(rows)
+        self._texts: np.ndarray[tuple[int], np.dtype[np.object_]] | None = None
+
+    def put(self, rows: slice | Int64s, part: StatColumn) -> None:
+        """These rows are known now."""
+        self._present[rows], self._ints[rows], self._floats[rows] = part.present, part.ints, part.floats
+        if part.texts is not None:
+            if self._texts is None:
+                self._texts = np.full(len(self._present), None, object)
+            self._texts[rows] = part.texts
+
+    def column(self) -> StatColumn:
+        """The whole column."""
+        return StatColumn(self._present, self._ints, self._floats, None if self._texts is None else self._texts.tolist())
+
+
 def from_texts(texts: Sequence[str | None]) -> StatColumn:
     """A column of texts; None where a row has none."""
     ints, floats = empty(len(texts))

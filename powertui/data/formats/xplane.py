@@ -1,11 +1,11 @@
-"""XPlane (`<host>.xplane.pb`): what TensorFlow, JAX and PyTorch/XLA record, straight from the mapped bytes.
+"""XPlane (`<host>.xplane.pb`): what TensorFlow, JAX and PyTorch/XLA record, straight from its bytes.
 
     XSpace   1 planes  2 errors  3 warnings  4 hostnames
     XPlane   1 id  2 name  3 lines  4 event_metadata  5 stat_metadata (maps)  6 stats
     XLine    1 id  10 display_id  2 name  11 display_name  3 timestamp_ns  4 events
 
-The file is walked by hopping from record to record; only events are decoded, into columns, a slice at a time.
-Names and stats stay where they are and are decoded when someone asks. Times in files are relative to the
+The file is walked by hopping from record to record; only events are decoded, into columns, a window at a time.
+Names are kept; stats stay in the file and are read when someone asks. Times in files are relative to the
 session's start, except in lines that a collector forgot to shift: see `_zero`.
 """
 
@@ -23,8 +23,10 @@ from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, Source, describe, looks_mangled
 from powertui.data.formats.xplane_tables import EventNames, PlaneStats, TextTable
 from powertui.data.model import PS_PER_NS, Aggregates, Clock, Stat, Trace
-from powertui.data.wire.types import Bytes
-from powertui.errors import UnreadableFile
+from powertui.data.wire import windows
+from powertui.data.wire.stored import Stored
+from powertui.data.wire.windows import Stretch
+from powertui.errors import FileChanged, UnreadableFile
 
 NAME = "xplane"
 
@@ -45,8 +47,7 @@ class _LineHead(NamedTuple):
     name: str
     timestamp_ns: int
     events: int
-    lo: int
-    hi: int
+    stretches: list[Stretch]  # that hold them
     bad: int
 
 
@@ -115,12 +116,12 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
     if looks_mangled(source.head):
         raise UnreadableFile(source.path, MANGLED, hint=MANGLED_HINT)
-    data = np.frombuffer(source.data(), np.uint8)
-    space = wire.hop(data, 0, len(data))
+    stored = source.stored()
+    space = windows.hop(stored, 0, stored.size).hop
     builder = TraceBuilder(source.path, NAME, size=source.size)
-    names = EventNames(data)
-    planes = [_outline(data, lo, hi, names, builder) for lo, hi in _pairs(space.ranges(1))]
-    _say(data, space, builder)
+    names = EventNames(stored)
+    planes = [_outline(stored, lo, hi, names, builder) for lo, hi in _pairs(space.ranges(1))]
+    _say(stored, space, builder)
     if not planes and not builder.hostnames and not builder.findings.all():
         problem, hint = describe(source.head, source.path)
         raise UnreadableFile(source.path, problem, hint=hint)
@@ -134,18 +135,24 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
     processes = [(builder.process(plane.name, plane.stats, plane.source), plane) for plane in planes]
     lines = [(process, plane.source, line) for process, plane in processes for line in plane.lines]
     lines.sort(key=lambda item: item[2].events)
-    reader = _LineReader(data, names, builder, progress, source.size, sum(line.events for _, _, line in lines))
+    reader = _LineReader(stored, names, builder, progress, source.size, sum(line.events for _, _, line in lines))
     shown = FIRST_PART
     for process, stats, line in lines:
         long_wait = line.events >= LONG_LINE and line.events > builder.events > 0
         if builder.events >= shown or long_wait:
             shown = builder.events * 2
             yield builder.build(names, complete=False, warnings=source.warnings)
-        reader.read(process, line, stats, zero_ns)
+        try:
+            reader.read(process, line, stats, zero_ns)
+        except FileChanged as error:
+            if not builder.events:
+                raise
+            builder.findings.add(f"the file {error.problem}; what was read of it by then is shown")
+            break
     if space.bad >= 0 and not builder.events:
         raise UnreadableFile(
             source.path,
-            f"is truncated or damaged: after byte {space.bad:,} of {len(data):,} nothing makes sense, and no event comes before",
+            f"is truncated or damaged: after byte {space.bad:,} of {stored.size:,} nothing makes sense, and no event comes before",
             hint="Copy it again and compare the sizes; if they agree, profile again.",
         )
     yield builder.build(names, complete=True, warnings=source.warnings)
@@ -155,32 +162,36 @@ def _pairs(ranges: tuple[wire.types.Int64s, wire.types.Int64s]) -> list[tuple[in
     return list(zip(ranges[0].tolist(), ranges[1].tolist(), strict=True))
 
 
-def _say(data: Bytes, space: wire.Hop, builder: TraceBuilder) -> None:
+def _text(stored: Stored, lo: int, hi: int) -> str:
+    return wire.text(stored.read(lo, hi), 0, hi - lo)
+
+
+def _say(stored: Stored, space: wire.Hop, builder: TraceBuilder) -> None:
     """What the profiler itself wrote down, and where the file stops making sense."""
     for number, prefix in ((2, ERROR), (3, WARNING)):
         for lo, hi in _pairs(space.ranges(number)):
-            builder.findings.add(prefix + wire.text(data, lo, min(hi, lo + 2000)).strip())
-    builder.hostnames = tuple(wire.text(data, lo, min(hi, lo + 255)) for lo, hi in _pairs(space.ranges(4)))
+            builder.findings.add(prefix + _text(stored, lo, min(hi, lo + 2000)).strip())
+    builder.hostnames = tuple(_text(stored, lo, min(hi, lo + 255)) for lo, hi in _pairs(space.ranges(4)))
     if space.bad >= 0:
         builder.findings.add(
-            "the file is truncated or damaged from here on; what is whole was read", f"byte {space.bad:,} of {len(data):,}"
+            "the file is truncated or damaged from here on; what is whole was read", f"byte {space.bad:,} of {stored.size:,}"
         )
 
 
-def _outline(data: Bytes, lo: int, hi: int, names: EventNames, builder: TraceBuilder) -> _Plane:
+def _outline(stored: Stored, lo: int, hi: int, names: EventNames, builder: TraceBuilder) -> _Plane:
     """Everything of a plane but its events: they cost most and are read later."""
-    plane = wire.hop(data, lo, hi)
-    name = wire.text(data, *plane.payload(2))
-    stat_names = TextTable.of_map(data, *plane.ranges(5))
-    source = PlaneStats(data, stat_names)
+    plane = windows.hop(stored, lo, hi).hop
+    name = _text(stored, *plane.payload(2))
+    stat_names = TextTable.of_map(stored, *plane.ranges(5))
+    source = PlaneStats(stored, stat_names)
     names.extend(plane.ranges(4), source)
-    stats = xplane_tables.decode(wire.stats(data, lo, hi, 6), stat_names)
+    stats = xplane_tables.decode(windows.each_stat(stored, plane.ranges(6)), stat_names)
     lines = []
     for at, end in _pairs(plane.ranges(3)):
-        line = wire.hop(data, at, end, skip=wire.EVENTS_FIELD)
-        label = wire.text(data, *line.payload(11)) or wire.text(data, *line.payload(2))
+        line, stretches = windows.hop(stored, at, end, skip=wire.EVENTS_FIELD)
+        label = _text(stored, *line.payload(11)) or _text(stored, *line.payload(2))
         key = line.integer(10) or line.integer(1)
-        lines.append(_LineHead(key, label, line.integer(3), line.skipped, at, end, line.bad))
+        lines.append(_LineHead(key, label, line.integer(3), line.skipped, stretches, line.bad))
     if plane.bad >= 0:
         builder.findings.add("the plane is cut or damaged here; what is whole was read", f"plane {name}, byte {plane.bad:,}")
     return _Plane(name, lines, stats, source)
@@ -217,12 +228,14 @@ def _zero(planes: list[_Plane], session: tuple[int, int] | None, builder: TraceB
 class _LineReader:
     """Decodes one line after the other, slice by slice, and tells how far it is."""
 
-    def __init__(self, data: Bytes, names: EventNames, builder: TraceBuilder, progress: Progress, size: int, total: int) -> None:
-        self.data, self.names, self.builder = data, names, builder
+    def __init__(self, stored: Stored, names: EventNames, builder: TraceBuilder, progress: Progress, size: int, total: int) -> None:
+        self.stored, self.names, self.builder = stored, names, builder
         self.progress, self.size, self.total = progress, size, max(total, 1)
         self.done = 0
+        self.buffer = np.empty(min(windows.WINDOW, stored.size), np.uint8)
 
     def read(self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, zero_ns: int) -> None:
+        """One line. When the file changes meanwhile, what was read of the line is kept, and `FileChanged` goes on."""
         findings = self.builder.findings
         where = f"{process.name} {head.name}".strip()
         shift = zero_ns if UNIX_NS[0] <= head.timestamp_ns < UNIX_NS[1] else 0
@@ -234,22 +247,32 @@ class _LineReader:
         if head.bad >= 0:
             findings.add("the line is cut or damaged here; what is whole was read", f"{where}, byte {head.bad:,}")
         columns = wire.Columns.empty(head.events)
-        at, place = 0, head.lo
+        at = 0
         counted: list[int] = []
-        while place < head.hi and at < head.events:
-            scan = wire.scan_events(self.data, place, head.hi, base, columns, at, SLICE)
-            self.names.translate(columns.id[at : at + scan.rows], source, scan.wide - at, scan.wide_ids)
-            if len(scan.counted):
-                counted += scan.counted.tolist()
-            if scan.dropped:
-                findings.add("malformed events were left out", f"{where}, from byte {scan.bad:,}", scan.dropped)
-            if scan.rows == 0 and scan.next <= place:
-                break  # never trust a file to make progress
-            at, place = at + scan.rows, scan.next
-            self.done += scan.rows
-            self.progress(int(self.size * min(self.done / self.total, 1)), self.size, self.builder.events + at)
+        changed: FileChanged | None = None
+        try:
+            for lo, hi in head.stretches:
+                data = self.stored.read(lo, hi, self.buffer)
+                place = 0
+                while place < len(data) and at < head.events:
+                    scan = wire.scan_events(data, place, len(data), base, columns, at, SLICE)
+                    columns.position[at : at + scan.rows] += np.uint64(lo)
+                    self.names.translate(columns.id[at : at + scan.rows], source, scan.wide - at, scan.wide_ids)
+                    if len(scan.counted):
+                        counted += scan.counted.tolist()
+                    if scan.dropped:
+                        findings.add("malformed events were left out", f"{where}, from byte {lo + scan.bad:,}", scan.dropped)
+                    if scan.rows == 0 and scan.next <= place:
+                        break  # never trust a file to make progress
+                    at, place = at + scan.rows, scan.next
+                    self.done += scan.rows
+                    self.progress(int(self.size * min(self.done / self.total, 1)), self.size, self.builder.events + at)
+        except FileChanged as error:
+            changed = error
         line = Line(columns.start[:at], columns.duration[:at], columns.id[:at], columns.position[:at])
         process.add(head.key, head.name, line, _aggregates(line, counted))
+        if changed is not None:
+            raise changed
 
 
 def _aggregates(line: Line, counted: list[int]) -> Aggregates | None:

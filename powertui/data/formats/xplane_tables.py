@@ -1,4 +1,4 @@
-"""Names and stats of an XPlane file: left where they are, decoded when someone asks.
+"""Names and stats of an XPlane file. Names are kept, and become text when someone asks; stats stay in the file.
 
 Names are numbered per plane in the file and stand behind the events that use them. Here every plane gets a
 stretch of one global numbering, `PlaneStats.names`, which also says which names (the HLO modules of
@@ -13,7 +13,9 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.formats import stat_columns
-from powertui.data.model import Int64s, Stat, StatColumn, StatKind, UInt32s, UInt64s
+from powertui.data.model import Floats, Int64s, Stat, StatColumn, StatKind, UInt32s, UInt64s
+from powertui.data.wire import windows
+from powertui.data.wire.stored import Stored
 from powertui.data.wire.types import Bytes, RawStat
 
 KINDS: dict[int, StatKind] = {
@@ -24,21 +26,20 @@ _LOST = (1 << 32) - 1
 
 
 class TextTable:
-    """A map<int64, {2: name}> of the file as ranges of bytes, sorted by key."""
+    """A map<int64, {2: name}> of the file: keys, sorted, and their texts as ranges of one arena."""
 
-    def __init__(self, data: Bytes, keys: Int64s, lo: Int64s, hi: Int64s) -> None:
+    def __init__(self, arena: Bytes, keys: Int64s, lo: Int64s, hi: Int64s) -> None:
         order = np.argsort(keys, kind="stable")
-        self._data = data
+        self._data = arena
         self._keys, self._lo, self._hi = keys[order], lo[order], hi[order]
         self._known: dict[int, str] = {}
         self._ids: dict[str, list[int]] | None = None
 
     @classmethod
-    def of_map(cls, data: Bytes, lo: Int64s, hi: Int64s) -> TextTable:
+    def of_map(cls, stored: Stored, lo: Int64s, hi: Int64s) -> TextTable:
         """From the entries of a map field: 1 key, 2 message with 2 name."""
-        entry = wire.pick(data, lo, hi, (wire.tag(1, wire.VARINT), wire.tag(2, wire.LEN)))
-        inner = wire.pick(data, entry.value[1], entry.end[1], (wire.tag(2, wire.LEN),))
-        return cls(data, entry.value[0], inner.value[0], inner.end[0])
+        found = windows.texts(stored, lo, hi, (2,))
+        return cls(found.arena, found.keys, found.text_lo[0], found.text_hi[0])
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -84,14 +85,15 @@ def _decoded(key: int, kind: int, value: int | float | bytes, names: TextTable) 
 class PlaneStats:
     """The stats of one plane's events (model.StatSource)."""
 
-    def __init__(self, data: Bytes, stat_names: TextTable) -> None:
-        self._data = data
+    def __init__(self, stored: Stored, stat_names: TextTable) -> None:
+        self._stored = stored
         self.stat_names = stat_names
         self.names = range(0)  # this plane's stretch of Trace.names
 
     def of(self, position: int) -> tuple[Stat, ...]:
-        """All stats of the event at this position, in file order."""
-        return decode(wire.event_stats(self._data, position), self.stat_names)
+        """All stats of the event at this position, in file order. Raises `FileChanged` when they cannot be read any more."""
+        self._stored.check()
+        return decode(windows.event_stats(self._stored, position), self.stat_names)
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """The first value of each named stat for each of these events, in one pass over the bytes."""
@@ -100,22 +102,26 @@ class PlaneStats:
         keys = [key for found in wanted.values() for key in found]
         if not keys or not rows:
             return {name: stat_columns.absent(rows) for name in wanted}
-        scan = wire.scan_stats(self._data, positions, keys)
-        out: dict[str, StatColumn] = {}
-        first = 0
-        for name, found in wanted.items():
-            if not found:
-                out[name] = stat_columns.absent(rows)
-                continue
-            kind, bits, end = scan.kind[first], scan.bits[first], scan.end[first]
-            for k in range(first + 1, first + len(found)):  # one name under several numbers
-                other = (kind == wire.NO_VALUE) & (scan.kind[k] != wire.NO_VALUE)
-                kind[other], bits[other], end[other] = scan.kind[k][other], scan.bits[k][other], scan.end[k][other]
-            first += len(found)
-            out[name] = self._column(kind, bits, end)
-        return out
+        self._stored.check()
+        out = {name: stat_columns.Filler(rows) for name in wanted}
+        at = wire.types.as_positions(positions)
+        order: Int64s | None = None
+        if (at[1:] < at[:-1]).any() or int(at[0]) < 0 or int(at[-1]) >= self._stored.size:
+            order = np.argsort(at, kind="stable")  # the lanes of a track: a few ascending runs
+            order = order[(at[order] >= 0) & (at[order] < self._stored.size)]
+            at = at[order]
+        for rows_of, data, places in windows.records(self._stored, at):
+            scan = wire.scan_stats(data, places.astype(np.uint64), keys)
+            into = rows_of if order is None else order[rows_of]
+            first = 0
+            for name, found in wanted.items():
+                if found:
+                    out[name].put(into, self._column(data, *_first_of(scan, first, len(found))))
+                first += len(found)
+        self._stored.check()
+        return {name: filler.column() for name, filler in out.items()}
 
-    def _column(self, kind: wire.types.UInt8s, bits: Int64s, end: Int64s) -> StatColumn:
+    def _column(self, data: Bytes, kind: wire.types.UInt8s, bits: Int64s, end: Int64s) -> StatColumn:
         present = kind != wire.NO_VALUE
         ints, floats = stat_columns.empty(len(kind))
         whole = (kind == wire.INT64) | (kind == wire.UINT64)
@@ -129,11 +135,11 @@ class PlaneStats:
             floats[real] = values
             exact = np.isfinite(values) & (np.abs(values) < 2.0**62) & (values == np.trunc(values))
             ints[real[exact]] = values[exact].astype(np.int64)
-        texts = self._texts(kind, bits, end, ints, floats)
+        texts = self._texts(data, kind, bits, end, ints, floats)
         return StatColumn(present, ints, floats, texts)
 
     def _texts(
-        self, kind: wire.types.UInt8s, bits: Int64s, end: Int64s, ints: Int64s, floats: np.ndarray[tuple[int], np.dtype[np.float64]]
+        self, data: Bytes, kind: wire.types.UInt8s, bits: Int64s, end: Int64s, ints: Int64s, floats: Floats
     ) -> list[str | None] | None:
         """Texts of the rows that hold some, and the numbers that those texts stand for. No step per event for refs."""
         textual = np.flatnonzero((kind == wire.REF) | (kind == wire.STR) | (kind == wire.BYTES))
@@ -148,7 +154,7 @@ class PlaneStats:
             texts[refs] = np.array(found, object)[which]
             ints[refs], floats[refs] = column.ints[which], column.floats[which]
         for row in np.flatnonzero(kind == wire.STR).tolist():
-            texts[row] = text = wire.text(self._data, int(bits[row]), int(end[row]))
+            texts[row] = text = wire.text(data, int(bits[row]), int(end[row]))
             number = stat_columns.number(text)
             if number is not None:
                 ints[row], floats[row] = number
@@ -158,11 +164,20 @@ class PlaneStats:
         return out
 
 
+def _first_of(scan: wire.StatScan, first: int, count: int) -> tuple[wire.types.UInt8s, Int64s, Int64s]:
+    """One name under several numbers: what is found under the first of them."""
+    kind, bits, end = scan.kind[first], scan.bits[first], scan.end[first]
+    for k in range(first + 1, first + count):
+        other = (kind == wire.NO_VALUE) & (scan.kind[k] != wire.NO_VALUE)
+        kind[other], bits[other], end[other] = scan.kind[k][other], scan.bits[k][other], scan.end[k][other]
+    return kind, bits, end
+
+
 class EventNames:
     """The event names of all planes in one numbering (model.Names)."""
 
-    def __init__(self, data: Bytes) -> None:
-        self._data = data
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
         self._parts: list[_PlaneNames] = []
         self._firsts: list[int] = []
         self._count = 0
@@ -174,7 +189,7 @@ class EventNames:
 
     def extend(self, entries: tuple[Int64s, Int64s], source: PlaneStats) -> None:
         """The event metadata of one more plane: it gets the next stretch of the numbering."""
-        part = _PlaneNames(self._data, *entries, source)
+        part = _PlaneNames(self._stored, *entries, source)
         source.names = range(self._count, self._count + len(part))
         self._parts.append(part)
         self._firsts.append(self._count)
@@ -247,15 +262,15 @@ class EventNames:
 class _PlaneNames:
     """The event metadata of one plane."""
 
-    def __init__(self, data: Bytes, lo: Int64s, hi: Int64s, source: PlaneStats) -> None:
-        entry = wire.pick(data, lo, hi, (wire.tag(1, wire.VARINT), wire.tag(2, wire.LEN)))
-        keys, order = np.unique(entry.value[0][::-1], return_index=True)  # of repeated keys the last counts
+    def __init__(self, stored: Stored, lo: Int64s, hi: Int64s, source: PlaneStats) -> None:
+        found = windows.texts(stored, lo, hi, (2, 4))
+        keys, order = np.unique(found.keys[::-1], return_index=True)  # of repeated keys the last counts
         order = len(lo) - 1 - order
-        self._data, self._source = data, source
+        self._stored, self._source = stored, source
         self._keys = keys
-        self._lo, self._hi = entry.value[1][order], entry.end[1][order]
-        text = wire.pick(data, self._lo, self._hi, (wire.tag(2, wire.LEN), wire.tag(4, wire.LEN)))
-        self._text_lo, self._text_hi = text.value, text.end
+        self._lo, self._hi = found.lo[order], found.hi[order]
+        self._texts = found.arena
+        self._text_lo, self._text_hi = found.text_lo[:, order], found.text_hi[:, order]
         # Ids are dense in every known file: then a table is faster than a search.
         dense = len(keys) and int(keys[0]) >= 0 and int(keys[-1]) < 4 * len(keys) + 1024
         self._table: Int64s | None = None
@@ -292,11 +307,12 @@ class _PlaneNames:
         return True
 
     def full(self, row: int) -> str:
-        return wire.text(self._data, int(self._text_lo[0, row]), int(self._text_hi[0, row]))
+        return wire.text(self._texts, int(self._text_lo[0, row]), int(self._text_hi[0, row]))
 
     def display(self, row: int) -> str:
-        return wire.text(self._data, int(self._text_lo[1, row]), int(self._text_hi[1, row]))
+        return wire.text(self._texts, int(self._text_lo[1, row]), int(self._text_hi[1, row]))
 
     def stats(self, row: int) -> tuple[Stat, ...]:
-        raw = wire.stats(self._data, int(self._lo[row]), int(self._hi[row]), 5)
+        self._stored.check()
+        raw = windows.stats(self._stored, int(self._lo[row]), int(self._hi[row]), 5)
         return decode(raw, self._source.stat_names)

@@ -28,14 +28,18 @@ def packed(tmp_path: Path, content: bytes, name: str = "a.pb") -> Path:
     return path
 
 
-def test_a_plain_file_is_mapped_not_copied(plain: Path) -> None:
-    opened = open_source(plain)
-    import mmap
+def whole(opened: source.Source) -> bytes:
+    stored = opened.stored()
+    return stored.read(0, stored.size).tobytes()
 
-    assert isinstance(opened.data().obj, mmap.mmap)
+
+def test_a_plain_file_stays_where_it_is(plain: Path) -> None:
+    opened = open_source(plain)
+    assert str(plain) not in Path("/proc/self/maps").read_text()
+    assert opened.stored() is opened.stored()
     assert opened.size == len(CONTENT)
     assert opened.head == CONTENT[: source.HEAD]
-    assert opened.data() == CONTENT
+    assert whole(opened) == CONTENT
 
 
 def test_chunks_are_bounded_and_complete(plain: Path, tmp_path: Path) -> None:
@@ -48,7 +52,7 @@ def test_chunks_are_bounded_and_complete(plain: Path, tmp_path: Path) -> None:
 def test_gzip_is_known_by_its_magic_whatever_the_name(tmp_path: Path) -> None:
     opened = open_source(packed(tmp_path, gzip.compress(CONTENT, 1), "plain-name.pb"))
     assert opened.compressed
-    assert opened.data() == CONTENT
+    assert whole(opened) == CONTENT
     assert opened.head == CONTENT[: source.HEAD]
     assert not opened.warnings
 
@@ -56,28 +60,28 @@ def test_gzip_is_known_by_its_magic_whatever_the_name(tmp_path: Path) -> None:
 def test_gzip_members_follow_each_other_and_padding_is_ignored(tmp_path: Path) -> None:
     content = gzip.compress(b"one ") + gzip.compress(b"two") + b"\0" * 512
     opened = open_source(packed(tmp_path, content))
-    assert bytes(opened.data()) == b"one two"
+    assert whole(opened) == b"one two"
     assert not opened.warnings
 
 
 @pytest.mark.parametrize("cut", [0.1, 0.5, 0.9, 0.999])
 def test_a_torn_gzip_gives_what_is_there_and_says_so(tmp_path: Path, cut: float) -> None:
-    whole = gzip.compress(os.urandom(300_000), 1)
-    opened = open_source(packed(tmp_path, whole[: int(len(whole) * cut)]))
-    first = bytes(opened.data())
-    assert gzip.decompress(whole).startswith(first)
+    packed_whole = gzip.compress(os.urandom(300_000), 1)
+    opened = open_source(packed(tmp_path, packed_whole[: int(len(packed_whole) * cut)]))
+    first = whole(opened)
+    assert gzip.decompress(packed_whole).startswith(first)
     assert len(first) > 300_000 * cut * 0.8
     assert [("truncated" in w.cause) for w in opened.warnings] == [True]
 
 
 def test_a_damaged_gzip_gives_what_came_before(tmp_path: Path) -> None:
-    whole = bytearray(gzip.compress(CONTENT, 1))
-    whole[len(whole) // 2 : len(whole) // 2 + 64] = b"\xff" * 64
-    opened = open_source(packed(tmp_path, bytes(whole)))
-    got = bytes(opened.data())
+    damaged = bytearray(gzip.compress(CONTENT, 1))
+    damaged[len(damaged) // 2 : len(damaged) // 2 + 64] = b"\xff" * 64
+    opened = open_source(packed(tmp_path, bytes(damaged)))
+    got = whole(opened)
     assert len(got) < len(CONTENT)
     assert len(opened.warnings) == 1
-    assert opened.data() == got
+    assert whole(opened) == got
     list(opened.chunks())
     assert len(opened.warnings) == 1  # asked twice, said once
 
@@ -95,11 +99,11 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     writer.start()
     with os.fdopen(read, "rb") as pipe, io.TextIOWrapper(io.BufferedReader(io.FileIO(os.dup(pipe.fileno()))), "utf-8") as text:
         monkeypatch.setattr("sys.stdin", text)
-        assert bytes(open_source("-").data()) == b"hello"
+        assert whole(open_source("-")) == b"hello"
     writer.join()
 
 
-def test_a_redirected_file_is_mapped_too(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redirected_file_is_read_where_it_lies(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with plain.open() as file:
         monkeypatch.setattr("sys.stdin", file)
         assert open_source("-").size == len(CONTENT)
@@ -116,7 +120,7 @@ def test_a_fifo_is_read_like_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(fifo)
     writer = threading.Thread(target=lambda: fifo.write_bytes(b"through a pipe"))
     writer.start()
-    assert bytes(open_source(fifo).data()) == b"through a pipe"
+    assert whole(open_source(fifo)) == b"through a pipe"
     writer.join()
 
 

@@ -1,0 +1,270 @@
+"""The calls of the wire on a `Stored` file: the same answers, with a window of the file in memory at a time.
+
+All positions given and taken are those of the file. A window is about as large as a processor's cache, so that bytes
+are still warm when the decoder comes to them; a payload that nobody asks for is jumped over and never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data import wire
+from powertui.data.wire.stored import Stored
+from powertui.data.wire.types import Bytes, Hop, Int64s, Picked, RawStat
+
+WINDOW = 1 << 20
+OUTLINE = 1 << 16  # of a message whose payloads are jumped over
+GAP = 1 << 18  # reading on over so many bytes costs less than beginning a new window
+RECORD = 1 << 12  # an event with its stats is nearly always smaller
+PREFIX = 10  # the longest varint
+
+
+class Stretch(NamedTuple):
+    """A part of a message that begins and ends between two fields."""
+
+    lo: int
+    hi: int
+
+
+class Outline(NamedTuple):
+    """A message as fields, and where it can be cut into pieces."""
+
+    hop: Hop
+    stretches: list[Stretch]  # those that hold fields which were only counted
+
+
+def hop(stored: Stored, lo: int, hi: int, skip: int = 0) -> Outline:
+    """`wire.hop`, window by window. Fields numbered `skip` are counted; other payloads that are large are not read."""
+    hi = min(hi, stored.size)
+    width = WINDOW if skip else OUTLINE
+    buffer = np.empty(min(width, max(hi - lo, 0)), np.uint8)
+    parts: list[Hop] = []
+    stretches: list[Stretch] = []
+    at, skipped, bad = lo, 0, -1
+    while at < hi:
+        end = min(at + width, hi)
+        data = stored.read(at, end, buffer)
+        found = wire.hop(data, 0, len(data), skip)
+        skipped += found.skipped
+        if found.bad < 0 or end == hi:
+            parts.append(_moved(found, at))
+            after, bad = end, at + found.bad if found.bad >= 0 else -1
+        else:  # the window's end cuts a field, or it makes no sense
+            parts.append(_moved(_until(found, found.bad), at))
+            after = at + found.bad
+        if found.skipped:
+            stretches.append(Stretch(at, after))
+        if bad >= 0:
+            break
+        if after == at:  # a field of its own that is larger than a window
+            field = _payload(data, at)
+            if field is None:
+                bad = at
+                break
+            number, first, after = field
+            whole = after <= hi
+            if number == skip:
+                skipped += whole
+                if whole:
+                    stretches.append(Stretch(at, after))
+            else:
+                parts.append(_one(number, first, min(after, hi)))
+            if not whole:
+                bad = at
+                break
+        at = after
+    return Outline(_joined(parts, skipped, bad), stretches)
+
+
+def _payload(data: Bytes, base: int) -> tuple[int, int, int] | None:
+    """Number, first byte and last byte of the payload whose field begins here; None when there is none."""
+    tag, after = varint(data, 0)
+    if after < 0 or tag & 7 != wire.LEN or not 0 < tag >> 3 < 1 << 29:
+        return None
+    length, after = varint(data, after)
+    return None if after < 0 else (tag >> 3, base + after, base + after + length)
+
+
+def varint(data: Bytes, at: int) -> tuple[int, int]:
+    """One varint and where the next byte lies; (0, -1) when there is none."""
+    value = 0
+    for step, byte in enumerate(data[at : at + PREFIX].tolist()):
+        value |= (byte & 0x7F) << 7 * step
+        if byte < 0x80:
+            return value & (1 << 64) - 1, at + step + 1
+    return 0, -1
+
+
+def _moved(found: Hop, by: int) -> Hop:
+    return found._replace(lo=found.lo + by, hi=found.hi + by)
+
+
+def _until(found: Hop, bad: int) -> Hop:
+    """Without the field that begins at `bad`."""
+    keep = int(np.searchsorted(found.lo, bad, side="right"))  # a value lies behind its tag
+    return Hop(
+        found.number[:keep], found.wire[:keep], found.value[:keep], found.lo[:keep], found.hi[:keep], found.skipped, -1
+    )  # fmt: skip
+
+
+def _whole(found: Hop) -> Hop:
+    return found if found.bad < 0 else _until(found, found.bad)
+
+
+def _one(number: int, lo: int, hi: int) -> Hop:
+    one = (np.array([value], np.int64) for value in (number, 0, lo, hi))
+    numbers, value, los, his = one
+    return Hop(numbers, np.array([wire.LEN], np.uint8), value, los, his, 0, -1)
+
+
+def _joined(parts: Sequence[Hop], skipped: int, bad: int) -> Hop:
+    if len(parts) == 1:
+        return parts[0]._replace(skipped=skipped, bad=bad)
+    if not parts:
+        none = np.empty(0, np.int64)
+        return Hop(none, np.empty(0, np.uint8), none, none, none, skipped, bad)
+    return Hop(
+        np.concatenate([part.number for part in parts]), np.concatenate([part.wire for part in parts]),
+        np.concatenate([part.value for part in parts]), np.concatenate([part.lo for part in parts]),
+        np.concatenate([part.hi for part in parts]), skipped, bad,
+    )  # fmt: skip
+
+
+# ── texts of many messages ───────────────────────────────────────────────────────────────────────
+
+
+class Texts(NamedTuple):
+    """What the entries of a map<int64, message> hold: their keys, where the messages lie, and some of their texts."""
+
+    keys: Int64s
+    lo: Int64s  # of the messages, in the file
+    hi: Int64s
+    arena: Bytes  # the texts themselves, kept
+    text_lo: Int64s  # [fields × entries], in the arena
+    text_hi: Int64s
+
+
+def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> Texts:
+    """Map entries (1 key, 2 message) with these fields of their messages."""
+    tags = [wire.tag(number, wire.LEN) for number in fields]
+    keys, los, his = (np.zeros(len(lo), np.int64) for _ in range(3))
+    text_lo, text_hi = (np.zeros((len(fields), len(lo)), np.int64) for _ in range(2))
+    pieces: list[Bytes] = []
+    kept = 0
+    for rows, data, base in _ranges(stored, lo, hi):
+        if data is None:
+            entry, inner, data, base = _large(stored, int(lo[rows.start]), int(hi[rows.start]), fields)
+        else:
+            entry = wire.pick(data, lo[rows] - base, hi[rows] - base, (wire.tag(1, wire.VARINT), wire.tag(2, wire.LEN)))
+            inner = wire.pick(data, entry.value[1], entry.end[1], tags)
+        keys[rows] = entry.value[0]
+        los[rows], his[rows] = entry.value[1] + base * entry.present[1], entry.end[1] + base * entry.present[1]
+        for k in range(len(fields)):
+            length = inner.end[k] - inner.value[k]
+            last = np.cumsum(length)
+            text_lo[k, rows], text_hi[k, rows] = kept + last - length, kept + last
+            total = int(last[-1])
+            pieces.append(data[np.repeat(inner.value[k] - (last - length), length) + np.arange(total)])
+            kept += total
+    arena = np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
+    return Texts(keys, los, his, arena, text_lo, text_hi)
+
+
+def _ranges(stored: Stored, lo: Int64s, hi: Int64s) -> Iterator[tuple[slice, Bytes | None, int]]:
+    """Neighbouring ranges (in file order) that share a window; a range larger than a window comes alone, without data."""
+    buffer = np.empty(WINDOW, np.uint8)
+    row = 0
+    while row < len(lo):
+        base = int(lo[row])
+        after = int(np.searchsorted(hi, base + WINDOW, side="right"))
+        if after <= row:
+            yield slice(row, row + 1), None, 0
+            row += 1
+            continue
+        yield slice(row, after), stored.read(base, int(hi[after - 1]), buffer), base
+        row = after
+
+
+def _large(stored: Stored, lo: int, hi: int, fields: Sequence[int]) -> tuple[Picked, Picked, Bytes, int]:
+    """One entry of any size: only its key and the wanted texts are read."""
+    entry = _whole(hop(stored, lo, hi).hop)
+    at, end = entry.payload(2)
+    inner = _whole(hop(stored, at, end).hop)
+    found = [stored.read(*inner.payload(number)) for number in fields]
+    last = np.cumsum([len(piece) for piece in found])
+    begin = np.concatenate(([0], last[:-1]))
+    outer = Picked(
+        np.array([[True], [end > at]]), np.array([[entry.integer(1)], [at]], np.int64), np.array([[0], [end]], np.int64), -1
+    )
+    within = Picked(np.ones((len(fields), 1), np.bool_), begin[:, None].astype(np.int64), last[:, None].astype(np.int64), -1)
+    return outer, within, np.concatenate(found), 0
+
+
+# ── stats ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def stats(stored: Stored, lo: int, hi: int, field: int) -> list[RawStat]:
+    """`wire.stats` of a message that is not too large to be read whole."""
+    data = stored.read(lo, hi)
+    return wire.stats(data, 0, len(data), field)
+
+
+def each_stat(stored: Stored, ranges: tuple[Int64s, Int64s]) -> list[RawStat]:
+    """The XStats with these payloads."""
+    tag = wire.tag(1, wire.LEN)
+    message = bytearray()
+    for lo, hi in zip(ranges[0].tolist(), ranges[1].tolist(), strict=True):
+        message.append(tag)
+        message += _varint(hi - lo)
+        message += stored.read(lo, hi).tobytes()
+    return wire.stats(np.frombuffer(bytes(message), np.uint8), 0, len(message), 1)
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def event_stats(stored: Stored, position: int) -> list[RawStat]:
+    """`wire.event_stats`: the stats of the event whose length prefix lies at this position."""
+    if not 0 <= position < stored.size:
+        return []
+    data = stored.read(position, min(position + RECORD, stored.size))
+    length, after = varint(data, 0)
+    if after < 0 or length > stored.size - position - after:
+        return []
+    if after + length > len(data):
+        data = stored.read(position, position + after + length)
+    return wire.event_stats(data, 0)
+
+
+class Records(NamedTuple):
+    """Some of the wanted events, and the bytes that hold them whole."""
+
+    rows: slice
+    data: Bytes
+    positions: Int64s  # in data
+
+
+def records(stored: Stored, positions: Int64s) -> Iterator[Records]:
+    """Events in windows, for `wire.scan_stats`. Positions ascend and lie in the file."""
+    buffer = np.empty(WINDOW + 2 * RECORD, np.uint8)
+    breaks = np.append(np.flatnonzero(np.diff(positions) > GAP) + 1, len(positions))
+    row = 0
+    while row < len(positions):
+        base = int(positions[row])
+        after = int(np.searchsorted(positions, base + WINDOW))
+        after = min(after, int(breaks[np.searchsorted(breaks, row, side="right")]))
+        last = int(positions[after - 1])
+        length, size = varint(stored.read(last, min(last + PREFIX, stored.size)), 0)
+        whole = 0 < size <= stored.size - last and length <= stored.size - last - size
+        end = last + size + length if whole else min(last + PREFIX, stored.size)
+        yield Records(slice(row, after), stored.read(base, end, buffer), positions[row:after] - base)
+        row = after
