@@ -15,8 +15,9 @@ from powertui.data.formats import registry, tfevents
 from powertui.data.formats.registry import Progress, silent
 from powertui.data.logdir import ProfileFile, RunEntry
 from powertui.data.model import Clock, Epochs, PowerSeries, Run, Steps, Trace, Warn
+from powertui.data.steps import nothing as no_steps
 from powertui.data.steps import search as find_steps
-from powertui.errors import UnreadableFile
+from powertui.errors import FileChanged, UnreadableFile
 
 if TYPE_CHECKING:
     from powertui.data.power.options import PowerOptions
@@ -142,7 +143,11 @@ class _Loader:
         return clocks.find(trace, self.entry, self.logs, tz=self.options.tz, steps=marked, epoch_num=epoch_num)
 
     def _add(self, trace: Trace) -> None:
-        found = find_steps(trace, marker=self.options.step_marker)
+        try:
+            found = find_steps(trace, marker=self.options.step_marker)
+        except FileChanged as error:  # what marks a step is read from the file
+            found = no_steps(f"the file {error.problem}")
+            self.warnings.append(Warn(trace.path, "", f"{error.problem} before its steps were found. {error.hint}"))
         trace = replace(trace, clock=self._clock(trace, found.steps, epoch_num=found.epoch_num))
         marked, marks = epochs.place(trace, found, self.logs)
         self.done.append(trace)

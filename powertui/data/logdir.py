@@ -100,6 +100,14 @@ class Logdir:
     truncated: bool = False  # the tree is larger than a scan goes through
 
 
+def again(path: str, entry: RunEntry) -> RunEntry:
+    """The same run as it lies there now; `path` is what was scanned. Raises `UnreadableFile` when it is gone."""
+    for run in scan(path).runs:
+        if (run.path, run.name) == (entry.path, entry.name) and run.profiles:
+            return run
+    raise UnreadableFile(entry.path, "there is no profile any more")
+
+
 def scan(path: str | os.PathLike[str]) -> Logdir:
     """Look through a logdir, a run folder, or at one file ("-": a profile on standard input)."""
     text = os.fspath(path)

@@ -18,6 +18,8 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data.wire.stored import Stamp
+
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
 UInt64s: TypeAlias = npt.NDArray[np.uint64]
@@ -285,6 +287,7 @@ class Trace:
     complete: bool = True  # False while it is still loading, or when reading was broken off
     stop_ns: int | None = None  # Unix ns of the profile's end, when the file says so
     size: int = 0  # bytes of the file
+    stamp: Stamp | None = None  # the state of the file that was read; None for a pipe
     hostnames: tuple[str, ...] = ()  # as the file itself says: copies and containers make them wrong
 
     def tracks(self) -> Iterator[tuple[Process, Track]]:

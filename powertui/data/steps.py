@@ -68,7 +68,12 @@ def search(trace: Trace, *, marker: str | None = None) -> Found:
         if len(found.steps):
             return found
     why = "no event carries a step number and no module was launched three times"
-    return Found(Steps.none(why if trace.event_count else "nothing was recorded"), marks.join([]))
+    return nothing(why if trace.event_count else "nothing was recorded")
+
+
+def nothing(why: str = "") -> Found:
+    """No steps, and the reason."""
+    return Found(Steps.none(why), marks.join([]))
 
 
 # ── the sources ──────────────────────────────────────────────────────────────────────────────────
@@ -88,7 +93,7 @@ def _by_name(trace: Trace, marker: str) -> Found:
         found = marks.named(trace, matches, kinds=kinds)
         if len(found):
             return _found(trace, found, f"events that match --step-marker {marker!r}", split_evaluation=False)
-    return Found(Steps.none(f"no event's name matches --step-marker {marker!r}"), marks.join([]))
+    return nothing(f"no event's name matches --step-marker {marker!r}")
 
 
 def _device_lines(trace: Trace) -> Found:
@@ -120,7 +125,7 @@ def _profiler_steps(trace: Trace) -> Found:
         found = marks.named(trace, lambda name: _PROFILER_STEP.match(name) is not None, kinds=kinds)
         if len(found):
             return _found(trace, found, "events named ProfilerStep#N")
-    return Found(Steps.none(), marks.join([]))
+    return nothing()
 
 
 def _launches(trace: Trace) -> Found:
@@ -152,7 +157,7 @@ def _launches(trace: Trace) -> Found:
             chosen = marks.of_events(trace, line, _by_start(track.events[track.events.name == name])).outermost()
             if len(chosen) >= _MIN_LAUNCHES:
                 return _ordinals(trace, chosen, f"launches of {trace.names.full(name)[:80]} (no step marker in the profile)")
-    return Found(Steps.none(), marks.join([]))
+    return nothing()
 
 
 def _dominant(events: Events, wanted: Bools) -> tuple[int, int]:

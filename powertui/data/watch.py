@@ -18,6 +18,8 @@ import numpy as np
 from powertui.data import logdir
 from powertui.data.formats import tfevents
 from powertui.data.logdir import EventFile, Logdir, RunEntry
+from powertui.data.model import Run
+from powertui.data.wire import stored
 from powertui.errors import UnreadableFile
 
 NS = 1_000_000_000
@@ -46,6 +48,11 @@ class News:
 
     def __bool__(self) -> bool:
         return bool(self.epochs or self.profiles or self.notes)
+
+
+def changed(run: Run) -> bool:
+    """Whether a profile of this run is another now than the one that was read: cut, rewritten, replaced or deleted."""
+    return any(stored.changed(trace.path, trace.stamp) for trace in run.traces)
 
 
 class Watch:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from powertui import units
 from powertui.data.energy import integrate
 from powertui.data.model import PowerOnTrace
+from powertui.errors import FileChanged
 from powertui.plain import plain
 from powertui.widgets.navigation import State
-from powertui.widgets.timeline_model import TimelineModel
+from powertui.widgets.timeline_model import Selected, TimelineModel
 
 LONGEST_STAT = 400
 
@@ -23,7 +24,7 @@ def of(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ...]) -> s
             f"start: {_seconds(event.start)}",
             f"duration: {units.duration(event.duration)}",
         ]
-        lines += [f"  {plain(stat.name)}: {plain(_text(stat.value), LONGEST_STAT)}" for stat in model.stats(state.selection)]
+        lines += _stats(model, state.selection)
         lines += _place(model, event.start)
         lines += _energy(power, event.start, event.end)
     if state.window is not None:
@@ -32,6 +33,13 @@ def of(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ...]) -> s
     if state.selection is None and state.window is None:
         lines += [f"cursor: {_seconds(state.cursor_ps)}", *_place(model, state.cursor_ps)]
     return "\n".join(lines)
+
+
+def _stats(model: TimelineModel, selection: Selected) -> list[str]:
+    try:
+        return [f"  {plain(stat.name)}: {plain(_text(stat.value), LONGEST_STAT)}" for stat in model.stats(selection)]
+    except FileChanged as error:
+        return [f"  (its stats cannot be read: the file {error.problem})"]
 
 
 def _seconds(ps: int) -> str:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from powertui.data import logdir, watch
 from powertui.data.loading import LoadOptions, stream_run
 from powertui.data.logdir import RunEntry
 from powertui.data.model import PowerOnTrace, Run
@@ -38,6 +39,7 @@ class Part:
     model: TimelineModel | None  # None: no timeline in it (yet)
     power: tuple[PowerOnTrace, ...]
     complete: bool
+    changed: bool = False  # the files are others already
 
 
 def size(count: int) -> str:
@@ -63,8 +65,11 @@ class Loader:
         on_failed: Callable[[Exception], None],
         place_power: Callable[[Run, int], tuple[PowerOnTrace, ...]],
         trace_index: int = 0,
+        look_in: str = "",
     ) -> None:
         self.entry = entry
+        self.again = bool(look_in)  # it was read before: what is shown stays until the whole run is there
+        self._look_in = look_in
         self._options = options
         self._on_progress, self._on_part, self._on_failed = on_progress, on_part, on_failed
         self._place_power = place_power
@@ -97,10 +102,12 @@ class Loader:
     def _read(self) -> None:
         try:
             latest: Run | None = None
+            if self._look_in:
+                self.entry = logdir.again(self._look_in, self.entry)
             for run in stream_run(self.entry, options=self._options, progress=self._progress):
                 latest = run
                 now = time.monotonic()
-                if any(not trace.complete for trace in run.traces) and now - self._parted >= PART_EVERY_S:
+                if not self.again and any(not trace.complete for trace in run.traces) and now - self._parted >= PART_EVERY_S:
                     self._give(run, complete=False)
                     self._parted = time.monotonic()
             if latest is not None:
@@ -119,7 +126,7 @@ class Loader:
             model = TimelineModel.of(run, index, progress=self._stop_if_cancelled)
         power = self._place_power(run, self._index) if complete else ()
         if not self._cancelled.is_set():
-            self._on_part(Part(run, model, power, complete))
+            self._on_part(Part(run, model, power, complete, complete and watch.changed(run)))
 
     def _stop_if_cancelled(self, _done: int, /) -> None:
         if self._cancelled.is_set():

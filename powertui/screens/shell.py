@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import importlib
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 import numpy.ma  # noqa: F401  (np.unique imports it when it is first called: better now than in the middle of a frame)
 from textual.binding import BindingType
 
+from powertui.data import watch
 from powertui.data.loading import LoadOptions
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import PowerOnTrace, Run
@@ -31,6 +33,8 @@ from powertui.terminal.pacing import Quality
 from powertui.widgets.timeline_model import TimelineModel
 
 SWITCH_S = 0.0005
+CHANGED = "The file changed since it was read; r reads it again."
+LOOK_EVERY_S = 2.0  # whether the files of the run are still those that were read
 COMPRESS = "This line is slow: `ssh -C` (compression) makes powertui several times quicker."
 
 
@@ -56,6 +60,8 @@ class Shell(TypeAhead[int]):
         self._screens: dict[str, BaseScreen] = {}
         self._crash: BaseException | None = None
         self._compress_said = False
+        self._changed_run: Run | None = None  # the run whose files are known to have changed
+        self._looking = False
         self.unsaid: tuple[str, bool] | None = None
         self._remove_signals: Callable[[], None] = lambda: None
         for entry in SCREENS:
@@ -69,6 +75,7 @@ class Shell(TypeAhead[int]):
         self.register_theme(textual_theme(self.look))
         self.theme = "powertui"
         self._remove_signals = signals.install(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
+        self.set_interval(LOOK_EVERY_S, self._look)
         folder = self.session.logdir
         runs = folder.runs if folder is not None else ()
         if self._first == "open" and len(runs) == 1 and runs[0].profiles:
@@ -169,7 +176,44 @@ class Shell(TypeAhead[int]):
         self.show("timeline")
         self.tell("run")
 
-    def _load(self) -> None:
+    def read_again(self) -> None:
+        """Read the open run anew. What is shown stays until that is done, or for good when it fails."""
+        entry, folder = self.session.entry, self.session.logdir
+        if entry is None or entry.path == "-":
+            self.say("What came through a pipe cannot be read again.", warn=True)
+        elif self.is_loading:
+            self.say("The run is still being read.", warn=True)
+        else:
+            self.session.complete = False
+            self._load(again=folder.path if folder is not None else entry.path)
+            self.say("Reading it again …")
+
+    def _say_changed(self) -> None:
+        """The files of the run are not those any more that were read."""
+        self._changed_run = self.session.run
+        page = self.current()
+        if page is not None and page.is_mounted and page.NAME == "timeline":
+            page.show_progress("changed on disk")  # it stays there when the sentence is gone
+        self.say(CHANGED, warn=True)
+
+    def _look(self) -> None:
+        """Look in a thread: a file system that hangs holds up nobody."""
+        run = self.session.run
+        if self._looking or run is None or run is self._changed_run or not self.session.complete:
+            return
+        self._looking = True
+
+        def look() -> None:
+            self.from_thread(self._looked, run, watch.changed(run))
+
+        threading.Thread(target=look, name="powertui-looking", daemon=True).start()
+
+    def _looked(self, run: Run, changed: bool) -> None:
+        self._looking = False
+        if changed and run is self.session.run and run is not self._changed_run:
+            self._say_changed()
+
+    def _load(self, again: str = "") -> None:
         assert self.session.entry is not None
         self._loader = loader = Loader(
             self.session.entry,
@@ -179,6 +223,7 @@ class Shell(TypeAhead[int]):
             on_failed=lambda error: self.from_thread(self._failed, loader, error),
             place_power=self.place_power,
             trace_index=self.session.trace_index,
+            look_in=again,
         )
         loader.start()
 
@@ -231,14 +276,21 @@ class Shell(TypeAhead[int]):
         if loader is not self._loader:
             return
         session = self.session
+        session.entry = loader.entry
         session.run, session.model, session.power, session.complete = part.run, part.model, part.power, part.complete
+        if part.model is not None:
+            session.trace_index = part.model.index
         page = self.current()
         if part.complete and page is not None and page.is_mounted:
             page.show_progress("")
             notice = getattr(session.args, "notice", "")
             if notice:
                 page.say(notice)
+            elif loader.again:
+                page.say("")
         self.tell("run")
+        if part.changed:
+            self._say_changed()
 
     def _failed(self, loader: Loader, error: Exception) -> None:
         if loader is not self._loader:
@@ -246,8 +298,15 @@ class Shell(TypeAhead[int]):
         if not isinstance(error, PowertuiError):
             raise error
         self.session.notes.append(str(error))
-        self.session.close()
         self._loader = None
+        if loader.again:
+            self.session.complete = True
+            page = self.current()
+            if page is not None and page.is_mounted:
+                page.show_progress("")
+            self.say(f"{error.message}. What was read before is still shown.", warn=True)
+            return
+        self.session.close()
         self.show("open")
         self.say(str(error), warn=True)
 
@@ -260,6 +319,7 @@ class Shell(TypeAhead[int]):
         """Stop reading; what was read stays."""
         if self._loader is not None:
             self._loader.cancel()
+            self.session.complete |= self._loader.again  # what is shown is whole
             self._loader = None
 
     # ── actions of everywhere ────────────────────────────────────────────────────────────────────

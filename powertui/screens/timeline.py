@@ -47,7 +47,7 @@ class TimelineScreen(Moving):
         self._context_wanted = True
         self._context_stale = False
         self._below: str = ""  # "details", "ops" or ""
-        self._shown_entry: object = None
+        self._shown_path = ""
         self._ops_timer: Any = None
         self._box: str = ""  # what the input box is for: "search" or "filter"
 
@@ -122,9 +122,10 @@ class TimelineScreen(Moving):
             super().show_progress("reading …")  # a part must never look like the whole
         self._arrange()
         if self.timeline.model is not model or session.complete:
-            keep = self._shown_entry is session.entry
-            self.view.show(model, session.power, keep=keep)
-            self._shown_entry = session.entry
+            shown = session.entry.path if session.entry else ""
+            self.view.show(model, session.power, keep=self._shown_path == shown)
+            self._shown_path = shown
+            self._show_details()
         if session.view is not None and session.view != self._visible():
             lo, hi = session.view
             session.view = None
@@ -382,6 +383,10 @@ class TimelineScreen(Moving):
             self.say("This run has a profile of one host only.")
             return
         self.shell.show_trace((self.session.trace_index + 1) % len(run.traces))
+
+    def action_reread(self) -> None:
+        """The run, from its files as they are now."""
+        self.shell.read_again()
 
     def action_export(self) -> None:
         """Write the window to a file."""

@@ -86,6 +86,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("power-right", ("greater_than_sign",), "Shift the power right", "Windows", "by a tenth of its refresh", _TIMELINE),
     Action("power-pin", ("p",), "Pin the power", "Windows", "its nearest edge to the cursor", _TIMELINE),
     Action("copy", ("y",), "Copy the facts", "Windows", "of the selection, to your own clipboard (OSC 52)", _TIMELINE),
+    Action("reread", ("r",), "Read the run again", "Windows", "when its file has changed", _TIMELINE),
     # open
     Action("filter-runs", ("slash",), "Filter the runs", "Runs", "by any word of their row", _LIST),
     Action("reload", ("r",), "Look again", "Runs", "what is in the logdir now", _LIST),

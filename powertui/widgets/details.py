@@ -7,6 +7,7 @@ import textwrap
 from powertui import units
 from powertui.data.category import MEANINGS
 from powertui.data.model import Stat
+from powertui.errors import FileChanged
 from powertui.plain import plain
 from powertui.widgets.lines import Line, LinesPane
 from powertui.widgets.timeline_model import Selected, TimelineModel
@@ -80,7 +81,12 @@ class DetailsPane(LinesPane):
                 "time", f"{units.fixed(event.start, 10**12, 9)} s + {units.duration(event.duration)} ({event.duration:,} ps)"
             )
         )
-        for stat in model.stats(selection):
+        try:
+            stats = model.stats(selection)
+        except FileChanged as error:
+            stats = ()
+            lines.append(((f"Its stats cannot be read: the file {error.problem}; r reads it again.", theme.style("warn")),))
+        for stat in stats:
             lines.extend(self._stat(stat))
         self.set_lines(lines)
 

@@ -67,7 +67,8 @@ class Navigator:
         row = self.row
         self.model = model
         self._rows = None
-        self._set(self.viewport.on(model.span), selection=selected, hits=None, hit=None)
+        cursor = self._clamp(self.state.cursor_ps)
+        self._set(self.viewport.on(model.span), selection=selected, hits=None, hit=None, cursor_ps=cursor)
         where = next(
             (i for i, r in enumerate(self.rows) if row and (r.kind, r.label, r.depth) == (row.kind, row.label, row.depth)), 0
         )

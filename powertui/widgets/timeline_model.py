@@ -100,7 +100,10 @@ class TimelineModel:
         return start, start + int(events.duration[selected.row])
 
     def stats(self, selected: Selected) -> tuple[Stat, ...]:
-        """All stats of an event, decoded: those of its name first, as the profiler's own viewer orders them."""
+        """All stats of an event, decoded: those of its name first, as the profiler's own viewer orders them.
+
+        They are read from the file. Raises `FileChanged` when that is not the file any more that was opened.
+        """
         info = self.tracks[selected.track]
         events = info.track.events
         shared = self.trace.names.stats(int(events.name[selected.row]))

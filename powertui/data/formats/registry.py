@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Protocol, cast
 
 from powertui.data.formats.source import Source, describe, open_source
@@ -64,7 +65,8 @@ def pick(source: Source) -> Reader:
 def load(path: str | os.PathLike[str], progress: Progress = silent) -> Iterator[Trace]:
     """Read one file: partial traces (`complete` is False) as they grow, the whole one last."""
     source = open_source(path)
-    return pick(source).load(source, progress)
+    for trace in pick(source).load(source, progress):
+        yield replace(trace, stamp=source.stamp)
 
 
 def read(path: str | os.PathLike[str], progress: Progress = silent) -> Trace:

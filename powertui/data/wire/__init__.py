@@ -1,9 +1,9 @@
-"""Protobuf on the wire, for messages that are too large for protobuf: columns straight from the mapped bytes.
+"""Protobuf on the wire, for messages that are too large for protobuf: columns straight from the bytes.
 
 Two decoders answer the same calls: `_scan` (scan.c, compiled when there was a compiler at installation; the GIL
 is released) and `pure` (numpy, everywhere). `POWERTUI_PURE=1` forces the second. What they share is in `types`.
 
-    data = np.frombuffer(mapped_file, np.uint8)
+    data = np.frombuffer(content, np.uint8)     (`windows` has the same calls for a file that is read piece by piece)
 
     hop(data, lo, hi, skip=0) -> Hop
         The fields of one message as columns, without a look inside them. LEN fields numbered `skip` are only

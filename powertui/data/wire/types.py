@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Bytes: TypeAlias = npt.NDArray[np.uint8]  # the mapped file
+Bytes: TypeAlias = npt.NDArray[np.uint8]  # the file, or a part of it
 Int64s: TypeAlias = npt.NDArray[np.int64]
 UInt64s: TypeAlias = npt.NDArray[np.uint64]
 UInt32s: TypeAlias = npt.NDArray[np.uint32]

@@ -98,9 +98,8 @@ def test_a_large_payload_that_nobody_asks_for_is_not_read(tmp_path: Path) -> Non
     large = 64 << 20
     path = tmp_path / "holes"
     with path.open("wb") as file:
-        file.write(
-            b"\x12\x02hi" + b"\x1a" + bytes([large & 0x7F | 0x80, large >> 7 & 0x7F | 0x80, large >> 14 & 0x7F | 0x80, large >> 21])
-        )
+        length = bytes(large >> 7 * k & 0x7F | (0x80 if k < 3 else 0) for k in range(4))
+        file.write(b"\x12\x02hi\x1a" + length)
         file.seek(large, os.SEEK_CUR)
         file.write(b"\x12\x03you")
     stored = open_file(path)
