@@ -13,12 +13,15 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from powertui.data.wire.stored import Stamp
+
+if TYPE_CHECKING:
+    from powertui.data.texts import Texts
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
@@ -268,6 +271,10 @@ class Names(Protocol):
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         """Stats that hold for every event of this name (the HLO text, flops …)."""
+        ...
+
+    def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
+        """Many full names at once; or the short ones, each empty where viewers show the full one."""
         ...
 
 

@@ -13,8 +13,10 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from powertui import units
+from powertui.data import search
+from powertui.data.texts import Check
 from powertui.data.tools import op_stats
-from powertui.errors import PowertuiError
+from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
 from powertui.screens import facts, nudging
 from powertui.screens.base import bindings_for
@@ -22,6 +24,7 @@ from powertui.screens.moving import Moving
 from powertui.screens.status import StatusLine
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
+from powertui.widgets import background
 from powertui.widgets.context import Context
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane
@@ -222,24 +225,16 @@ class TimelineScreen(Moving):
         if self._below != "ops" or session.trace is None or window is None:
             return
         trace, (lo, hi) = session.trace, window
-        marked = self.timeline.window is not None
+        background.begin(self, "ops", lambda check: op_stats.of(trace, lo, hi, check), self._got_ops)
 
-        def compute() -> None:
-            stats = op_stats.of(trace, lo, hi)
-            self.shell.from_thread(self._got_ops, trace, stats, marked)
-
-        self.run_worker(compute, thread=True, exclusive=True, group="ops")
-
-    def _got_ops(self, trace: object, stats: Any, marked: bool) -> None:
-        if self.is_mounted and trace is self.session.trace:
+    def _got_ops(self, stats: op_stats.OpStats) -> None:
+        if self.is_mounted and self._below == "ops" and stats.trace is self.session.trace:
             self.query_one("#ops", OpTable).show(stats)
 
     def on_op_table_chosen(self, event: OpTable.Chosen) -> None:
         """Enter in the op table: to the longest occurrence."""
-        model = self.session.model
-        found = model.longest(event.op) if model is not None else None
-        if found is not None:
-            self.timeline.select(*found)
+        if event.stats.trace is self.session.trace and self.session.model is not None:
+            self.timeline.select(*event.stats.longest(event.row))
             self.set_focus(self.timeline)
 
     # ── search and filter ────────────────────────────────────────────────────────────────────────
@@ -284,23 +279,25 @@ class TimelineScreen(Moving):
     def _search(self, text: str) -> None:
         model = self.session.model
         if not text or model is None:
+            background.cancel(self, "search")
             self.timeline.set_hits(None)
             self.say("")
             return
         regex = len(text) > 2 and text.startswith("/") and text.endswith("/")
         self.say("Searching …")
 
-        def find() -> None:
+        def find(check: Check) -> search.Hits | PowertuiError:
             try:
-                hits = model.search(text[1:-1] if regex else text, regex=regex)
-            except PowertuiError as error:
-                self.shell.from_thread(self.say, str(error))
-                return
-            self.shell.from_thread(self._found, model, text, hits)
+                return model.search(text[1:-1] if regex else text, regex=regex, check=check)
+            except UsageError as error:
+                return error
 
-        self.run_worker(find, thread=True, exclusive=True, group="search")
+        background.begin(self, "search", find, lambda hits: self._found(model, text, hits))
 
-    def _found(self, model: object, text: str, hits: Any) -> None:
+    def _found(self, model: object, text: str, hits: search.Hits | PowertuiError) -> None:
+        if isinstance(hits, PowertuiError):
+            self.say(str(hits))
+            return
         if model is not self.session.model:
             return
         self.timeline.set_hits(hits if len(hits) else None)
@@ -357,6 +354,9 @@ class TimelineScreen(Moving):
 
     def _toggle_below(self, name: str) -> None:
         self._below = "" if self._below == name else name
+        if self._below != "ops":  # nobody waits for a table that is closed
+            background.cancel(self, "ops")
+            self.query_one("#ops", OpTable).clear()
         self._arrange()
         if not self._below:
             self.set_focus(self.timeline)
@@ -430,5 +430,6 @@ class TimelineScreen(Moving):
         if self._below:
             self._toggle_below(self._below)
             return True
+        background.cancel(self, "search")
         self.say("")
         return self.timeline.clear()

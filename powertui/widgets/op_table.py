@@ -1,9 +1,13 @@
-"""The op table of a window: sorted, filtered, with a cursor. A row is drawn when it is looked at: length costs nothing."""
+"""The op table of a window: sorted, filtered, with a cursor. A row is made when it is looked at: length costs nothing.
+
+A program may have a million names. What orders and chooses rows works on columns, in a thread where there are many.
+"""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -13,13 +17,17 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from powertui import units
+from powertui.data.model import Int64s
+from powertui.data.texts import Check, unhindered
 from powertui.data.tools.op_stats import COLUMNS, Op, OpStats
 from powertui.plain import plain
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
+from powertui.widgets import background
 from powertui.widgets.time_lane import fit_text
 
-LIMIT = 2000  # rows that are listed; the totals are of all
+AT_ONCE = 5000  # rows up to here are arranged before the next frame, more in a thread
+_NO_ROWS = np.empty(0, np.int64)
 
 # column → width, and from which width of the table on it is shown
 WIDTHS = {"type": 16, "device": 16, "count": 9, "total": 10, "self": 10, "average": 10, "share": 7}
@@ -63,29 +71,29 @@ class OpTable(Widget, can_focus=True):
         Binding("down,j", "move(1)", show=False),
         Binding("pageup", "page(-1)", show=False),
         Binding("pagedown", "page(1)", show=False),
-        Binding("home", "move(-100000)", show=False),
-        Binding("end", "move(100000)", show=False),
+        Binding("home", "edge(-1)", show=False),
+        Binding("end", "edge(1)", show=False),
         Binding("enter", "choose", show=False),
     ]
 
     class Chosen(Message):
-        """Show this op's longest occurrence."""
+        """Show the longest occurrence of the op in this row."""
 
-        def __init__(self, op: Op) -> None:
+        def __init__(self, stats: OpStats, row: int) -> None:
             super().__init__()
-            self.op = op
+            self.stats, self.row = stats, row
 
     def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.theme_colors = theme
         self.glyphs = glyph_sets.get(glyphs)
         self.stats: OpStats | None = None
-        self.shown: tuple[Op, ...] = ()
+        self.rows: Int64s = _NO_ROWS  # of `_listed`, in the order in which they are listed
         self.key, self.descending = "self", True
         self.text = ""
         self.cursor = 0
         self.top = 0
-        self._matching = 0
+        self._listed: OpStats | None = None  # what the rows are of: behind `stats` while a thread arranges those
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         self.theme_colors = theme
@@ -98,6 +106,13 @@ class OpTable(Widget, can_focus=True):
         """Another window: the cursor stays on the op that it was on."""
         self.stats = stats
         self._arrange()
+
+    def clear(self) -> None:
+        """Nothing is listed until the next window is counted."""
+        background.cancel(self, "arrange")
+        self.stats = self._listed = None
+        self.rows = _NO_ROWS
+        self.refresh()
 
     def sort(self, key: str) -> None:
         """By this column; the same one again turns it round."""
@@ -118,15 +133,32 @@ class OpTable(Widget, can_focus=True):
         self.text = text
         self._arrange()
 
+    def op(self, place: int) -> Op:
+        """The op that is listed at a place."""
+        assert self._listed is not None
+        return self._listed[int(self.rows[place])]
+
     def _arrange(self) -> None:
-        if self.stats is None:
+        stats = self.stats
+        self.refresh()
+        if stats is None:
             return
-        was = self.shown[self.cursor] if self.cursor < len(self.shown) else None
-        found = self.stats.matching(self.text).sorted_by(self.key, self.descending)
-        self._matching = len(found.ops)
-        self.shown = found.ops[:LIMIT]
-        same = next((i for i, op in enumerate(self.shown) if was and (op.full, op.device) == (was.full, was.device)), 0)
-        self.cursor = same
+        key, descending, text = self.key, self.descending, self.text
+        was = self.op(self.cursor) if self.cursor < len(self.rows) else None
+
+        def work(check: Check) -> tuple[OpStats, Int64s, int]:
+            order = stats.order(key, descending=descending, check=check)
+            rows = order[stats.matching(text, check)[order]] if text else order
+            return stats, rows, max(0, stats.find(was.full, was.device, rows)) if was is not None else 0
+
+        if len(stats) <= AT_ONCE:
+            background.cancel(self, "arrange")
+            self._arranged(work(unhindered))
+        else:
+            background.begin(self, "arrange", work, self._arranged)
+
+    def _arranged(self, found: tuple[OpStats, Int64s, int]) -> None:
+        self._listed, self.rows, self.cursor = found
         self._scroll()
         self.refresh()
 
@@ -135,22 +167,25 @@ class OpTable(Widget, can_focus=True):
         return max(1, self.size.height - 2)
 
     def _scroll(self) -> None:
-        self.top = min(max(self.top, self.cursor - self.rows_visible + 1), self.cursor, max(0, len(self.shown) - self.rows_visible))
+        self.top = min(max(self.top, self.cursor - self.rows_visible + 1), self.cursor, max(0, len(self.rows) - self.rows_visible))
         self.top = max(0, self.top)
 
     # ── moving ───────────────────────────────────────────────────────────────────────────────────
 
     def action_move(self, by: int) -> None:
-        self.cursor = min(max(0, self.cursor + by), max(0, len(self.shown) - 1))
+        self.cursor = min(max(0, self.cursor + by), max(0, len(self.rows) - 1))
         self._scroll()
         self.refresh()
 
     def action_page(self, direction: int) -> None:
         self.action_move(direction * self.rows_visible)
 
+    def action_edge(self, direction: int) -> None:
+        self.action_move(direction * len(self.rows))
+
     def action_choose(self) -> None:
-        if self.cursor < len(self.shown):
-            self.post_message(self.Chosen(self.shown[self.cursor]))
+        if self._listed is not None and self.cursor < len(self.rows):
+            self.post_message(self.Chosen(self._listed, int(self.rows[self.cursor])))
 
     def on_resize(self) -> None:
         self._scroll()
@@ -164,7 +199,7 @@ class OpTable(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
-        if self.stats is None:
+        if self._listed is None:
             text = " counting …" if y == 0 else ""
             return Strip([Segment(fit_text(text, width), self.theme_colors.style("dim"))])
         if y == 0:
@@ -172,10 +207,10 @@ class OpTable(Widget, can_focus=True):
         if y == self.size.height - 1:
             return self._summary()
         row = self.top + y - 1
-        if row >= len(self.shown):
+        if row >= len(self.rows):
             text = " no op ran in this window" if y == 1 and not self.text else f" nothing holds {self.text!r}" if y == 1 else ""
             return Strip([Segment(fit_text(plain(text), width), self.theme_colors.style("dim"))])
-        return self._row(self.shown[row], row == self.cursor)
+        return self._row(self.op(row), row == self.cursor)
 
     def _titles(self) -> Strip:
         style, key = self.theme_colors.style("dim"), self.theme_colors.style("title")
@@ -210,11 +245,11 @@ class OpTable(Widget, can_focus=True):
         return fit_text(self.glyphs.ellipsis + text[-(width - 1) :], width, self.glyphs.ellipsis)
 
     def _summary(self) -> Strip:
-        assert self.stats is not None
-        many = f", the first {LIMIT:,} listed" if self._matching > LIMIT else ""
-        matching = f"{self._matching:,} of {len(self.stats.ops):,} ops{many}" if self.text else f"{len(self.stats.ops):,} ops{many}"
-        window = units.duration(self.stats.hi - self.stats.lo)
-        text = f"{matching}  {self.stats.events:,} events  self {units.duration(self.stats.self_time)} in {window}"
+        stats = self._listed
+        assert stats is not None
+        some = f"{len(self.rows):,} of " if self.text or len(self.rows) < len(stats) else ""
+        window = units.duration(stats.hi - stats.lo)
+        text = f"{some}{len(stats):,} ops  {stats.events:,} events  self {units.duration(stats.self_sum)} in {window}"
         return Strip([Segment(fit_text(text, self.size.width, self.glyphs.ellipsis), self.theme_colors.style("dim"))])
 
     # ── the mouse ────────────────────────────────────────────────────────────────────────────────
@@ -230,7 +265,7 @@ class OpTable(Widget, can_focus=True):
                     self.sort(name)
                     return
                 x += width + 1
-        elif offset.y < self.size.height - 1 and self.top + offset.y - 1 < len(self.shown):
+        elif offset.y < self.size.height - 1 and self.top + offset.y - 1 < len(self.rows):
             again = self.cursor == self.top + offset.y - 1
             self.cursor = self.top + offset.y - 1
             self.refresh()

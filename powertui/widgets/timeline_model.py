@@ -13,7 +13,7 @@ from powertui.data import search
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.lod import Forest
 from powertui.data.model import Epochs, Int64s, Run, Stat, Step, Steps, Trace
-from powertui.data.tools.op_stats import Op
+from powertui.data.texts import Check, unhindered
 from powertui.errors import UsageError
 from powertui.units import parse_time
 from powertui.widgets.labels import SHADES, Labels
@@ -119,16 +119,11 @@ class TimelineModel:
     def lane_of(self, selected: Selected) -> int:
         return self.forest.lane_number(selected.track, self.tracks[selected.track].track.depth_of(selected.row))
 
-    @staticmethod
-    def longest(op: Op) -> Selected:
-        """Where the longest occurrence of an op is."""
-        return Selected(op.track, op.row)
-
     # ── search ───────────────────────────────────────────────────────────────────────────────────
 
-    def search(self, pattern: str, *, regex: bool = False) -> search.Hits:
+    def search(self, pattern: str, *, regex: bool = False, check: Check = unhindered) -> search.Hits:
         """All events whose name matches; UsageError when the pattern is no regular expression."""
-        return search.find(self.trace, pattern, regex=regex)
+        return search.find(self.trace, pattern, regex=regex, check=check)
 
     # ── steps, epochs, places ────────────────────────────────────────────────────────────────────
 

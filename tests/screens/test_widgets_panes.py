@@ -16,7 +16,7 @@ from powertui.widgets.context import Context
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane, value_text
 from powertui.widgets.navigation import Navigator
-from powertui.widgets.op_table import LIMIT, OpTable, columns_for
+from powertui.widgets.op_table import AT_ONCE, OpTable, columns_for
 from powertui.widgets.timeline_model import Selected, TimelineModel
 from tests.synthetic import traces
 
@@ -38,7 +38,7 @@ class Stage(App[None]):
         yield self.widget
 
     def on_op_table_chosen(self, message: OpTable.Chosen) -> None:
-        self.chosen.append(message.op)
+        self.chosen.append(message.row)
 
 
 async def settle(pilot: Pilot[None]) -> None:
@@ -123,31 +123,53 @@ async def test_the_op_table_sorts_filters_scrolls_and_chooses() -> None:
         assert "MatMul" in shown
         await pilot.press("down", "down", "enter")
         await settle(pilot)
-        assert app.chosen == [table.shown[2]]
+        assert app.chosen == [table.rows[2]]
         await pilot.press("end")
         assert table.cursor == 49
         table.sort("name")
-        assert [op.full for op in table.shown] == sorted(op.full for op in table.shown)
+        assert listed(table) == sorted(listed(table))
         table.sort("name")
-        assert [op.full for op in table.shown] == sorted((op.full for op in table.shown), reverse=True)
+        assert listed(table) == sorted(listed(table), reverse=True)
         table.filter("op_7/")
         await settle(pilot)
         assert "1 of 50 ops" in screen(app)
         table.filter("[red]nothing")
         await settle(pilot)
         assert "[red]nothing" in screen(app)
-        assert MODEL.longest(stats.ops[0]).track == 0
 
 
-async def test_a_table_of_many_thousand_ops_lists_the_first_and_says_so() -> None:
-    trace = traces.trace({("/host:CPU", "t"): [(i, 1, f"op{i}") for i in range(LIMIT + 500)]})
+def listed(table: OpTable) -> list[str]:
+    return [table.op(place).full for place in range(len(table.rows))]
+
+
+async def test_many_ops_are_arranged_in_a_thread_and_the_last_request_counts() -> None:
+    many = AT_ONCE + 500
+    trace = traces.trace({("/host:CPU", "t"): [(i, 1 + i % 3, f"op{i:05}") for i in range(many)]})
+    stats = op_stats.of(trace)
     table = OpTable(theme=themes.default())
     app = Stage(table)
     async with app.run_test(size=(100, 12)) as pilot:
-        table.show(op_stats.of(trace))
+        table.show(stats)
+        assert not len(table.rows), "nothing was arranged while a key could have waited"
+        for text in ("o", "op0", "op00"):
+            table.filter(text)
+        table.sort("name")
+        await app.workers.wait_for_complete([worker for worker in app.workers if not worker.is_cancelled])
         await settle(pilot)
-        assert len(table.shown) == LIMIT
-        assert f"the first {LIMIT:,} listed" in screen(app)
+        assert listed(table) == [f"op00{i:03}" for i in range(1000)]
+        assert f"1,000 of {many:,} ops" in screen(app)
+        table.filter("")
+        await app.workers.wait_for_complete([worker for worker in app.workers if not worker.is_cancelled])
+        await settle(pilot)
+        table.focus()
+        await pilot.press("end")
+        await settle(pilot)
+        assert table.cursor == many - 1
+        assert f"op{many - 1:05}" in screen(app), "the last row is made when it is looked at"
+        table.filter("op1")
+        table.clear()
+        await settle(pilot)
+        assert "counting" in screen(app), "an answer that nobody waits for any more is dropped"
 
 
 def test_columns_give_way_in_order() -> None:

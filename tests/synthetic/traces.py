@@ -23,6 +23,7 @@ from powertui.data.model import (
     Trace,
     UInt64s,
 )
+from powertui.data.texts import Texts
 
 MS = 1_000_000_000
 Event: TypeAlias = tuple[int, int, str]  # start and duration in ps, name
@@ -43,6 +44,9 @@ class PlainNames:
 
     def display(self, index: int) -> str:
         return self._names[index]
+
+    def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
+        return Texts.of(["" if display else self._names[i] for i in indices.tolist()])
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         return self._stats.get(self._names[index], ())

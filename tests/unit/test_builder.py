@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from powertui.data import builder
 from powertui.data.builder import Findings, Line, TraceBuilder
 from powertui.data.model import PS_PER_S, Aggregates, ProcessKind, Stat, StatColumn, Track, TrackKind
+from powertui.data.texts import Texts
 
 Event = tuple[int, int]
 
@@ -32,6 +33,9 @@ class NoNames:
 
     def display(self, index: int) -> str:
         return ""
+
+    def texts(self, indices: Any, *, display: bool = False) -> Texts:
+        return Texts.of([])
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         return ()

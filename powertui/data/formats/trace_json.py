@@ -23,6 +23,7 @@ from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import Source, describe
 from powertui.data.model import PS_PER_US, Clock, Floats, Int64s, Stat, StatColumn, StatKind, Trace, UInt64s
+from powertui.data.texts import Texts
 from powertui.errors import UnreadableFile
 
 NAME = "trace_json"
@@ -170,6 +171,11 @@ class PairNames:
     def display(self, index: int) -> str:
         """The short name."""
         return self._pairs[index][0]
+
+    def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
+        """Many full names at once; or the short ones, each empty where it is the full one."""
+        pairs = [self._pairs[i] for i in indices.tolist()]
+        return Texts.of([short if short != full else "" for short, full in pairs] if display else [full for _, full in pairs])
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         """Chrome traces say nothing of a name."""

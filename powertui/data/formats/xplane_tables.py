@@ -7,6 +7,7 @@ stretch of one global numbering, `PlaneStats.names`, which also says which names
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.formats import stat_columns
 from powertui.data.model import Floats, Int64s, Stat, StatColumn, StatKind, UInt32s, UInt64s
+from powertui.data.texts import Texts
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
 from powertui.data.wire.types import Bytes, RawStat
@@ -232,7 +234,7 @@ class EventNames:
             raise IndexError(f"no event name {index}; there are {len(self)}")
         if index >= self._count:
             return None
-        part = int(np.searchsorted(self._firsts, index, side="right")) - 1
+        part = bisect_right(self._firsts, index) - 1  # searchsorted would turn the list into an array first, for every name
         return self._parts[part], index - self._firsts[part]
 
     def full(self, index: int) -> str:
@@ -252,6 +254,20 @@ class EventNames:
             text = (found[0].display(found[1]) if found is not None else "") or self.full(index)
             self._display[index] = text
         return text
+
+    def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
+        """Many full names at once; or the short ones, each empty where there is none."""
+        if len(indices) and int(indices.max()) >= self._count:  # a damaged file
+            return Texts.of([self.display(i) if display else self.full(i) for i in indices.tolist()])
+        pieces, places = [], []
+        for first, part in zip(self._firsts, self._parts, strict=True):
+            rows = np.flatnonzero((indices >= first) & (indices < first + len(part)))
+            if len(rows):
+                pieces.append(part.texts(indices[rows] - first, display))
+                places.append(rows)
+        if len(pieces) == 1:
+            return pieces[0]
+        return Texts.joined(pieces).take(np.argsort(np.concatenate([np.empty(0, np.int64), *places]), kind="stable"))
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         """Stats that hold for every event of this name."""
@@ -311,6 +327,9 @@ class _PlaneNames:
 
     def display(self, row: int) -> str:
         return wire.text(self._texts, int(self._text_lo[1, row]), int(self._text_hi[1, row]))
+
+    def texts(self, rows: Int64s, display: bool) -> Texts:
+        return Texts.gathered(self._texts, self._text_lo[int(display), rows], self._text_hi[int(display), rows])
 
     def stats(self, row: int) -> tuple[Stat, ...]:
         self._stored.check()

@@ -2,28 +2,37 @@
 
 An event counts when it touches the window; its times are those of the part inside. Self time is what no child covers: the
 children of an event lie in the next lane of its track, so it is the event's length less what that lane covers of it.
-That is one subtraction of two prefix sums per event, for all of a lane at once.
+That is one subtraction of two prefix sums per event, for many events of a lane at once.
 
-Lines that a collector drew from other lines are left out: their time is in the lines they came from.
+The answer is columns, one row for each name on each device: a program may have a million names. Texts are looked up for
+the rows that someone asks for. Lines that a collector drew from other lines are left out: their time is in the lines
+they came from.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from powertui.data import category
-from powertui.data.model import Events, Int64s, Names, Process, Trace, Track, TrackKind
+from powertui.data import category, texts
+from powertui.data.model import Bools, Events, Floats, Int32s, Int64s, Names, Process, Trace, Track, TrackKind, UInt32s
+from powertui.data.texts import Check, Texts, unhindered
+from powertui.data.tools import op_types
 
-_AT_ONCE = 1 << 20  # events added up in one call
 COLUMNS = ("name", "type", "device", "count", "total", "self", "average", "share")
+
+_AT_ONCE = 1 << 16  # events looked at together: their columns stay in the processor's cache
+_SUMMED = 1 << 20  # events added up in one call
+_TIES = 50_000  # rows whose order among equals nobody waits for
+_EXACT = 1 << 53  # below this, sums of floats are exact
 
 
 @dataclass(frozen=True)
 class Op:
-    """One name on one device (or host). Times in ps."""
+    """One name on one device (or host), for a person. Times in ps."""
 
     name: str  # as displayed
     full: str  # as recorded
@@ -34,169 +43,329 @@ class Op:
     total: int
     self_time: int
     share: float  # of all self time on this device in the window
-    track: int  # the longest occurrence: counts the tracks of Trace.tracks() …
-    row: int  # … and that track's columns
 
     @property
     def average(self) -> float:
         return self.total / self.count
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OpStats:
-    """The ops of a window, by self time. `total` of a nested op holds its children: totals do not add up, selfs do."""
+    """The ops of a window as columns. `total` of a nested op holds its children: totals do not add up, selfs do."""
 
+    trace: Trace
     lo: int
     hi: int
-    ops: tuple[Op, ...]
-    events: int
-    self_time: int  # over all devices
-
-    def sorted_by(self, key: str, descending: bool = True) -> OpStats:
-        """By one of COLUMNS; equal ones by self time, then by name."""
-        ops = sorted(self.ops, key=lambda op: (-op.self_time, op.name))
-        return replace(self, ops=tuple(sorted(ops, key=lambda op: _value(op, key), reverse=descending)))
-
-    def matching(self, text: str) -> OpStats:
-        """Only ops whose name, type or device holds the text (in any case)."""
-        wanted = text.lower()
-        if not wanted:
-            return self
-        kept = (op for op in self.ops if wanted in op.full.lower() or wanted in op.name.lower()
-                or wanted in op.type.lower() or wanted in op.device.lower())  # fmt: skip
-        return replace(self, ops=tuple(kept))
-
-
-def _value(op: Op, key: str) -> Any:
-    if key == "self":
-        return op.self_time
-    value = getattr(op, key)
-    return value.lower() if isinstance(value, str) else value
-
-
-def of(trace: Trace, lo: int | None = None, hi: int | None = None) -> OpStats:
-    """The op table of [lo, hi) (the whole trace by default)."""
-    lo = trace.span[0] if lo is None else lo
-    hi = trace.span[1] + 1 if hi is None else hi
-    number = 0
-    ops: list[Op] = []
-    events = 0
-    for process in trace.processes:
-        parts: list[_Part] = []
-        for track in process.tracks:
-            if not track.derived and track.kind not in (TrackKind.STEPS, TrackKind.COUNTER):
-                parts.extend(_lanes(track, number, lo, hi))
-            number += 1
-        if parts:
-            found, counted = _by_name(trace.names, process, parts)
-            ops.extend(found)
-            events += counted
-    ops.sort(key=lambda op: (-op.self_time, op.name))
-    return OpStats(lo, hi, tuple(ops), events, sum(op.self_time for op in ops))
-
-
-class _Part(NamedTuple):
-    """The events of one lane that touch the window."""
-
-    track: int
-    first: int  # row of the first in the track's columns
-    name: Int64s
+    name: Int64s  # index into Trace.names
+    process: Int32s  # index into Trace.processes
+    count: Int64s
     total: Int64s
     self_time: Int64s
+    share: Floats
+    events: int
+    twins: tuple[Int64s, Int64s]  # (names, rows): further names with the same text that were counted into these rows
+    _types: list[tuple[Int32s, tuple[str, ...]]] = field(default_factory=list)
+    _order: dict[tuple[str, bool], Int64s] = field(default_factory=dict)  # the last one: a filter asks for it at every key
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    def __getitem__(self, row: int) -> Op:
+        """One row with its texts."""
+        index = int(self.name[row])
+        full, display = self.trace.names.full(index), self.trace.names.display(index)
+        kind, group = op_types.kind_of(full, display)
+        return Op(
+            display, full, kind, group, self.device(row), int(self.count[row]), int(self.total[row]), int(self.self_time[row]),
+            float(self.share[row]),
+        )  # fmt: skip
+
+    @cached_property
+    def ops(self) -> tuple[Op, ...]:
+        """All rows with their texts, by self time. For tables that are written out; a screen asks row by row."""
+        return tuple(self[row] for row in self.order("self").tolist())
+
+    def device(self, row: int) -> str:
+        return self.trace.processes[int(self.process[row])].name
+
+    @cached_property
+    def self_sum(self) -> int:
+        """Self time over all devices."""
+        return int(self.self_time.sum())
+
+    def find(self, full: str, device: str, rows: Int64s) -> int:
+        """At which place in `rows` this op stands; -1 when it is not among them."""
+        on_device = np.array([process.name == device for process in self.trace.processes], np.bool_)[self.process[rows]]
+        places = np.flatnonzero(on_device)
+        wanted = full.encode("utf-8", "replace")
+        for some, found, _ in texts.batches(self.trace.names, self.name[rows[places]]):
+            same = np.flatnonzero(np.diff(found.start) == len(wanted))
+            for place in same.tolist():
+                if found.data[found.start[place] : found.start[place + 1]].tobytes() == wanted:
+                    return int(places[some.start + place])
+        return -1
+
+    def longest(self, row: int) -> tuple[int, int]:
+        """(track, row of its columns) where the longest occurrence of an op in the window is. Tracks as in Trace.tracks()."""
+        wanted = np.concatenate(([self.name[row]], self.twins[0][self.twins[1] == row]))
+        best = (-1, -1, -1)
+        for number, (process, track) in enumerate(self.trace.tracks()):
+            if process is not self.trace.processes[int(self.process[row])] or not _counts(track):
+                continue
+            for depth in range(track.lane_count):
+                first, last = _touching(track, depth, self.lo, self.hi)
+                names = track.events.name[first:last]
+                rows = np.flatnonzero(names == wanted[0] if len(wanted) == 1 else np.isin(names, wanted)) + first
+                if len(rows):
+                    start, end = _inside(track.events[rows], self.lo, self.hi)
+                    at = int(np.argmax(end - start))
+                    best = max(best, (int(end[at] - start[at]), -number, -int(rows[at])))
+        return -best[1], -best[2]
+
+    # ── in an order, and some of them ────────────────────────────────────────────────────────────
+
+    def order(self, key: str, *, descending: bool = True, check: Check = unhindered) -> Int64s:
+        """All rows by one of COLUMNS; equal ones by self time, then by name (very many of those as the file numbers them)."""
+        known = self._order.get((key, descending))
+        if known is not None:
+            return known
+        column = self._column(key, check)
+        column = -column if descending else column
+        check()
+        order = np.lexsort((-self.self_time, column))
+        by_key, by_self = column[order], self.self_time[order]
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (by_key[1:] != by_key[:-1]) | (by_self[1:] != by_self[:-1])
+        group = np.cumsum(new) - 1
+        tied = np.flatnonzero((np.bincount(group) > 1)[group]) if len(group) else group
+        if 0 < len(tied) <= _TIES:
+            rows = order[tied]
+            rank = texts.displayed(self.trace.names, self.name[rows], check).ranks(group[tied], check)
+            order[tied] = rows[np.argsort(rank, kind="stable")]
+        self._order.clear()
+        self._order[key, descending] = order
+        return order
+
+    def _column(self, key: str, check: Check) -> Int64s | Floats:
+        """A column of numbers that sorts as this one does. Texts sort in any case of their letters."""
+        if key == "name":
+            return texts.displayed(self.trace.names, self.name, check).lower().ranks(check=check)
+        if key == "type":
+            codes, types = self.types(check)
+            return _ranks_of(types)[codes]
+        if key == "device":
+            return _ranks_of([process.name for process in self.trace.processes])[self.process]
+        if key == "average":
+            return self.total / self.count
+        columns: dict[str, Int64s | Floats] = {
+            "count": self.count, "total": self.total, "self": self.self_time, "share": self.share,
+        }  # fmt: skip
+        return columns[key]
+
+    def types(self, check: Check = unhindered) -> tuple[Int32s, tuple[str, ...]]:
+        """(which type each row has, the types)."""
+        if not self._types:
+            self._types.append(op_types.of(self.trace.names, self.name, check))
+        return self._types[0]
+
+    def matching(self, text: str, check: Check = unhindered) -> Bools:
+        """Which rows hold the text in their name, type or device (in any case)."""
+        if not text:
+            return np.ones(len(self), np.bool_)
+        low = text.lower()
+        found = texts.matching(self.trace.names, texts.holding(text, fold=True), self.name, check)
+        found |= np.array([low in process.name.lower() for process in self.trace.processes], np.bool_)[self.process]
+        # An op's own type is part of its name; that it can hold the text besides is known before any type is.
+        if any(low in kind for kind in _OTHER_TYPES):
+            codes, types = self.types(check)
+            found |= np.array([low in kind.lower() for kind in types], np.bool_)[codes]
+        return found
 
 
-def _touching(lane: Events, lo: int, hi: int) -> tuple[int, int]:
-    """Rows of a lane that overlap [lo, hi), or lie in it without length."""
-    first = int(lane.start.searchsorted(lo, side="left"))
-    last = int(lane.start.searchsorted(hi, side="left"))
-    if first > 0 and int(lane.start[first - 1] + lane.duration[first - 1]) > lo:
-        first -= 1
-    return first, last
+_OTHER_TYPES = (*(kind.value for kind in category.CATEGORIES), "dataset")
 
 
-def _lanes(track: Track, number: int, lo: int, hi: int) -> list[_Part]:
-    out = []
-    below: Events | None = None
-    for depth in range(track.lane_count - 1, -1, -1):  # from the innermost: each lane needs the one below it
-        lane = track.lane(depth)
-        first, last = _touching(lane, lo, hi)
-        part = lane[slice(first, last)]
-        if len(part):
-            start = np.maximum(part.start, lo)
-            end = np.minimum(part.start + part.duration, hi)
-            own = end - start
-            if below is not None and len(below):
-                own = own - (_busy_until(below, end) - _busy_until(below, start))
-            out.append(_Part(number, int(track.lanes[depth]) + first, part.name.astype(np.int64), end - start, own))
-        below = part
-    return out
+def _ranks_of(names: list[str] | tuple[str, ...]) -> Int64s:
+    values = sorted({name.lower() for name in names})
+    rank = {value: number for number, value in enumerate(values)}
+    return np.array([rank[name.lower()] for name in names], np.int64)
 
 
-def _busy_until(lane: Events, moments: Int64s) -> Int64s:
-    """How much of all time before each moment the lane covers."""
-    total = np.concatenate([[0], np.cumsum(lane.duration)])
-    at = lane.start.searchsorted(moments, side="left")
-    before = np.maximum(at - 1, 0)
-    over = np.where(at > 0, np.maximum(0, lane.start[before] + lane.duration[before] - moments), 0)
-    busy: Int64s = total[at] - over
-    return busy
+# ── counting ─────────────────────────────────────────────────────────────────────────────────────
 
 
+def of(trace: Trace, lo: int | None = None, hi: int | None = None, check: Check = unhindered) -> OpStats:
+    """The op table of [lo, hi) (the whole trace by default). `check` may raise to break it off."""
+    lo = trace.span[0] if lo is None else lo
+    hi = trace.span[1] + 1 if hi is None else hi
+    found: list[_Sums] = []
+    for number, process in enumerate(trace.processes):
+        sums = _summed(process, number, lo, hi, check)
+        if sums is not None:
+            found.append(_merged(trace.names, sums, check))
+
+    def joined(columns: Iterable[Int64s]) -> Int64s:
+        return np.concatenate([_NONE, *columns])
+
+    first = np.cumsum([0, *(len(sums.name) for sums in found)])
+    twins = [(sums.twins[0], sums.twins[1] + at) for sums, at in zip(found, first.tolist(), strict=False)]
+    return OpStats(
+        trace, lo, hi,
+        joined(sums.name for sums in found), np.repeat([sums.process for sums in found], np.diff(first)).astype(np.int32),
+        joined(sums.count for sums in found), joined(sums.total for sums in found), joined(sums.self_time for sums in found),
+        np.concatenate([np.empty(0), *(sums.self_time / max(1, int(sums.self_time.sum())) for sums in found)]),
+        sum(int(sums.count.sum()) for sums in found),
+        (joined(names for names, _ in twins), joined(rows for _, rows in twins)),
+    )  # fmt: skip
+
+
+_NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
 class _Sums:
-    """Count, total, self time and longest occurrence per name id. Events come in parts, so that a screen can breathe."""
+    """The rows of one process."""
+
+    process: int
+    name: Int64s
+    count: Int64s
+    total: Int64s
+    self_time: Int64s
+    twins: tuple[Int64s, Int64s] = (_NONE, _NONE)
+
+
+class _Adder:
+    """Adds up columns by name, many events at a time, whatever the lines are that they come from."""
 
     def __init__(self, names: int) -> None:
+        self.size = names
         self.count, self.total, self.self_time = (np.zeros(names, np.int64) for _ in range(3))
-        self.most = np.full(names, -1, np.int64)
-        self.where = np.zeros(names, np.int64)
+        self._parts: list[tuple[UInt32s, Int64s, Int64s]] = []
+        self._pending = 0
 
-    def add(self, name: Int64s, total: Int64s, own: Int64s, first: int) -> None:
-        """Events numbered from `first`, in the order in which the first of equals counts as the longest."""
-        size = len(self.count)
-        self.count += np.bincount(name, minlength=size)
-        self.total += _exact(name, total, size)
-        self.self_time += _exact(name, own, size)
-        before = self.most.copy()
-        np.maximum.at(self.most, name, total)
-        best = np.flatnonzero((total == self.most[name]) & (self.most[name] > before[name]))[::-1]
-        self.where[name[best]] = best + first  # backwards: the first of equals is written last
+    def add(self, name: UInt32s, total: Int64s, own: Int64s) -> None:
+        self._parts.append((name, total, own))
+        self._pending += len(name)
+        if self._pending >= _SUMMED:
+            self.flush()
+
+    def flush(self) -> None:
+        """Small lines are brought together: a pass over all names for each of ten thousand lines would never end."""
+        if not self._parts:
+            return
+        name, total, own = (np.concatenate(columns) for columns in zip(*self._parts, strict=True))
+        self._parts, self._pending = [], 0
+        self.count += np.bincount(name, minlength=self.size)
+        self.total += _exact(name, total, self.size)
+        self.self_time += _exact(name, own, self.size)
 
 
-def _exact(name: Int64s, values: Int64s, size: int) -> Int64s:
-    """Exact integer sums per name. bincount adds floats, so both halves of the bits are added apart: neither passes 2^53."""
+def _exact(name: UInt32s, values: Int64s, size: int) -> Int64s:
+    """Exact integer sums per name. bincount adds floats: where they could round, both halves of the bits are added apart."""
+    if float(values.sum(dtype=np.float64)) < _EXACT / 2:
+        return np.bincount(name, values, size).astype(np.int64)
     high = np.bincount(name, values >> 26, size)
     low = np.bincount(name, values & ((1 << 26) - 1), size)
     return (high.astype(np.int64) << 26) + low.astype(np.int64)
 
 
-def _by_name(names: Names, process: Process, parts: list[_Part]) -> tuple[list[Op], int]:
-    sums = _Sums(len(names))
-    bounds = np.cumsum([len(part.name) for part in parts])
-    for part, end in zip(parts, bounds.tolist(), strict=True):
-        begin = end - len(part.name)
-        for lo in range(0, len(part.name), _AT_ONCE):
-            rows = slice(lo, lo + _AT_ONCE)
-            sums.add(part.name[rows], part.total[rows], part.self_time[rows], begin + lo)
-    merged: dict[tuple[str, str], list[int]] = {}
-    for name in np.flatnonzero(sums.count).tolist():
-        key = (names.full(name), names.display(name))
-        row = [int(column[name]) for column in (sums.count, sums.total, sums.self_time, sums.most, sums.where)]
-        seen = merged.get(key)
-        if seen is not None:  # the same text under two ids
-            row[:3] = [a + b for a, b in zip(seen[:3], row[:3], strict=True)]
-            if seen[3] >= row[3]:
-                row[3:] = seen[3:]
-        merged[key] = row
-    device_self = max(1, int(sums.self_time.sum()))
-    ops = []
-    for (full, display), (times, all_, self_, _, where) in merged.items():
-        kind = category.of(full)
-        kind = category.of(display) if kind is category.Category.OTHER else kind
-        part_number = int(np.searchsorted(bounds, where, side="right"))
-        part = parts[part_number]
-        row_in_part = where - (int(bounds[part_number - 1]) if part_number else 0)
-        ops.append(
-            Op(display, full, category.op_type(full) or kind.value, kind, process.name, times, all_, self_,
-               self_ / device_self, part.track, part.first + row_in_part)
-        )  # fmt: skip
-    return ops, int(bounds[-1])
+def _summed(process: Process, number: int, lo: int, hi: int, check: Check) -> _Sums | None:
+    lanes = []
+    for track in process.tracks:
+        if _counts(track):
+            for depth in range(track.lane_count):
+                first, last = _touching(track, depth, lo, hi)
+                if first < last:
+                    lanes.append((track, depth, first, last))
+    if not lanes:
+        return None
+    lowest = min(int(track.events.name[first:last].min()) for track, _, first, last in lanes)
+    names = max(int(track.events.name[first:last].max()) for track, _, first, last in lanes) - lowest + 1
+    rows = sum(last - first for _, _, first, last in lanes)
+    used: Int64s | None = None
+    if names > 4 * rows + 1024:  # few events with far numbers
+        used = np.unique(np.concatenate([track.events.name[first:last] for track, _, first, last in lanes])).astype(np.int64)
+    adder = _Adder(names if used is None else len(used))
+    for track, depth, first, last in lanes:
+        for at in range(first, last, _AT_ONCE):
+            check()
+            some = track.events[slice(at, min(at + _AT_ONCE, last))]
+            start, end = _inside(some, lo, hi)
+            own = end - start
+            if depth + 1 < track.lane_count:
+                own = own - _covered(track.lane(depth + 1), start, end)
+            adder.add(some.name - lowest if used is None else np.searchsorted(used, some.name).astype(np.uint32), end - start, own)
+    adder.flush()
+    index = np.flatnonzero(adder.count)
+    name = index + lowest if used is None else used[index]
+    return _Sums(number, name, adder.count[index], adder.total[index], adder.self_time[index])
+
+
+def _counts(track: Track) -> bool:
+    return not track.derived and track.kind not in (TrackKind.STEPS, TrackKind.COUNTER)
+
+
+def _touching(track: Track, depth: int, lo: int, hi: int) -> tuple[int, int]:
+    """Rows of a lane (in the track's columns) that overlap [lo, hi), or lie in it without length."""
+    begin, end = int(track.lanes[depth]), int(track.lanes[depth + 1])
+    start = track.events.start[begin:end]
+    first, last = (begin + int(row) for row in start.searchsorted([lo, hi], side="left"))
+    if first > begin and int(track.events.start[first - 1] + track.events.duration[first - 1]) > lo:
+        first -= 1
+    return first, last
+
+
+def _inside(events: Events, lo: int, hi: int) -> tuple[Int64s, Int64s]:
+    """Start and end of the part of each that lies in the window."""
+    return np.maximum(events.start, lo), np.minimum(events.start + events.duration, hi)
+
+
+def _covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
+    """How much of each stretch the lane covers. The stretches come in the order of time, one after the other."""
+    first = max(0, int(lane.start.searchsorted(start[0])) - 1)
+    last = int(lane.start.searchsorted(end[-1]))
+    part = lane[slice(first, last)]
+    if not len(part):
+        return np.zeros(len(start), np.int64)
+    before = np.concatenate(([0], np.cumsum(part.duration)))  # what it covers before each of its events
+    stop = part.start + part.duration
+
+    def until(moments: Int64s) -> Int64s:
+        at = part.start.searchsorted(moments, side="left")
+        over: Int64s = before[at] - np.where(at > 0, np.maximum(0, stop[at - 1] - moments), 0)
+        return over
+
+    covered: Int64s = until(end) - until(start)
+    return covered
+
+
+# ── names with the same text ─────────────────────────────────────────────────────────────────────
+
+
+def _merged(names: Names, sums: _Sums, check: Check) -> _Sums:
+    """The same with one row for each text: files number some texts twice."""
+    marks = np.empty(len(sums.name), np.uint64)
+    for rows, full, display in texts.batches(names, sums.name, check):
+        marks[rows] = full.marks() * np.uint64(3) + display.marks()
+    in_order = np.sort(marks)
+    repeated = in_order[1:][in_order[1:] == in_order[:-1]]
+    if not len(repeated):
+        return sums
+    # Equal marks are a hint: the texts decide.
+    target = np.arange(len(marks))
+    suspects = np.flatnonzero(np.isin(marks, repeated))
+    seen: dict[tuple[str, str], int] = {}
+    for rows, full, display in texts.batches(names, sums.name[suspects], check):
+        for row, pair in zip(suspects[rows].tolist(), _pairs(full, display), strict=True):
+            target[row] = seen.setdefault(pair, row)
+    kept = np.flatnonzero(target == np.arange(len(target)))
+    place = np.cumsum(target == np.arange(len(target))) - 1
+    twins = np.flatnonzero(target != np.arange(len(target)))
+    count, total, self_time = sums.count.copy(), sums.total.copy(), sums.self_time.copy()
+    for column in (count, total, self_time):
+        np.add.at(column, target[twins], column[twins])
+    return _Sums(sums.process, sums.name[kept], count[kept], total[kept], self_time[kept], (sums.name[twins], place[target[twins]]))
+
+
+def _pairs(full: Texts, display: Texts) -> Iterator[tuple[str, str]]:
+    return zip(full.strings(), display.strings(), strict=True)

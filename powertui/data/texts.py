@@ -1,0 +1,213 @@
+"""Many short texts end to end in one array of bytes: looked through, compared and sorted without a step of Python for each.
+
+Names of events are UTF-8. Where one of a batch is not ASCII, the batch is taken apart into Python's own texts: rare, and exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s, Names, UInt8s, UInt64s
+
+BATCH = 4096  # names looked at together: what they take stays in the processor's cache, and a person who gave up is heard soon
+
+_LOWER = np.arange(256, dtype=np.uint8)
+_LOWER[ord("A") : ord("Z") + 1] += 32
+
+Check = Callable[[], None]
+"""Called now and then by what takes long; raises `Cancelled` when nobody waits for it any more."""
+
+
+def unhindered() -> None:
+    """A check that never stops anything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Text i is data[start[i]:start[i + 1]]."""
+
+    data: UInt8s
+    start: Int64s
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Texts:
+        """Python's texts as bytes."""
+        encoded = [text.encode("utf-8", "replace") for text in texts]
+        sizes = np.fromiter(map(len, encoded), np.int64, len(encoded))
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), _starts(sizes))
+
+    @classmethod
+    def gathered(cls, data: UInt8s, lo: Int64s, hi: Int64s) -> Texts:
+        """Those that lie apart in a file, brought together."""
+        sizes = np.maximum(hi - lo, 0)
+        start = _starts(sizes)
+        at = np.repeat(lo - start[:-1], sizes)
+        at += np.arange(len(at))
+        return cls(data[at], start)
+
+    @classmethod
+    def joined(cls, pieces: Sequence[Texts]) -> Texts:
+        """All of them, one piece after the other."""
+        data = [np.empty(0, np.uint8), *(piece.data for piece in pieces)]
+        sizes = [np.empty(0, np.int64), *(np.diff(piece.start) for piece in pieces)]
+        return cls(np.concatenate(data), _starts(np.concatenate(sizes)))
+
+    def take(self, rows: Int64s) -> Texts:
+        """Some of them, in this order."""
+        return Texts.gathered(self.data, self.start[rows], self.start[rows + 1])
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def ascii(self) -> bool:
+        return not len(self.data) or int(self.data.max()) < 0x80
+
+    def lower(self) -> Texts:
+        """With small letters instead of A to Z."""
+        return Texts(_LOWER[self.data], self.start)
+
+    def strings(self) -> list[str]:
+        """As Python's texts."""
+        raw = self.data.tobytes()
+        ends = self.start.tolist()
+        if self.ascii:
+            text = raw.decode("ascii")
+            return [text[lo:hi] for lo, hi in pairwise(ends)]
+        return [raw[lo:hi].decode("utf-8", "replace") for lo, hi in pairwise(ends)]
+
+    def contain(self, part: bytes) -> Bools:
+        """Which hold these bytes."""
+        out = np.zeros(len(self), np.bool_)
+        room = len(self.data) - len(part) + 1
+        if room <= 0 or not part:
+            return out if part else ~out
+        there = self.data[:room] == part[0]
+        for offset in range(1, len(part)):
+            there &= self.data[offset : offset + room] == part[offset]
+        at = np.flatnonzero(there)
+        which = np.searchsorted(self.start, at, side="right") - 1
+        out[which[at + len(part) <= self.start[which + 1]]] = True  # not those that run on into the next text
+        return out
+
+    def match(self, pattern: re.Pattern[str]) -> Bools:
+        """In which the pattern is found."""
+        return np.fromiter((found is not None for found in map(pattern.search, self.strings())), np.bool_, len(self))
+
+    def cut(self, size: int) -> Texts:
+        """At most so many bytes of each."""
+        if not len(self) or int(np.diff(self.start).max()) <= size:
+            return self
+        return Texts.gathered(self.data, self.start[:-1], np.minimum(self.start[1:], self.start[:-1] + size))
+
+    def marks(self) -> UInt64s:
+        """A number for each that equal texts share. Others may share it too: whoever must know compares the texts."""
+        count = -(-np.diff(self.start) // 8)
+        first = np.cumsum(count) - count
+        turn = np.arange(int(count.sum())) - np.repeat(first, count)
+        word = self._words(np.repeat(np.arange(len(self)), count), 8 * turn)
+        word ^= word >> np.uint64(31)
+        word *= (turn.astype(np.uint64) << np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0xD6E8FEB86659FD93)
+        word ^= word >> np.uint64(29)
+        total = np.zeros(len(word) + 1, np.uint64)
+        np.cumsum(word, out=total[1:])
+        marks: UInt64s = total[first + count] - total[first] + np.diff(self.start).astype(np.uint64)
+        return marks
+
+    def _words(self, rows: Int64s, at: Int64s | int) -> UInt64s:
+        """Eight bytes of each of these texts from byte `at` on, as numbers that sort as the bytes do; zeros behind the end."""
+        padded = np.concatenate((self.data, np.zeros(8, np.uint8)))
+        every = np.ndarray((len(self.data) + 1,), ">u8", padded, 0, (1,))  # the eight bytes from each byte on
+        place = self.start[rows] + at
+        left = np.clip(self.start[rows + 1] - place, 0, 8)
+        word: UInt64s = every[np.minimum(place, len(self.data))].astype(np.uint64)
+        behind = (8 * np.minimum(8 - left, 7)).astype(np.uint64)
+        word >>= behind
+        word <<= behind
+        word[left == 0] = 0
+        return word
+
+    def ranks(self, groups: Int64s | None = None, check: Check = unhindered) -> Int64s:
+        """Where each stands when sorted group by group (numbers that ascend), in each by its bytes. Equal ones stand together."""
+        count = len(self)
+        order = np.arange(count) if groups is None else np.argsort(groups, kind="stable")
+        new = np.zeros(count, np.bool_)  # at each place in the order: whether another text begins here
+        new[:1] = True
+        if groups is not None:
+            new[1:] = np.diff(groups[order]) != 0
+        sizes = np.diff(self.start)
+        place, at = np.arange(count), 0  # what is still tied, and the byte from which it is compared next
+        while True:
+            rows = order[place]
+            tied = np.cumsum(new[place]) - 1
+            several = np.bincount(tied) > 1
+            longer = np.zeros(len(several), np.bool_)
+            longer[tied[sizes[rows] > at]] = True
+            going = (several & longer)[tied]
+            place, rows, tied = place[going], rows[going], tied[going]
+            if not len(rows):
+                break
+            check()
+            word = self._words(rows, at)
+            sort = np.lexsort((word, tied))
+            order[place], word = rows[sort], word[sort]
+            new[place[1:]] |= word[1:] != word[:-1]
+            at += 8
+        out = np.empty(count, np.int64)
+        out[order] = np.cumsum(new) - 1
+        return out
+
+
+def _starts(sizes: Int64s) -> Int64s:
+    start = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=start[1:])
+    return start
+
+
+def batches(names: Names, indices: Int64s, check: Check = unhindered) -> Iterator[tuple[slice, Texts, Texts]]:
+    """(which of the indices, their full names, their own short ones where they have one), a batch at a time."""
+    for at in range(0, len(indices), BATCH):
+        check()
+        some = indices[at : at + BATCH]
+        yield slice(at, at + len(some)), names.texts(some), names.texts(some, display=True)
+
+
+def displayed(names: Names, indices: Int64s, check: Check = unhindered) -> Texts:
+    """These names as viewers show them."""
+    pieces = []
+    for _, full, display in batches(names, indices, check):
+        if len(display.data):
+            own = np.diff(display.start) > 0
+            full = Texts.joined((full, display)).take(np.arange(len(full)) + np.where(own, len(full), 0))
+        pieces.append(full)
+    return Texts.joined(pieces)
+
+
+def matching(names: Names, test: Callable[[Texts], Bools], indices: Int64s | None = None, check: Check = unhindered) -> Bools:
+    """Which of these names (all by default) pass, by their full name or by the one that is displayed."""
+    chosen = np.arange(len(names)) if indices is None else indices
+    out = np.zeros(len(chosen), np.bool_)
+    for rows, full, display in batches(names, chosen, check):
+        out[rows] = test(full)
+        if len(display.data):
+            shown = np.flatnonzero(np.diff(display.start))
+            out[rows][shown] |= test(display)[shown]
+    return out
+
+
+def holding(part: str, *, fold: bool) -> Callable[[Texts], Bools]:
+    """A test: whether a name holds this text; with `fold` in any case."""
+    pattern = re.compile(re.escape(part), re.IGNORECASE if fold else 0)
+    wanted = part.lower().encode() if fold and part.isascii() else part.encode("utf-8", "replace")
+
+    def test(texts: Texts) -> Bools:
+        if not part.isascii() or not texts.ascii:
+            return texts.match(pattern)
+        return (texts.lower() if fold else texts).contain(wanted)
+
+    return test

@@ -1,0 +1,48 @@
+"""What takes longer than a frame, in a thread beside the screen: a new request cancels the one before, and nothing waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from textual.widget import Widget
+from textual.worker import Worker, get_current_worker
+
+from powertui.data.texts import Check
+from powertui.errors import Cancelled
+
+T = TypeVar("T")
+
+
+def begin(owner: Widget, group: str, work: Callable[[Check], T], done: Callable[[T], None]) -> None:
+    """Call `work` in a thread, and `done` with its result in the screen's own.
+
+    Work calls the check that it is given every some ms. One of the same group that still runs is cancelled: it ends
+    at its next check, and its result is dropped.
+    """
+
+    def run() -> None:
+        worker = get_current_worker()
+
+        def check() -> None:
+            if worker.is_cancelled:
+                raise Cancelled("nobody waits for it any more")
+
+        try:
+            result = work(check)
+        except Cancelled:
+            return
+        if not worker.is_cancelled:
+            owner.call_later(_deliver, worker, done, result)
+
+    owner.run_worker(run, thread=True, exclusive=True, group=group)
+
+
+def _deliver(worker: Worker[None], done: Callable[[T], None], result: T) -> None:
+    if not worker.is_cancelled:
+        done(result)
+
+
+def cancel(owner: Widget, group: str) -> None:
+    """Nobody waits for this group any more."""
+    owner.workers.cancel_group(owner, group)
