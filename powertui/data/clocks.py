@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.by_number import ByNumber
 from powertui.data.filenames import split_events
 from powertui.data.formats.tfevents import EventLog, run_of
 from powertui.data.logdir import RunEntry
@@ -268,9 +269,11 @@ def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[Evidence]:
     """The steps of an epoch began after the one before it was logged, and ended before it was logged itself."""
     out = []
     ends = steps.start + steps.duration
+    numbers, place = np.unique(steps.epoch, return_inverse=True)
+    groups = dict(zip(numbers.tolist(), ByNumber(place, len(numbers)), strict=True))
     for epoch in from_logs(logs):
-        rows = np.flatnonzero(steps.epoch == epoch.number)
-        if len(rows) and epoch.start is not None:
+        rows = groups.get(epoch.number)
+        if rows is not None and epoch.start is not None:
             lo = epoch.start - int(steps.start[rows].min()) // PS_PER_NS
             hi = epoch.end - int(ends[rows].max()) // PS_PER_NS
             if lo <= hi:

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data import clocks, steps
+from powertui.data.by_number import ByNumber
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logged import LIMIT_NS, Logged, from_logs
 from powertui.data.model import PS_PER_NS, Clock, Epoch, Epochs, Int32s, Phase, Steps, Trace
@@ -70,8 +71,12 @@ def _numbers(found: Found, clock: Clock, logged: Sequence[Logged]) -> tuple[Int3
     # Restarts say which steps belong together; tfevents say which epochs those are.
     turns = raw.copy()
     count = int(raw.max()) + 1
-    named = [int(np.median(where[raw == turn])) if (where[raw == turn] >= 0).all() else -1 for turn in range(count)]
-    if named[0] >= 0 and named == list(range(named[0], named[0] + count)):
+    in_order = where[np.lexsort((where, raw))]
+    bounds = np.sort(raw).searchsorted(np.arange(count + 1))
+    least, low, high = (in_order[np.minimum(at, len(raw) - 1)] for at in (bounds[:-1], (bounds[:-1] + bounds[1:] - 1) // 2,
+                                                                         (bounds[:-1] + bounds[1:]) // 2))  # fmt: skip
+    named = np.where((least >= 0) & (np.diff(bounds) > 0), (low + high) // 2, -1)  # the median of each turn's steps
+    if named[0] >= 0 and np.array_equal(named, np.arange(named[0], named[0] + count)):
         return (turns + named[0]).astype(np.int32), "restarts"
     return turns, "restarts"
 
@@ -85,9 +90,12 @@ def _logged_number(marked: Steps, clock: Clock, logged: Sequence[Logged]) -> Int
     if clock.half_ns > shortest // 2:
         return out
     middle = (marked.start + marked.duration // 2) // PS_PER_NS + clock.mid_ns
-    for epoch in logged:
+    order = np.argsort(middle, kind="stable")
+    in_order = middle[order]
+    for epoch in logged:  # middle > start and middle <= end
         if epoch.start is not None:
-            out[(middle > epoch.start) & (middle <= epoch.end)] = epoch.number
+            lo, hi = in_order.searchsorted([epoch.start, epoch.end], side="right")
+            out[order[lo:hi]] = epoch.number
     return out
 
 
@@ -98,15 +106,20 @@ def _table(marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[Logged
     of_log = {epoch.number: epoch for epoch in logged}
     of_steps = sorted({number for number in numbers.tolist() if number >= 0})
     slack = clock.half_ns * PS_PER_NS if clock.known else 0
+    # Numbers are the program's own and may be far apart: their places are counted.
+    place = {number: index for index, number in enumerate(of_steps)}
+    groups = ByNumber(np.where(numbers >= 0, np.searchsorted(np.array(of_steps, np.int32), numbers), -1), len(of_steps))
+    ends = marked.start + marked.duration
+    none = np.empty(0, np.int64)
     out = []
     for number in sorted({*of_log, *of_steps}):
         known = of_log.get(number)
         if known is not None and clock.known:
             start, end = _in_trace(known.start, clock), _in_trace(known.end, clock)
-            source = "tfevents" if number not in of_steps or how == "tfevents" else f"{_HOW[how]}, bounds from tfevents"
+            source = "tfevents" if number not in place or how == "tfevents" else f"{_HOW[how]}, bounds from tfevents"
             out.append(Epoch(number, start, end, source, slack, known.scalars))
             continue
-        rows = np.flatnonzero(numbers == number)
+        rows = groups[place[number]] if number in place else none
         scalars = known.scalars if known is not None else ()
         if not len(rows):
             out.append(Epoch(number, None, None, "tfevents, without a clock that ties them to the profile", 0, scalars))
@@ -115,7 +128,7 @@ def _table(marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[Logged
         # The profile may begin in the middle of its first epoch and end in the middle of its last.
         whole_start = number > of_steps[0] or int(marked.number[first]) == 0
         start = int(marked.start[first]) if whole_start else None
-        end = int((marked.start + marked.duration)[rows].max()) if number < of_steps[-1] else None
+        end = int(ends[rows].max()) if number < of_steps[-1] else None
         out.append(Epoch(number, start, end, f"{_HOW[how]}, bounds from its steps", 0, scalars))
     return tuple(out)
 
@@ -166,11 +179,12 @@ def _evaluations(marked: Steps, found: Found) -> list[Phase]:
     """Test steps with no training step between them are one validation."""
     evaluation = found.evaluation
     before = np.searchsorted(marked.start, evaluation.start)  # how many training steps began earlier
+    stops = evaluation.start + evaluation.duration
+    counts, which = np.unique(before, return_inverse=True)
     out = []
-    for count in np.unique(before).tolist():
-        rows = np.flatnonzero(before == count)
+    for count, rows in zip(counts.tolist(), ByNumber(which, len(counts)), strict=True):
         epoch = int(marked.epoch[count - 1]) if count else -1
-        end = int((evaluation.start + evaluation.duration)[rows].max())
+        end = int(stops[rows].max())
         what = f"{len(rows)} events named {evaluation.kinds[int(rows[0])]}"
         out.append(Phase("validation", int(evaluation.start[rows[0]]), end, epoch if epoch >= 0 else None, what))
     return out
@@ -183,11 +197,14 @@ def _after_epochs(marked: Steps, table: Sequence[Epoch], clock: Clock, logged: S
     median = float(np.median(marked.duration))
     validated = {epoch.number: epoch.validated for epoch in logged}
     highest = int(marked.number.max())
-    for index in sorted({int(i) for i in marked.epoch if i >= 0}):
-        rows = np.flatnonzero(marked.epoch == index)
+    groups = ByNumber(marked.epoch, len(table))
+    for index in range(len(table)):
+        rows = groups[index]
+        if not len(rows):
+            continue
         last = int(ends[rows].max())
         followed = int(rows[-1]) + 1 < len(marked)
-        if not followed and not (index > 0 and int(marked.number[rows[-1]]) == highest and (marked.epoch == index - 1).any()):
+        if not followed and not (index > 0 and int(marked.number[rows[-1]]) == highest and len(groups[index - 1])):
             continue  # the profile may have stopped in the middle of the epoch
         wall = validated.get(table[index].number)
         stop = _in_trace(wall, clock) if wall is not None and clock.known else None

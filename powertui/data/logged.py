@@ -5,6 +5,7 @@ Validation runs log beside (`validation/`), a few milliseconds later. A folder m
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -42,17 +43,19 @@ def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[L
     chosen = trainings[-1]
     if moment_ns is not None:
         chosen = min(trainings, key=lambda t: max(0, t[0][0] - moment_ns, moment_ns - t[-1][0]))
-    validation = [log for log in logs if log.group not in (*_TRAIN, "demo_logs")]
+    validation = _Validation([log for log in logs if log.group not in (*_TRAIN, "demo_logs")])
     began = [log.keras_graph_ns or log.first_ns for log in logs if log.group in _TRAIN]
     out: list[Logged] = []
-    for number in sorted({point[1] for point in chosen}):
-        mine = [point for point in chosen if point[1] == number]
+    by_number: dict[int, list[tuple[int, int, str, float]]] = {}
+    for point in chosen:
+        by_number.setdefault(point[1], []).append(point)
+    for number, mine in sorted(by_number.items()):
         end = min(point[0] for point in mine)
         if out and out[-1].number == number - 1:
             start: int | None = out[-1].end
         else:
             start = max((t for t in began if t is not None and t < end), default=None) if number == 0 else None
-        seen, extra = _validation(validation, number, start, end)
+        seen, extra = validation.of(number, start, end)
         out.append(Logged(number, start, end, seen, (*((tag, value) for _, _, tag, value in mine), *extra)))
     return tuple(out)
 
@@ -67,19 +70,26 @@ def _trainings(points: list[tuple[int, int, str, float]]) -> list[list[tuple[int
     return out
 
 
-def _validation(
-    logs: Sequence[EventLog], number: int, start: int | None, end: int
-) -> tuple[int | None, tuple[tuple[str, float], ...]]:
-    """(when the validation of this epoch was logged, its scalars as val_…). Keras logs `evaluation_*` right after it."""
-    walls: list[int] = []
-    scalars: list[tuple[str, float]] = []
-    for log in logs:
-        for series in log.scalars:
-            per_epoch = series.tag.startswith("epoch_")
-            for wall, step, value in zip(series.wall_ns.tolist(), series.steps.tolist(), series.values.tolist(), strict=True):
-                if per_epoch and step == number and abs(wall - end) < _SAME_MOMENT:
-                    walls.append(wall)
-                    scalars.append((f"val_{series.tag}", value))
-                elif series.tag.startswith("evaluation_") and (start or end - LIMIT_NS) < wall <= end:
-                    walls.append(wall)
-    return (min(walls) if walls else None), tuple(scalars)
+class _Validation:
+    """What validation runs logged, ready to be asked epoch by epoch."""
+
+    def __init__(self, logs: Sequence[EventLog]) -> None:
+        self._of: dict[int, list[tuple[int, str, float]]] = {}  # epoch → (wall, tag, value) as logged
+        self._evaluated: list[int] = []  # when Keras' `evaluation_*` were logged: right after the run
+        for log in logs:
+            for series in log.scalars:
+                if series.tag.startswith("epoch_"):
+                    for wall, step, value in zip(series.wall_ns.tolist(), series.steps.tolist(), series.values.tolist(), strict=True):
+                        self._of.setdefault(step, []).append((wall, f"val_{series.tag}", value))
+                elif series.tag.startswith("evaluation_"):
+                    self._evaluated += series.wall_ns.tolist()
+        self._evaluated.sort()
+
+    def of(self, number: int, start: int | None, end: int) -> tuple[int | None, tuple[tuple[str, float], ...]]:
+        """(when the validation of this epoch was logged first, its scalars as val_…)."""
+        mine = [point for point in self._of.get(number, ()) if abs(point[0] - end) < _SAME_MOMENT]
+        walls = [wall for wall, _, _ in mine]
+        first = bisect_right(self._evaluated, start or end - LIMIT_NS)
+        if first < bisect_left(self._evaluated, end + 1):
+            walls.append(self._evaluated[first])
+        return (min(walls) if walls else None), tuple((tag, value) for _, tag, value in mine)
