@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from powertui import __version__
 from powertui.errors import PowertuiError, UsageError
+from powertui.terminal import signals
 
 EPILOG = """\
 examples:
@@ -39,6 +40,10 @@ HANDLERS = {
     "sensors": "powertui.sampler.commands:sensors",
     "live": "powertui.live_app:run",
 }
+
+
+# Verbs that have something to put in order when they are interrupted: a file that is half written, a terminal without its echo.
+IN_ORDER = ("export", "record", "sensors", "live")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -223,7 +228,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb. Errors that a person is meant to read become one sentence and an exit code."""
     try:
         args = build_parser().parse_args(normalise(sys.argv[1:] if argv is None else argv))
-        return resolve(args.verb)(args)
+        run = resolve(args.verb)
+        if argv is None and args.verb in IN_ORDER:
+            signals.by_exception()
+        return run(args)
     except PowertuiError as error:
         from powertui.plain import plain  # a path in a message can hold anything
 

@@ -63,7 +63,6 @@ class Shell(TypeAhead[int]):
         self._changed_run: Run | None = None  # the run whose files are known to have changed
         self._looking = False
         self.unsaid: tuple[str, bool] | None = None
-        self._remove_signals: Callable[[], None] = lambda: None
         for entry in SCREENS:
             if entry.key:
                 self.bind(entry.key, f"show('{entry.name}')", description=entry.title, show=False)
@@ -71,10 +70,9 @@ class Shell(TypeAhead[int]):
     # ── start and end ────────────────────────────────────────────────────────────────────────────
 
     def on_mount(self) -> None:
-        """The terminal is ours now: colours, signals, first screen."""
+        """The terminal is ours now: colours, first screen."""
         self.register_theme(textual_theme(self.look))
         self.theme = "powertui"
-        self._remove_signals = signals.install(asyncio.get_running_loop(), lambda code: self.exit(return_code=code))
         self.set_interval(LOOK_EVERY_S, self._look)
         folder = self.session.logdir
         runs = folder.runs if folder is not None else ()
@@ -86,13 +84,16 @@ class Shell(TypeAhead[int]):
     def on_unmount(self) -> None:
         """Stop what still runs."""
         self.stop_loading()
-        self._remove_signals()
 
     def run_to_exit(self) -> int:
         """Run until the person leaves; the process's exit code. After a crash the traceback is printed on the restored terminal."""
+        signals.hand_to(self.end_with)
         self.run(mouse=self.capabilities.mouse)
-        if self.return_code == signals.HANGUP:
+        signals.in_time()
+        if self.ended_with == signals.HANGUP:
             signals.let_go()
+        if self.ended_with is not None:
+            return self.ended_with
         if self._crash is not None:
             sys.stderr.write("".join(traceback.format_exception(self._crash)))
             sys.stderr.write("\npowertui: this is a defect of powertui. Please report it to its authors, with the lines above.\n")

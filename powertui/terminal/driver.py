@@ -5,6 +5,7 @@
 * Answers to the paint gate's question go to the gate at once, not through the queue of key presses.
 * Only clicks, drags and the wheel are asked for: with Textual's "any motion" every twitch of the mouse crosses the line.
 * Leaving takes no tenth of a second: the input thread is woken through a pipe.
+* The terminal can be given back at once, from a signal handler, at any moment between taking it and leaving it.
 
 The overridden names are Textual's own and private to it: this file is the one place that depends on them.
 """
@@ -13,9 +14,13 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import contextlib
 import os
 import select
+import signal
 import sys
+import termios
+import time
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +35,13 @@ if TYPE_CHECKING:
 
 ASK_POSITION = "\x1b[6n"
 READ_SIZE = 4096
+ANSWER_S = 0.2  # how long leaving waits for an answer that is on its way: it would appear behind the shell's prompt
+
+# Everything that was switched on, off. First what ends a sequence that broke off in the middle.
+RESTORE = (
+    b"\x18\x1b[?2026l\x1b[0m\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[?2048l\x1b[?1004l\x1b[?7h"
+    b"\x1b[<u\x1b[?1049l\x1b[?25h"
+)
 
 
 class TerminalDriver(LinuxDriver):
@@ -42,6 +54,9 @@ class TerminalDriver(LinuxDriver):
             self._file = sys.__stdout__
         self._wake_read, self._wake_write = os.pipe()
         self._hung_up = False
+        self._output: OutputThread | None = None
+        self._unanswered = 0
+        self.holds_terminal = False  # from before the first byte to after the last
 
     # Textual assigns its own writer here: ours takes its place.
     @property  # type: ignore[override]
@@ -50,26 +65,54 @@ class TerminalDriver(LinuxDriver):
 
     @_writer_thread.setter
     def _writer_thread(self, thread: object) -> None:
-        self._output: OutputThread | None = None
+        self._output = None
         if thread is not None:
             assert sys.__stdout__ is not None
             self._output = OutputThread(sys.__stdout__.fileno(), self._paced.capabilities.encoding, self._gone)
 
     def start_application_mode(self) -> None:
         """Take over the terminal, now or again after a suspension."""
+        self.holds_terminal = True
+        self._unanswered = 0
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self._paced.terminal_taken()
 
     def write(self, data: str) -> None:
         """Queue something for the terminal. The shape of a mouse pointer (OSC 22) is not worth bytes: few terminals know it."""
         if self._output is not None and not data.startswith("\x1b]22;"):
+            self._unanswered += data == ASK_POSITION
             self._output.write(data)
 
     def close(self) -> None:
         """Let the last bytes go out."""
         if self._output is not None:
-            self._output.stop()
+            if not self._output.stop() and self._output.seize():
+                self._output.last_words(RESTORE)
             self._output = None
+        self.holds_terminal = False
+
+    def give_back(self) -> None:
+        """Put the terminal in order now, past every queue: for a signal handler, after which the process ends."""
+        if not self.holds_terminal:
+            return
+        self.holds_terminal = False
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # in the background, too
+        if self._output is not None and self._output.seize():
+            self._output.last_words(RESTORE)
+        if self.attrs_before is not None:
+            with contextlib.suppress(termios.error):
+                self._await_answers()
+                termios.tcflush(self.fileno, termios.TCIFLUSH)
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+
+    def _await_answers(self) -> None:
+        """The input thread takes them. A terminal that answers does it soon, or is too far away to wait for."""
+        gate = self._paced.gate
+        if not gate.acknowledged and gate.frames > 1:
+            return  # it never answers
+        until = time.monotonic() + ANSWER_S
+        while not self._hung_up and self._unanswered > 0 and time.monotonic() < until:
+            time.sleep(0.005)
 
     # ── mouse ────────────────────────────────────────────────────────────────────────────────────
 
@@ -88,6 +131,7 @@ class TerminalDriver(LinuxDriver):
         thread: Thread | None = self._key_thread
         self._key_thread = None
         if thread is not None:
+            self._await_answers()
             self.exit_event.set()
             os.write(self._wake_write, b"x")
             thread.join(1.0)
@@ -119,6 +163,7 @@ class TerminalDriver(LinuxDriver):
     def process_message(self, message: Any) -> None:
         """Hand an event to the application (called in the input thread)."""
         if isinstance(message, events.CursorPosition):
+            self._unanswered -= 1
             self._call(self._paced.frame_acknowledged)
             return
         super().process_message(message)

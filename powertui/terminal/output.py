@@ -7,7 +7,11 @@ stopping waits only so long for a line that does not move.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
+import signal
+import termios
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -25,6 +29,7 @@ class OutputThread(threading.Thread):
         self._encoding = encoding
         self._on_gone = on_gone
         self._gone = False
+        self._writing = threading.Lock()  # one write at a time, and none after `seize`
         self.written = 0
 
     def write(self, text: str) -> None:
@@ -55,14 +60,46 @@ class OutputThread(threading.Thread):
         view = memoryview(data)
         try:
             while view:
-                count = os.write(self._fileno, view)
-                self.written += count
+                with self._writing:
+                    if self._gone:
+                        return
+                    count = os.write(self._fileno, view)
+                    self.written += count
                 view = view[count:]
         except OSError:
             self._gone = True
             self._on_gone()
 
-    def stop(self) -> None:
-        """Let the queue run empty, but do not wait for a terminal that does not read."""
+    def stop(self) -> bool:
+        """Let the queue run empty, but do not wait for a terminal that does not read. Whether everything has left."""
         self._queue.put(None)
         self.join(STOP_S)
+        return not self.is_alive()
+
+    def seize(self) -> bool:
+        """Write nothing more, whatever is queued. Whether anything was written until now. Safe in a signal handler.
+
+        A terminal that does not read holds up the write that is going on: what it has not taken by then is thrown away.
+        """
+        if not self._writing.acquire(timeout=STOP_S):
+            self._gone = True
+            self._make_room()
+            signal.signal(signal.SIGURG, lambda *_: None)
+            if self.ident is not None:
+                signal.pthread_kill(self.ident, signal.SIGURG)  # the kernel wakes a write for a signal, not for the room
+            if not self._writing.acquire(timeout=STOP_S):
+                return False  # it hangs in the kernel: nothing of ours would get through either
+        self._gone = True
+        self._writing.release()
+        return self.written > 0
+
+    def last_words(self, data: bytes) -> None:
+        """After `seize`: a few bytes, past the queue."""
+        with contextlib.suppress(OSError, ValueError):
+            if not select.select([], [self._fileno], [], STOP_S)[1]:
+                self._make_room()
+            os.write(self._fileno, data)
+
+    def _make_room(self) -> None:
+        with contextlib.suppress(termios.error):
+            termios.tcflush(self._fileno, termios.TCOFLUSH)

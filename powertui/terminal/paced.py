@@ -7,6 +7,7 @@ are paced and reduced without knowing it. In tests that run without a terminal T
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
@@ -25,6 +26,7 @@ from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.driver import ASK_POSITION, TerminalDriver
 from powertui.terminal.pacing import PaintGate, Quality
 from powertui.terminal.painter import Painter
+from powertui.terminal.signals import HANGUP, PATIENCE_S, no_later_than
 from powertui.terminal.theme import hex_of
 
 ReturnType = TypeVar("ReturnType")
@@ -62,6 +64,8 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
         )
         self._frame_timer: asyncio.TimerHandle | None = None
         self._level = 0
+        self._standing = False
+        self.ended_with: int | None = None  # the exit code, when a signal or the end of the terminal decided it
         super().__init__(driver_class=TerminalDriver)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -92,7 +96,33 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
 
     def hang_up(self) -> None:
         """The terminal is gone."""
-        self.exit(return_code=129)
+        self.end_with(HANGUP)
+
+    def end_with(self, code: int) -> None:
+        """A signal, or the end of the terminal (called between any two steps of the program). The first decides on the exit code.
+
+        While the screens stand they are taken down in order, within a time. Before that Textual is half built, and would answer
+        with a traceback; after that nothing is left to do. Who asks a second time wants it at once; only a hang-up is told twice,
+        by a signal and by the end of the input.
+        """
+        if self.ended_with == code == HANGUP:
+            return
+        first = self.ended_with is None
+        self.ended_with = self.ended_with or code
+        if first and self._standing and self._loop is not None and not self._loop.is_closed():
+            no_later_than(PATIENCE_S, self._drop)
+            self._loop.call_soon_threadsafe(self.exit, None, code)
+        else:
+            self._drop()
+
+    def _drop(self) -> None:
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.give_back()
+        os._exit(self.ended_with or 1)
+
+    def on_ready(self) -> None:
+        """Textual has built everything."""
+        self._standing = True
 
     def quality_changed(self, quality: Quality) -> None:
         """The link carries more or less than before. For subclasses."""

@@ -1,32 +1,58 @@
-"""Leaving in order when told to: SIGTERM, SIGHUP and SIGINT end the program with the terminal restored.
+"""SIGTERM, SIGHUP and SIGINT, from the program's first line to its last.
 
-Textual installs no handlers: a plain `kill` would leave the terminal in its alternate screen, with the mouse reporting into
-the shell.
+    at_once()        from the first line: nothing has to be put in order, so the process ends there and then. Python's own answer to
+                     ctrl+c is an exception, which breaks out of whatever is being imported with a page of traceback.
+    by_exception()   verbs that write files or ask for passwords: `finally` blocks run, the code is the same
+    hand_to(…)       the screens, before the terminal is theirs: it is given back first (see screens/shell.py)
+
+The exit code is 128 + the signal's number, as a shell says it. A signal that was ignored when the program started stays ignored:
+that is what `nohup` asks for, and a shell for its background jobs. In the first milliseconds, while Python itself starts, the
+system's own answer holds: the process dies of the signal, for which a shell says the same code. (For ctrl+c it is Python's answer,
+a traceback.)
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import signal
 import sys
 from collections.abc import Callable
 
 HANGUP = 129
-CODES = {signal.SIGTERM: 143, signal.SIGHUP: HANGUP, signal.SIGINT: 130}
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+PATIENCE_S = 5.0  # leaving in order takes a moment; whatever takes longer is stuck
 
 
-def install(loop: asyncio.AbstractEventLoop, leave: Callable[[int], None]) -> Callable[[], None]:
-    """Call `leave(exit code)` for each signal. Returns the way back to the defaults."""
-    for number, code in CODES.items():
-        loop.add_signal_handler(number, leave, code)
+def at_once() -> None:
+    """End without another step, whatever is going on."""
+    hand_to(os._exit)
 
-    def remove() -> None:
-        for number in CODES:
-            loop.remove_signal_handler(number)
 
-    return remove
+def by_exception() -> None:
+    """Unwind: KeyboardInterrupt for ctrl+c, SystemExit for the others."""
+    hand_to(_unwind)
+
+
+def hand_to(leave: Callable[[int], object]) -> None:
+    """Call `leave(exit code)` for each signal, in the main thread, between any two steps of it."""
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _frame: leave(128 + number) and None)
+
+
+def _unwind(code: int) -> None:
+    raise KeyboardInterrupt if code == 128 + signal.SIGINT else SystemExit(code)
+
+
+def no_later_than(seconds: float, leave: Callable[[], object]) -> None:
+    """Call `leave()` in so many seconds, unless `in_time` is called before."""
+    signal.signal(signal.SIGALRM, lambda _number, _frame: leave() and None)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def in_time() -> None:
+    """What had a limit is done."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def let_go() -> None:
@@ -34,6 +60,8 @@ def let_go() -> None:
 
     The terminal's own SIGHUP may come later than the end of its input, which was what told us: it changes nothing any more.
     """
+    import contextlib
+
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):

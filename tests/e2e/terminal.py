@@ -116,6 +116,7 @@ class Terminal:
                 os.execvpe(command[0], list(command), dict(env if env is not None else environment()))
             finally:
                 os._exit(127)
+        self._settings = termios.tcgetattr(self.fd)
 
     def __enter__(self) -> Terminal:
         return self
@@ -272,6 +273,10 @@ class Terminal:
     def left_on(self) -> list[str]:
         """Modes that are switched on, by name; a hidden cursor too."""
         return [name for number, name in MODES.items() if self.modes.get(number)] + ([] if self.cursor_shown else ["cursor hidden"])
+
+    def as_before(self) -> bool:
+        """Whether the line discipline (echo, signals, line by line) is what it was when the program started."""
+        return termios.tcgetattr(self.fd) == self._settings
 
     # ── the outside ──────────────────────────────────────────────────────────────────────────────
 
