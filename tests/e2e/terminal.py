@@ -110,6 +110,8 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:  # pragma: no cover
             try:
+                for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
+                    signal.signal(number, signal.SIG_DFL)  # whoever started us in the background made us ignore some
                 fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
                 if cwd is not None:
                     os.chdir(cwd)
