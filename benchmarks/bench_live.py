@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import os
+import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -65,6 +67,35 @@ def measure(hosts: int) -> tuple[float, int, int, float]:
     return per_tick, repaint, readings, share
 
 
+def first_frame(hosts: int, tries: int = 5) -> tuple[float, float]:
+    """(s until the screen stands, s that an interpreter alone takes with what a screen imports) with so many silent hosts.
+
+    The hosts take every packet and answer none, as a BMC behind a firewall does; each is asked in all three protocols.
+    """
+    from tests.bmc.rmcpplus import Bmc
+    from tests.e2e.terminal import Terminal, environment
+
+    stands, alone = [], []
+    with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
+        bmcs = [stack.enter_context(Bmc(host=f"127.0.1.{i + 1}", drop=True)) for i in range(hosts)]
+        password = Path(folder, "password")
+        password.write_text("pw-viewer\n")
+        password.chmod(0o600)
+        words = [part for bmc in bmcs for part in ("--host", f"{bmc.host}:{bmc.port}")]
+        words += ["--user", "viewer", "--password-file", str(password), "-o", str(Path(folder, "power.csv"))]
+        env = environment(extra={"PYTHONPATH": str(ROOT)})
+        for _ in range(tries):
+            with Terminal([sys.executable, "-m", "powertui", "live", *words], size=SIZE, env=env) as terminal:
+                terminal.wait_for("waiting for the first reading")
+                stands.append(time.monotonic() - terminal.started)
+                terminal.press("q")
+                terminal.wait_exit()
+            begin = time.monotonic()
+            subprocess.run([sys.executable, "-c", "import powertui.screens.shell, powertui.screens.live"], env=env, check=True)
+            alone.append(time.monotonic() - begin)
+    return statistics.median(stands), statistics.median(alone)
+
+
 def _cpu(pid: int) -> float:
     """CPU seconds that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -81,4 +112,13 @@ def main() -> None:
         per_tick, repaint, _, share = measure(hosts)
         table.row(hosts, f"{per_tick:,.0f}", f"{repaint:,}", f"{per_tick / repaint:.3f}", f"{share:.1%} of a core")
     table.note("Target: at most 4,096 bytes per tick.")
+    table.print()
+    table = Table(
+        "First frame of `live` at 200×50 while no host answers (median of 5)",
+        ["silent hosts", "the screen stands after", "the imports alone", "ratio"],
+    )
+    for hosts in (1, 64):
+        stands, alone = first_frame(hosts)
+        table.row(hosts, f"{stands:.2f} s", f"{alone:.2f} s", f"{stands / alone:.2f}")
+    table.note("Target: 0.5 s, whatever the hosts do.")
     table.print()

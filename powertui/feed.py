@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from powertui.data.live import Board, History, Key
 from powertui.data.model import PowerKind, PowerSeries, Scope
+from powertui.errors import PowertuiError
 from powertui.sampler.health import Health
 from powertui.sampler.process import RecorderProcess
 from powertui.sampler.recorder import Event
@@ -51,8 +52,12 @@ class Feed(Protocol):
         """Nothing will come any more."""
 
     @property
-    def away(self) -> Sequence[str]:
-        """Sources that have never answered: they have no row yet."""
+    def away(self) -> Mapping[str, str]:
+        """Sources that have never answered, and why, as far as that is known: they have no row yet."""
+
+    @property
+    def failure(self) -> PowertuiError | None:
+        """Why nothing can come at all: the file cannot be written, or every source refused us."""
 
     @property
     def trouble(self) -> str:
@@ -111,15 +116,20 @@ class RecorderFeed:
         return not self.recorder.alive
 
     @property
-    def away(self) -> Sequence[str]:
-        return list(self.recorder.away)
+    def away(self) -> Mapping[str, str]:
+        return dict(self.recorder.away)
+
+    @property
+    def failure(self) -> PowertuiError | None:
+        return self.recorder.failure
 
     @property
     def trouble(self) -> str:
         return self._trouble
 
     def start(self) -> None:
-        self.recorder.start()
+        """Begin, and return at once: whoever shows it need not wait for a host that is silent."""
+        self.recorder.start(wait=False)
 
     def stop(self, reason: str) -> None:
         self.recorder.stop(reason)
@@ -194,8 +204,12 @@ class ReplayFeed:
         return self._stopped or self._next >= len(self._rows)
 
     @property
-    def away(self) -> Sequence[str]:
-        return ()
+    def away(self) -> Mapping[str, str]:
+        return {}
+
+    @property
+    def failure(self) -> PowertuiError | None:
+        return None
 
     @property
     def trouble(self) -> str:

@@ -35,7 +35,10 @@ def run(args: argparse.Namespace) -> int:
         code = shell.run_to_exit()
     finally:
         feed.stop("the screen was closed")
-        whole = _tell(feed, silent=code == HANGUP)  # nobody reads what would be said
+        failure = feed.failure
+        whole = failure is None and _tell(feed, silent=code == HANGUP)  # nobody reads what would be said
+    if failure is not None and code != HANGUP:
+        raise failure
     return code or int(not whole)
 
 

@@ -4,8 +4,9 @@ It has its own session, so that ctrl+z, ctrl+c and a lost terminal do not reach 
 input, one JSON object a line (passwords too: they are on no command line and in no environment), and ends with a complete
 file when that is closed, which is also what happens when its parent is killed. It answers on standard output.
 
-    → {"sources": [{"url": …, "options": {…}}], "path": …, "interval": 1.0, "stream": true}
+    → {"sources": [{"url": …, "options": {…}}], "path": …, "interval": 1.0, "stream": true, "patient": false}
     ← {"opened": …} or {"error": {…}};  {"event": [t, mono, level, source, text]}
+    ← {"refused": [name, {…}]} of a source that will not be asked again
     ← {"readings": [[…], …], "reconnects": n, "missed": n};  {"info": [name, {…}]} of a source that was opened
     → {"mark": [kind, t, mono, text]};  {"stop": reason, "window": [lo, hi]}
     ← {"summary": {…}}
@@ -143,14 +144,18 @@ def main() -> None:
         order = json.loads(sys.stdin.readline())
         recorder = _open(order, outbox)
     except PowertuiError as error:
-        outbox.put({"error": {"type": type(error).__name__, "message": error.message, "hint": error.hint}})
+        outbox.put({"error": _error(error)})
         outbox.finish()
         return
     except ValueError:  # the parent is gone before it said anything
         return
-    recorder.start()
-    _await_first_readings(recorder)
-    outbox.put({"opened": {name: _info(state.info) for name, state in recorder.states.items()}})
+    if order.get("patient"):
+        outbox.put({"opened": dict.fromkeys(recorder.states)})
+        recorder.start()
+    else:
+        recorder.start()
+        _await_first_readings(recorder)
+        outbox.put({"opened": {name: _info(state.info) for name, state in recorder.states.items()}})
     state: dict[str, Any] = {"reason": "terminated", "window": None}
     listener = threading.Thread(target=_listen, args=(recorder, state, stopped), daemon=True)
     listener.start()
@@ -172,6 +177,9 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
         recorder.file = RecordingFile(order["path"], order["interval"], recorder.say, sync=order.get("sync"))
 
     def told(event: Event) -> None:
+        state = recorder.states.get(event.source)
+        if event.level == "error" and state is not None and state.refusal is not None:
+            outbox.put({"refused": [state.name, _error(state.refusal)]})
         outbox.put({"event": [event.stamp.t, event.stamp.mono, event.level, event.source, event.text]})
 
     def read(readings: list[Reading]) -> None:
@@ -185,6 +193,8 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
     recorder.on_open(found)
     if order.get("stream"):
         recorder.subscribe(read)
+    if order.get("patient"):
+        return recorder  # its threads open the sources, all at once
     try:
         recorder.open()
     except PowertuiError as error:
@@ -216,6 +226,10 @@ def _listen(recorder: Recorder, state: dict[str, Any], stopped: threading.Event)
     else:
         state["reason"] = "the program that was recording ended"
     stopped.set()
+
+
+def _error(error: PowertuiError) -> dict[str, str]:
+    return {"type": type(error).__name__, "message": error.message, "hint": error.hint}
 
 
 def error_from(given: dict[str, str]) -> PowertuiError:

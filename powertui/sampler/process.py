@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from powertui import import_path
-from powertui.errors import SensorError
+from powertui.errors import PowertuiError, SensorError
 from powertui.sampler.child import encode_options, error_from, info_from
 from powertui.sampler.csv_format import MARK
 from powertui.sampler.health import Health
@@ -64,7 +64,8 @@ class RecorderProcess:
         self.interval = interval
         self.path = path
         self.infos: dict[str, Info] = {}  # what was found, by source name
-        self.away: dict[str, None] = {}  # sources that have not answered yet, in order
+        self.away: dict[str, str] = {}  # sources that have not answered yet, in order, and why, as far as they were heard of
+        self.refused: dict[str, PowertuiError] = {}  # those of them that will not be asked again
         self.channels: dict[tuple[str, str], Health] = {}  # kept from the readings that arrive here
         self.reconnects: dict[str, int] = {}  # by source name, so far
         self.missed: dict[str, int] = {}
@@ -95,8 +96,20 @@ class RecorderProcess:
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    def start(self) -> None:
-        """Open the sources and begin. Returns when readings are on their way."""
+    @property
+    def failure(self) -> PowertuiError | None:
+        """Why nothing can be recorded; None while something may. For one that was started without waiting."""
+        if self._error is not None:
+            return error_from(self._error)
+        if self.refused and len(self.refused) == len(self._sources):
+            return next(iter(self.refused.values()))
+        return None
+
+    def start(self, *, wait: bool = True) -> None:
+        """Open the sources and begin. Returns when readings are on their way, or at once when we are not to wait for them.
+
+        Without waiting nothing is raised for a source that is away or refuses us: see `away`, `refused` and `failure`.
+        """
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _START, "powertui-recorder"],
             stdin=subprocess.PIPE,
@@ -109,6 +122,7 @@ class RecorderProcess:
         script = getattr(sys.modules.get("__main__"), "__file__", None) or ""
         self._send(json.dumps({"home": import_path.home(), "path": import_path.cleaned(sys.path, script)}))
         order = {"sources": sources, "path": self.path, "interval": self.interval, "sync": self._sync, "stream": self._stream}
+        order["patient"] = not wait
         self._send(json.dumps(order))
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:  # signals are for the main thread
@@ -116,6 +130,8 @@ class RecorderProcess:
             self._thread.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if not wait:
+            return
         try:
             self._opened.wait()
         except BaseException:
@@ -183,6 +199,8 @@ class RecorderProcess:
             t, mono, level, source, text = message["event"]
             event = Event(Stamp(t, mono), level, source, text)
             self.events.append(event)
+            if source in self.away and level != "info":
+                self.away[source] = text.removeprefix("no value: ")
             for told in list(self._listeners):
                 with contextlib.suppress(Exception):
                     told(event)
@@ -191,12 +209,15 @@ class RecorderProcess:
                 if given is not None:
                     self.infos[name] = info_from(given)
                 elif name not in self.infos:
-                    self.away[name] = None
+                    self.away[name] = ""
             self._opened.set()
         elif "info" in message:
             name, given = message["info"]
             self.infos[name] = info_from(given)
             self.away.pop(name, None)
+        elif "refused" in message:
+            name, given = message["refused"]
+            self.refused[name] = error_from(given)
         elif "error" in message:
             self._error = message["error"]
             self._opened.set()

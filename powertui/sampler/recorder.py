@@ -54,6 +54,7 @@ class SourceState:
     info: Info | None = None
     missed: int = 0  # ticks that passed while an answer was waited for
     failed: str = ""  # why it will never be asked again
+    refusal: PowertuiError | None = None  # what said so
     down_since: float | None = None  # monotonic; None while values come
     asked: Stamp | None = None  # since when an answer is waited for
     silent: Stamp | None = None  # the request whose silence was noted as a gap
@@ -187,8 +188,9 @@ class Recorder:
             return
         self._halt.set()
         end = time.monotonic() + _PATIENCE
-        for thread in self._threads[1:]:
-            thread.join(max(0.0, end - time.monotonic()))
+        for thread, state in zip(self._threads[1:], self.states.values(), strict=True):
+            if state.info is not None:  # one that is only being opened has nothing to record
+                thread.join(max(0.0, end - time.monotonic()))
         self.ended = Stamp.now()
         if self._threads:
             self._queue.put(_STOP)
@@ -220,7 +222,7 @@ class Recorder:
                 try:
                     self._opened(state, source.open())
                 except (AuthenticationFailed, NotSupported) as error:
-                    state.failed = _one_line(error)
+                    state.failed, state.refusal = _one_line(error), error
                     self._event("error", source.name, state.failed)
                 except Exception as error:
                     backoff = min(max(backoff * 2, _OPEN_BACKOFF[0]), _OPEN_BACKOFF[1])

@@ -110,6 +110,9 @@ class LiveScreen(BaseScreen):
             self.log_event(event)
         if came:
             self._add_sum(feed)
+        if feed.failure is not None:
+            self.shell.exit(return_code=1)  # it is said on the terminal
+            return
         if feed.over and not self._over:
             self._over = True
             if feed.file is not None:
@@ -156,12 +159,13 @@ class LiveScreen(BaseScreen):
         keys = self.order(feed)
         if not keys:
             self.query_one("#summary", LivePane).show([[], [("  waiting for the first reading …", "dim")], []])
+            self.query_one("#table", LivePane).show(rows.waiting(feed.away, max(1, height - 2 * LOG_ROWS), columns))
             self.query_one("#log", LivePane).show(rows.log_rows(self.log_lines, LOG_ROWS))
             return
         if not self._zoomed and self.view.follows:
             self.view = rows.View(rows.fitting((now - self._first_ns(feed)) / NS, longest=GROW_S))
         history, total = self.shown(feed, keys)
-        space = self._space(height, len(keys))
+        space = self._space(height, len(keys), len(feed.away))
         first, last, _ = self.view.bounds(now, max(8, columns - rows.AXIS_WIDTH), 1)
         self.query_one("#summary", LivePane).show(rows.summary(feed, history, total, (first, last), columns, glyphs))
         marks = [*((m.at_ns, m.text) for m in feed.marks), *((e.end_ns, f"epoch {e.number} ends") for e, _ in self.epochs)]
@@ -169,11 +173,11 @@ class LiveScreen(BaseScreen):
         chart = self.query_one("#chart", LivePane)
         chart.show(rows.chart(history, self.view, now, hold, (columns, chart.size.height or space["chart"]), glyphs, marks))
         table = self.query_one("#table", LivePane)
+        lines: list[rows.Line] = []
         if len(keys) > 1:
             shown = self._scrolled(keys, space["table"] - 1)
-            table.show(rows.table(feed, shown, self.selected, feed.board.outliers(), self.view, columns, glyphs))
-        else:
-            table.show([])
+            lines += rows.table(feed, shown, self.selected, feed.board.outliers(), self.view, columns, glyphs)
+        table.show(lines + rows.waiting(feed.away, space["waiting"], columns))
         watching = self._watch is not None
         self.query_one("#run", LivePane).show(rows.run_rows(self.epochs, space["run"]) if watching and space["run"] else [])
         self.query_one("#log", LivePane).show(rows.log_rows(self.log_lines, space["log"]))
@@ -186,13 +190,15 @@ class LiveScreen(BaseScreen):
             return self._sum, feed.board.total()
         return feed.board.histories[keys[0]], None
 
-    def _space(self, height: int, channels: int) -> dict[str, int]:
+    def _space(self, height: int, channels: int, waiting: int) -> dict[str, int]:
         """Rows for each part. The chart gets what is left, and never less than a few."""
         log = LOG_ROWS if height >= 28 else 2 if height >= 18 else 1
         run = 0 if self._watch is None else min(len(self.epochs) + 1, 6 if height >= 28 else 3)
         left = height - 1 - rows.BIG_ROWS - log - run
+        waiting = min(waiting, max(1, left // 4))
+        left -= waiting
         table = 0 if channels < 2 else min(channels + 1, max(3, left // 2))
-        return {"log": log, "run": run, "table": table, "chart": max(4, left - table)}
+        return {"log": log, "run": run, "table": table, "waiting": waiting, "chart": max(4, left - table)}
 
     def _scrolled(self, keys: list[Key], room: int) -> list[Key]:
         """The part of the table around the selected row."""

@@ -153,7 +153,7 @@ def head(feed: Feed, columns: int) -> Line:
     right = plain(right, max(10, columns - 20))
     # A source that never answered has no row: the sum would be silently short of it.
     away = list(feed.away)
-    missing = "" if not away else f" · no answer yet: {away[0]}" if len(away) == 1 else f" · {len(away)} never answered"
+    missing = "" if not away else f" · no answer yet: {away[0]}" if len(away) == 1 else f" · {len(away)} without values"
     missing = plain(missing, max(0, columns - width(right) - 8)) if missing else ""
     left = plain(feed.title, max(4, columns - width(right) - width(missing) - 3))
     gap = " " * max(2, columns - width(left) - width(missing) - width(right))
@@ -373,6 +373,24 @@ def table(
         if health.reason:
             line.append((f"  {plain(health.reason)}", "error"))
         lines.append(line)
+    return lines
+
+
+def waiting(away: Mapping[str, str], room: int, columns: int) -> list[Line]:
+    """Sources that have no row yet: what is known of each."""
+    names = sorted(away, key=natural)
+    shown = names if len(names) <= room else names[: max(0, room - 1)]
+    widest = min(max((width(name) for name in shown), default=0), max(8, columns // 3))
+    lines: list[Line] = []
+    for name in shown:
+        label = plain(name, widest)
+        state = away[name] or "connecting …"
+        role = "warn" if away[name] else "dim"
+        lines.append(
+            [(f"  {label}{' ' * (widest - width(label))}", "text"), (f"  {plain(state, max(8, columns - widest - 4))}", role)]
+        )
+    if len(shown) < len(names):
+        lines.append([(f"  … {len(names) - len(shown)} more have not answered yet", "dim")])
     return lines
 
 

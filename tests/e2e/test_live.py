@@ -179,16 +179,46 @@ def test_watching_alone_asks_before_it_leaves(bmc: Bmc, password: Path, tmp_path
     assert not list(tmp_path.glob("*.csv"))
 
 
-def test_a_refused_password_is_one_sentence_before_any_screen(bmc: Bmc, tmp_path: Path) -> None:
+def test_a_refused_password_is_one_sentence_and_no_file(bmc: Bmc, tmp_path: Path) -> None:
     wrong = tmp_path / "password"
     wrong.write_text("nonsense\n")
     wrong.chmod(0o600)
     with live(*watching(bmc, wrong), cwd=tmp_path) as terminal:
         assert terminal.wait_exit() == 1
+        assert not terminal.left_on()
         shown = terminal.raw.decode(errors="replace")
     assert "Traceback" not in shown
-    assert "password" in shown.lower()
+    assert "refuses the password of 'viewer'" in shown
     assert "nonsense" not in shown
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_a_file_that_cannot_be_written_is_one_sentence(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+    with live(*watching(bmc, password, "-o", "no/such/folder.csv"), cwd=tmp_path) as terminal:
+        assert terminal.wait_exit() == 2
+        shown = terminal.raw.decode(errors="replace")
+    assert "cannot be written" in shown
+    assert "Traceback" not in shown
+
+
+def test_the_screen_stands_before_any_host_has_answered_and_each_state_fills_in(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+    path = tmp_path / "power.csv"
+    with Bmc() as closed:
+        gone = closed.port
+    with Bmc(drop=True) as silent, Bmc(users={"viewer": ("another", 2)}) as strict:
+        bmc.drop = True
+        more = [w for port in (silent.port, strict.port, gone) for w in ("--source", f"ipmi://viewer@127.0.0.1:{port}")]
+        with live(*watching(bmc, password, *more, "-o", str(path)), cwd=tmp_path) as terminal:
+            terminal.wait_for(rf"(?s)recording to.*127\.0\.0\.1:{silent.port} +connecting")
+            assert not path.exists() or not count(path, ",ok,")
+            terminal.wait_for(rf"127\.0\.0\.1:{strict.port} .*refuses the password")
+            terminal.wait_for(rf"127\.0\.0\.1:{gone} +.*nothing listens")
+            terminal.wait_for(rf"127\.0\.0\.1:{silent.port} +.*does not answer")
+            bmc.drop = False
+            terminal.wait_for(r"mean 245")
+            terminal.wait_for("3 without v")
+            terminal.press("q")
+            assert terminal.wait_exit() == 1
 
 
 def test_epochs_get_their_joules_beside_the_loss(bmc: Bmc, password: Path, tmp_path: Path) -> None:
