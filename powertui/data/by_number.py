@@ -1,4 +1,4 @@
-"""Rows by a small number that each carries (its epoch, its turn), found by one sort instead of a look at all rows for each number."""
+"""Rows by a small number that each carries (its epoch, its turn): one sort instead of a look at all rows for each number."""
 
 from __future__ import annotations
 

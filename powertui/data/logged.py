@@ -79,7 +79,9 @@ class _Validation:
         for log in logs:
             for series in log.scalars:
                 if series.tag.startswith("epoch_"):
-                    for wall, step, value in zip(series.wall_ns.tolist(), series.steps.tolist(), series.values.tolist(), strict=True):
+                    for wall, step, value in zip(
+                        series.wall_ns.tolist(), series.steps.tolist(), series.values.tolist(), strict=True
+                    ):
                         self._of.setdefault(step, []).append((wall, f"val_{series.tag}", value))
                 elif series.tag.startswith("evaluation_"):
                     self._evaluated += series.wall_ns.tolist()

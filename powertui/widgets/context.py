@@ -79,7 +79,7 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
         facts.append(Fact("epoch", f"{found.number}{slack}"))
         for tag, value in found.scalars[:4]:
             facts.append(Fact(plain(tag.replace("epoch_", ""), 40), f"{value:.4g}"))
-    phase = next((p for p in model.epochs.phases if p.start <= state.cursor_ps < p.end), None)
+    phase = model.phase_at(state.cursor_ps)
     if phase is not None:
         facts.append(Fact("phase", plain(phase.name, 80)))
     for series in power:

@@ -275,10 +275,10 @@ class Navigator:
             self._set(self.viewport.reveal(step.start), cursor_ps=self._clamp(step.start), selection=None)
 
     def next_epoch(self, direction: int) -> None:
-        starts = [bounds[0] for bounds in map(self.model.epoch_bounds, range(len(self.model.epochs))) if bounds is not None]
-        ahead = [ps for ps in starts if (ps > self.state.cursor_ps if direction > 0 else ps < self.state.cursor_ps)]
-        if ahead:
-            ps = min(ahead) if direction > 0 else max(ahead)
+        starts = self.model.epoch_starts
+        ahead = starts[starts > self.state.cursor_ps if direction > 0 else starts < self.state.cursor_ps]
+        if len(ahead):
+            ps = int(ahead.min() if direction > 0 else ahead.max())
             self._set(self.viewport.reveal(ps), cursor_ps=self._clamp(ps), selection=None)
 
     # ── the selection ────────────────────────────────────────────────────────────────────────────

@@ -66,18 +66,31 @@ class EpochLane(TimeLane):
         if not len(self.model.epochs) and not self.model.epochs.phases:
             why = plain(self.model.epochs.source or "no epochs were found", 200)
             return [Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), theme.style("dim"))]
-        return draw(_epochs(self.model), self.state.viewport, roles, self.glyphs.ellipsis)
+        return draw(_epochs(self.model, self.state.viewport), self.state.viewport, roles, self.glyphs.ellipsis)
 
 
-def _epochs(model: TimelineModel) -> list[Stretch]:
+def _seen(lo: Int64s, hi: Int64s, view: Viewport) -> list[int]:
+    """Which stretches matter to this view: of very many that are narrower than a cell, the last that begins in each cell."""
+    rows = np.flatnonzero((lo <= hi) & (lo < view.t1) & (hi >= view.t0))
+    if len(rows) > 4 * view.width:
+        cell = (lo[rows] - view.t0) // view.cell_ps
+        last = np.ones(len(rows), np.bool_)
+        last[:-1] = cell[1:] != cell[:-1]
+        rows = rows[last | (hi[rows] - lo[rows] >= view.cell_ps)]
+    return [int(row) for row in rows]
+
+
+def _epochs(model: TimelineModel, view: Viewport) -> list[Stretch]:
     out = []
-    for index, epoch in enumerate(model.epochs):
-        bounds = model.epoch_bounds(index)
-        if bounds is not None:
-            scalars = "  ".join(f"{plain(tag, 40)} {value:.4g}" for tag, value in epoch.scalars)
-            name = f"epoch {epoch.number}"
-            out.append(Stretch(*bounds, (f"{name}  {scalars}".rstrip(), name, str(epoch.number)), "epoch"))
-    for phase in model.epochs.phases:
+    starts, ends = model.epoch_spans
+    for index in _seen(starts, ends, view):
+        epoch = model.epochs[index]
+        scalars = "  ".join(f"{plain(tag, 40)} {value:.4g}" for tag, value in epoch.scalars)
+        name = f"epoch {epoch.number}"
+        texts = (f"{name}  {scalars}".rstrip(), name, str(epoch.number))
+        out.append(Stretch(int(starts[index]), int(ends[index]), texts, "epoch"))
+    for index in _seen(model.phase_spans[:, 0], model.phase_spans[:, 1], view):
+        phase = model.epochs.phases[index]
         out.append(Stretch(phase.start, phase.end, (plain(phase.name, 60),), "phase", cut=True))
     return out
 

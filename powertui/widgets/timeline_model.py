@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data import search
+from powertui.data.by_number import ByNumber
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.lod import Forest
-from powertui.data.model import Epochs, Int64s, Run, Stat, Step, Steps, Trace
+from powertui.data.model import Epochs, Int64s, Phase, Run, Stat, Step, Steps, Trace
 from powertui.data.texts import Check, unhindered
 from powertui.errors import UsageError
 from powertui.units import parse_time
@@ -146,7 +148,7 @@ class TimelineModel:
         """Where an epoch (index into `epochs`) lies: what it says itself, else from its first step to its last."""
         epoch = self.epochs[number]
         lo, hi = epoch.start, epoch.end
-        rows = np.flatnonzero(self.steps.epoch == number) if len(self.steps) else np.empty(0, np.int64)
+        rows = self._steps_of[number]
         if lo is None and len(rows):
             lo = int(self.steps.start[rows[0]])
         if hi is None and len(rows):
@@ -157,11 +159,37 @@ class TimelineModel:
 
     def epoch_at(self, ps: int) -> int | None:
         """The epoch (index into `epochs`) that runs at `ps`."""
-        for number in range(len(self.epochs)):
-            bounds = self.epoch_bounds(number)
-            if bounds is not None and bounds[0] <= ps < bounds[1]:
-                return number
-        return None
+        lo, hi = self.epoch_spans
+        found = np.flatnonzero((lo <= ps) & (ps < hi))  # they may overlap: no order to search by
+        return int(found[0]) if len(found) else None
+
+    @property
+    def epoch_starts(self) -> Int64s:
+        """Where those epochs begin whose bounds are known."""
+        lo, hi = self.epoch_spans
+        return lo[hi > lo]
+
+    def phase_at(self, ps: int) -> Phase | None:
+        """The first phase that runs at `ps`."""
+        found = np.flatnonzero((self.phase_spans[:, 0] <= ps) & (ps < self.phase_spans[:, 1]))
+        return self.epochs.phases[int(found[0])] if len(found) else None
+
+    @cached_property
+    def phase_spans(self) -> Int64s:
+        """Start and end of each phase, side by side."""
+        return np.array([(phase.start, phase.end) for phase in self.epochs.phases], np.int64).reshape(-1, 2)
+
+    @cached_property
+    def _steps_of(self) -> ByNumber:
+        """The steps of each epoch."""
+        return ByNumber(self.steps.epoch, len(self.epochs))
+
+    @cached_property
+    def epoch_spans(self) -> tuple[Int64s, Int64s]:
+        """Start and end of each epoch; none (0 to -1) where they are not known."""
+        bounds = [self.epoch_bounds(number) or (0, -1) for number in range(len(self.epochs))]
+        spans = np.array(bounds, np.int64).reshape(-1, 2)
+        return spans[:, 0], spans[:, 1]
 
     def place(self, text: str) -> tuple[int, int]:
         """Where ":" goes: "27.31s-28.78s", "27.31s", "step 12", "step 185-258", "epoch 1", "epoch 1 step 185-258".

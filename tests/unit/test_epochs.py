@@ -3,17 +3,20 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from powertui import demo
-from powertui.data import loading, logdir
+from powertui.data import clocks, epochs, loading, logdir, marks
 from powertui.data.epochs import mark
 from powertui.data.formats import registry
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logged import from_logs
 from powertui.data.model import Clock, Epochs, ScalarSeries, Steps, Trace
+from powertui.data.steps import Found
+from tests.synthetic import traces
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
 S = 10**12  # ps
@@ -266,3 +269,52 @@ def test_powerboards_steps_are_30_to_49_of_epoch_1(shared_data: Path) -> None:
     assert epoch.end is not None
     assert epoch.start < int(marked.start[0]) < int(marked.start[-1]) < epoch.end
     assert dict(epoch.scalars)["epoch_loss"] == pytest.approx(0.16408968)
+
+
+class Counted(np.ndarray[Any, Any]):
+    """A column that counts how many of its values were made Python's."""
+
+    looked_at = 0
+
+    def tolist(self) -> Any:
+        Counted.looked_at += self.size
+        return super().tolist()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_many_epochs_cost_one_look_at_the_steps_and_the_logs(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty thousand epochs took 25 s when each of them went through everything."""
+    count, per = 400, 3
+    start = np.arange(count * per, dtype=np.int64) * 10**10
+    number, epoch = np.tile(np.arange(per), count).astype(np.int64), np.repeat(np.arange(count), per).astype(np.int32)
+    train = Steps(number, start, np.full(count * per, 9 * 10**9, np.int64), epoch, ["train"] * count * per, "made")
+    zero = 1_700_000_000 * 10**9
+    walls = zero + np.arange(1, count + 1, dtype=np.int64) * per * 10**7
+    logs = []
+    for group, later in (("train", 0), ("validation", 3000)):
+        wall = (walls + later).view(Counted)
+        series = ScalarSeries("", group, "epoch_loss", np.arange(count, dtype=np.int64), wall, np.linspace(1, 0, count))
+        logs.append(
+            EventLog(f"{group}/events.out.tfevents.1700000000.vm.1.2.v2", group, (series,), int(walls[0]), int(walls[-1]), zero)
+        )
+    trace = traces.trace({("/host:CPU", "t"): [(0, int(start[-1]) + 10**10, "x")]})
+    if known:
+        trace = replace(trace, clock=Clock(zero, zero + 10, "task environment"))
+    compared: list[int] = []
+    nonzero = np.flatnonzero
+
+    def counted(values: Any) -> Any:
+        compared.append(len(values))
+        return nonzero(values)
+
+    monkeypatch.setattr(np, "flatnonzero", counted)
+    Counted.looked_at = 0
+    found = Found(train, marks.join([]), epoch_num=True)
+    clock = clocks.find(trace, None, logs, steps=train, epoch_num=True)
+    marked, made = epochs.place(replace(trace, clock=clock), found, logs)
+    assert (len(made), len(made.phases)) == (count, count)
+    assert marked.epoch.tolist() == epoch.tolist()
+    assert [e.scalars[0][1] for e in made] == np.linspace(1, 0, count).tolist()
+    assert all(dict(e.scalars).keys() == {"epoch_loss", "val_epoch_loss"} for e in made)
+    assert Counted.looked_at <= 10 * count
+    assert sum(compared) <= 10 * count * per
