@@ -1,8 +1,8 @@
 """What is being sampled, as columns: the history of every channel, its sums, and the rows that stand out.
 
-Readings are appended one by one; every question costs the samples of the window that it asks about, never the
-whole history: 64 hosts at 1 Hz for a day are 5.5 million samples. A reading without watts is a gap. Counting,
-round trips and the running energy belong to the sampler, which knows them first hand; joules of a window, with
+Readings are appended one by one; every question costs some thousand numbers, however long the window is that it asks about,
+and memory hardly grows with time: 64 hosts at 1 Hz for a day are 5.5 million readings. A reading without watts is a gap.
+Counting, round trips and the running energy belong to the sampler, which knows them first hand; joules of a window, with
 their interval, come from `data/energy` over `History.series`.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from powertui.data.energy import integrate, scopes, sensor
 from powertui.data.model import PS_PER_NS, Badge, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.pyramid import Pieces, Pyramid
 
 # A row stands out when it lies this many robust standard deviations from the middle of all rows …
 OUTLIER_DEVIATIONS = 4.0
@@ -43,7 +44,7 @@ class Stretch(NamedTuple):
 
 
 class History:
-    """All readings of one channel, by time. Grows by doubling; a day at 1 Hz is 1.4 MB."""
+    """The readings of one channel, by time: the last hour or two as they came, older ones as blocks (`pyramid.py`)."""
 
     def __init__(self, key: Key, *, host: str = "", scope: Scope = Scope.UNKNOWN, kind: PowerKind = PowerKind.SAMPLED) -> None:
         self.key = key
@@ -51,65 +52,74 @@ class History:
         self.scope = scope
         self.kind = kind
         self.dropped = 0  # readings that came out of order: counted, left out
-        self._times = np.empty(256, np.int64)
-        self._watts = np.empty(256, np.float64)
-        self._count = 0
+        self.first_ns = self.last_ns = 0  # Unix ns of the first and the last reading
+        self._pyramid = Pyramid()
 
     def __len__(self) -> int:
-        return self._count
+        """Readings so far."""
+        return self._pyramid.count
 
     @property
     def times(self) -> Int64s:
-        """Unix ns of each reading (a view)."""
-        return self._times[: self._count]
+        """Unix ns of each reading that is still there as it came (a view)."""
+        return self._pyramid.times
 
     @property
     def watts(self) -> Floats:
-        """Watts of each reading, NaN where there was none (a view)."""
-        return self._watts[: self._count]
+        """Watts of each of these, NaN where there was none (a view)."""
+        return self._pyramid.watts
 
     @property
     def now(self) -> float | None:
         """The value of the last reading; None when it had none."""
-        if not self._count or math.isnan(self._watts[self._count - 1]):
+        if not len(self) or math.isnan(self.watts[-1]):
             return None
-        return float(self._watts[self._count - 1])
+        return float(self.watts[-1])
+
+    @property
+    def raw_ns(self) -> int:
+        """Since when readings are there as they came."""
+        return int(self.times[0]) if len(self) else 0
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the readings."""
+        return self._pyramid.nbytes
 
     def append(self, at_ns: int, watts: float | None) -> None:
         """Take one reading. One that is not later than the last is counted and left out."""
-        if self._count and at_ns <= self._times[self._count - 1]:
+        if not len(self):
+            self.first_ns = at_ns
+        elif at_ns <= self.last_ns:
             self.dropped += 1
             return
-        if self._count == len(self._times):
-            self._times = np.concatenate([self._times, np.empty_like(self._times)])
-            self._watts = np.concatenate([self._watts, np.empty_like(self._watts)])
-        self._times[self._count] = at_ns
-        self._watts[self._count] = math.nan if watts is None else watts
-        self._count += 1
+        self.last_ns = at_ns
+        self._pyramid.append(at_ns, math.nan if watts is None else watts)
 
-    def rows(self, lo_ns: int, hi_ns: int) -> slice:
-        """The readings from lo to hi, both included."""
-        lo, hi = np.searchsorted(self.times, [lo_ns, hi_ns + 1])
-        return slice(int(lo), int(hi))
+    def pieces(self, lo_ns: int, hi_ns: int) -> Pieces:
+        """What touches the time from lo to hi, both included: blocks of readings where it is long ago, single ones else."""
+        return self._pyramid.pieces(lo_ns, hi_ns)
 
     def stretch(self, lo_ns: int, hi_ns: int) -> Stretch:
-        """Lowest, mean and highest reading of a window."""
-        watts = self.watts[self.rows(lo_ns, hi_ns)]
-        good = watts[~np.isnan(watts)]
-        if not len(good):
-            return Stretch(0, len(watts), None, None, None)
-        return Stretch(len(good), len(watts) - len(good), float(good.min()), float(good.mean()), float(good.max()))
+        """Lowest, mean and highest reading of a window. The edges of one that begins long ago are those of whole blocks."""
+        found = self.pieces(lo_ns, hi_ns)
+        samples, gaps = int(found.values.sum()), int(found.gaps.sum())
+        if not samples:
+            return Stretch(0, gaps, None, None, None)
+        mean = float(np.nansum(found.total)) / samples
+        return Stretch(samples, gaps, float(np.nanmin(found.low)), mean, float(np.nanmax(found.high)))
 
     def series(self, lo_ns: int | None = None, hi_ns: int | None = None) -> PowerSeries:
-        """The readings of a window as a power series, so that everything that takes a log takes them."""
-        rows = slice(0, self._count)
-        if lo_ns is not None and hi_ns is not None:
-            rows = self.rows(lo_ns, hi_ns)
-        times = self.times[rows]
-        zero = int(times[0]) if len(times) else 0
+        """The readings of a window as a power series, so that everything that takes a log takes them.
+
+        Of long ago every reading of a block has the mean of it: the energy is true, what was between is not told.
+        """
+        found = self.pieces(self.first_ns if lo_ns is None else lo_ns, self.last_ns if hi_ns is None else hi_ns)
+        when, watts = found.readings()
+        zero = int(when[0]) if len(when) else 0
         clock = Clock(zero, zero, "absolute timestamps", "stamped by this machine while sampling")
         sensor = Sensor(self.key.channel, self.key.source, self.scope, self.host)
-        return PowerSeries(sensor, times - zero, self.watts[rows].copy(), self.kind, clock)
+        return PowerSeries(sensor, when - zero, watts, self.kind, clock)
 
 
 class WindowEnergy(NamedTuple):
@@ -154,7 +164,7 @@ class Board:
         if self._addable is None:
             rows = list(self)
             # The choice depends on scopes and hosts alone, so one sample stands for a channel.
-            picked = scopes.total([h.series(int(h.times[-1]), int(h.times[-1])) if len(h) else h.series() for h in rows])
+            picked = scopes.total([h.series(h.last_ns, h.last_ns) for h in rows])
             chosen = (tuple(rows[i].key for i in picked.indices), picked.text)
             if not all(len(h) for h in rows):
                 return chosen  # a channel that has not spoken yet may still change it
@@ -193,8 +203,11 @@ class Board:
         keys, _ = self.addable()
         joules, variance = 0.0, 0.0
         for key in keys:
+            history = self.histories[key]
             around = hi_ns - lo_ns + 60_000_000_000
-            series = sensor.describe(self.histories[key].series(lo_ns - around, hi_ns + around))
+            # What a sensor can resolve is seen in readings, not in blocks of them.
+            since = max(lo_ns - around, min(lo_ns, history.raw_ns))
+            series = sensor.describe(history.series(since, hi_ns + around))
             if not len(series):
                 return WindowEnergy(None, None, None, Badge.MEASURED, f"{key.source} was not sampled then")
             zero = series.clock.mid_ns

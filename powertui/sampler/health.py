@@ -7,17 +7,15 @@ failed, or that is longer than three usual ones, is not covered: its energy is u
 from __future__ import annotations
 
 import statistics
-from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
+from powertui.sampler.ledger import Ledger
 from powertui.sampler.source import OK, Channel, Reading, reason_of
 
 __all__ = ["Health", "Joules"]
 
-_HISTORY = 100_000  # samples kept for questions about a window: a day at 1 Hz
 _RECENT = 120
 
 
@@ -37,13 +35,6 @@ class Joules(NamedTuple):
     @property
     def coverage(self) -> float:
         return self.covered_s / self.span_s if self.span_s > 0 else 0.0
-
-
-class _Sample(NamedTuple):
-    mono: float
-    watts: float
-    joules: float  # up to here
-    covered: float
 
 
 @dataclass
@@ -67,9 +58,7 @@ class Health:
     _rtts: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _changes: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _spans: deque[float] = field(default_factory=lambda: deque(maxlen=20))
-    # A list, because a window is found in it by bisection: a screen asks for the last minute of every row twice a second. Readers
-    # take the list once and keep it; where it grew too long, the writer goes on in another one.
-    _samples: list[_Sample] = field(default_factory=list)
+    _ledger: Ledger = field(default_factory=Ledger)
 
     @property
     def rtt(self) -> float | None:
@@ -108,9 +97,7 @@ class Health:
         if before is not None and before.watts is not None:
             self._integrate(before, before.watts, reading, reading.watts)
         self.last_value = reading
-        if len(self._samples) >= 2 * _HISTORY:
-            self._samples = self._samples[-_HISTORY:]
-        self._samples.append(_Sample(reading.mono, reading.watts, self.joules, self.covered_s))
+        self._ledger.append(reading.mono, self.joules, self.covered_s, self.readings - self.gaps)
 
     def _integrate(self, before: Reading, was: float, now: Reading, watts: float) -> None:
         span = now.mono - before.mono
@@ -139,34 +126,18 @@ class Health:
         return Joules(self.joules, self.covered_s, span, self.readings - self.gaps)
 
     def between(self, lo: float, hi: float, *, hold: bool = False) -> Joules:
-        """Energy between two monotonic times, from the samples that are still in memory.
+        """Energy between two monotonic times. Of long ago, a time is only known to within a few thousandths of its age.
 
         A sample's stretch that is cut by an edge counts with its share. `hold`: the next reading is not here yet, and until it
         comes the last value stands, as long as a hole is not reached.
         """
-        samples = self._samples
-        if not samples or hi <= lo:
+        last = self.last_value
+        begin, end = self._ledger.at(lo), self._ledger.at(hi)
+        if last is None or last.watts is None or begin is None or end is None or hi <= lo:
             return Joules(0.0, 0.0, max(hi - lo, 0.0), 0)
-        first = max(bisect_left(samples, lo, key=_mono) - 1, 0)
-        part = samples[first : bisect_left(samples, hi, key=_mono) + 1]
-        joules = covered = 0.0
-        for a, b in pairwise(part):
-            share = max(0.0, min(b.mono, hi) - max(a.mono, lo)) / (b.mono - a.mono) if b.mono > a.mono else 0.0
-            joules += (b.joules - a.joules) * share
-            covered += (b.covered - a.covered) * share
-        last = part[-1] if part else samples[-1]
-        if hold and last is samples[-1] and not self.reason:
+        joules, covered = end.joules - begin.joules, end.covered - begin.covered
+        if hold and hi >= last.mono and not self.reason:
             held = min(hi - max(lo, last.mono), last.mono + self.longest_bridge - max(lo, last.mono))
             joules += last.watts * max(held, 0.0)
             covered += max(held, 0.0)
-        inside = sum(1 for sample in part if lo <= sample.mono <= hi)
-        return Joules(joules, covered, hi - lo, inside)
-
-    def history(self, since: float = 0.0) -> list[tuple[float, float]]:
-        """(mono, watts) of the values in memory, oldest first."""
-        samples = self._samples
-        return [(s.mono, s.watts) for s in samples[bisect_left(samples, since, key=_mono) :]]
-
-
-def _mono(sample: _Sample) -> float:
-    return sample.mono
+        return Joules(joules, covered, hi - lo, self._ledger.inside(lo, hi))

@@ -129,8 +129,8 @@ class LiveScreen(BaseScreen):
             return
         if self._sum is None:
             self._sum = History(SUM, host="sum", scope=Scope.UNKNOWN)
-        last = int(self._sum.times[-1]) if len(self._sum) else 0
-        newest = max(int(feed.board.histories[key].times[-1]) for key in total.keys if len(feed.board.histories[key]))
+        last = self._sum.last_ns
+        newest = max(feed.board.histories[key].last_ns for key in total.keys)
         # Rows arrive one after another within a tick: one sum an interval, made of the newest of each.
         if newest - last >= int(feed.interval_s * NS * 0.75):
             self._sum.append(newest, None if total.missing else total.watts)
@@ -263,7 +263,7 @@ class LiveScreen(BaseScreen):
     # ── actions ──────────────────────────────────────────────────────────────────────────────────
 
     def _first_ns(self, feed: Feed) -> int:
-        return min((int(h.times[0]) for h in feed.board if len(h)), default=feed.now_ns())
+        return min((h.first_ns for h in feed.board if len(h)), default=feed.now_ns())
 
     def _look(self, view: rows.View) -> None:
         self.view = view

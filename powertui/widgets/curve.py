@@ -50,25 +50,30 @@ class Axis(NamedTuple):
         return f"{value:.{decimals}f}"
 
 
-def envelope(times: Int64s, values: Floats, edges: Int64s, hold: int) -> Envelope:
-    """Lowest and highest value between neighbouring edges. `hold`: how long a value stands when none follows."""
+def envelope(
+    times: Int64s, values: Floats, edges: Int64s, hold: int, *, high: Floats | None = None, until: Int64s | None = None
+) -> Envelope:
+    """Lowest and highest value between neighbouring edges. `hold`: how long a value stands when none follows.
+
+    `high` and `until`, where a value stands for many: `values` then are the lowest of each, from its time until that one.
+    """
     columns = len(edges) - 1
-    low, high = np.full(columns, np.nan), np.full(columns, np.nan)
+    highs, ends = values if high is None else high, times if until is None else until
+    lowest, highest = np.full(columns, np.nan), np.full(columns, np.nan)
     if not len(times) or columns < 1:
-        return Envelope(low, high)
+        return Envelope(lowest, highest)
     bounds = np.searchsorted(times, edges)
     first, last = bounds[:-1], bounds[1:]
     filled = np.flatnonzero(last > first)
     if len(filled):
         # reduceat takes starts only: the columns in between are empty, so each start ends where the next begins.
-        shown = values[: bounds[-1]]
-        low[filled] = np.fmin.reduceat(shown, first[filled])
-        high[filled] = np.fmax.reduceat(shown, first[filled])
+        lowest[filled] = np.fmin.reduceat(values[: bounds[-1]], first[filled])
+        highest[filled] = np.fmax.reduceat(highs[: bounds[-1]], first[filled])
     before = first - 1
     rows = np.maximum(before, 0)
-    held = (last == first) & (before >= 0) & (edges[:-1] - times[rows] <= hold)
-    low[held] = high[held] = values[rows[held]]
-    return Envelope(low, high)
+    held = (last == first) & (before >= 0) & (edges[:-1] - ends[rows] <= hold)
+    lowest[held], highest[held] = values[rows[held]], highs[rows[held]]
+    return Envelope(lowest, highest)
 
 
 def axis(lowest: float, highest: float, rows: int) -> Axis:

@@ -279,8 +279,8 @@ def chart(
     per_cell = curve.columns_per_cell(glyphs)
     first, last, column = view.bounds(now_ns, cells, per_cell)
     edges = first + column * np.arange(cells * per_cell + 1, dtype=np.int64)
-    part = history.rows(first - hold_ns, last)
-    shape = curve.envelope(history.times[part], history.watts[part], edges, hold_ns)
+    part = history.pieces(first - hold_ns, last)
+    shape = curve.envelope(part.since, part.low, edges, hold_ns, high=part.high, until=part.until)
     # The future is not known: a value is held until now, no further.
     shape.low[edges[:-1] > now_ns] = np.nan
     known = shape.known
@@ -362,9 +362,10 @@ def table(
         ]
         if spark:
             edges = first + column * np.arange(spark + 1, dtype=np.int64)
-            part = history.rows(first - column, last)
+            part = history.pieces(first - column, last)
             hold = int(max(feed.interval_s * 3, 1.0) * NS)
-            line.append((curve.sparkline(curve.envelope(history.times[part], history.watts[part], edges, hold), glyphs), "power"))
+            shape = curve.envelope(part.since, part.low, edges, hold, high=part.high, until=part.until)
+            line.append((curve.sparkline(shape, glyphs), "power"))
         line.append((f"{watts(stretch.lowest):>7}{watts(stretch.mean):>7}{watts(stretch.highest):>7}", "text"))
         if energies:
             line.append((f"{quantity(health.joules, 'J', 3) if health.covered_s else '–':>10}", "text"))

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from powertui.data import pyramid
 from powertui.data.live import Board, History, Key
 from powertui.data.model import Scope
+from powertui.widgets import curve
 
 NS = 1_000_000_000
 T0 = 1_795_224_813 * NS
@@ -126,3 +128,70 @@ def test_energy_of_a_window_that_was_not_sampled_is_unknown() -> None:
     found = board.energy(T0 + 100 * NS, T0 + 200 * NS)
     assert found.joules is None
     assert found.reason
+
+
+def test_memory_of_a_channel_hardly_grows_with_time() -> None:
+    """Four times as long is one level of blocks more, 57 KB: a week at 1 Hz takes 0.5 MB, and not 10."""
+    h, n = History(Key("bmc", "power")), 0
+    for length in (10_000, 40_000, 160_000, 640_000):
+        while n < length:
+            h.append(T0 + n * NS, 200.0 + n % 7)
+            n += 1
+        assert h.nbytes <= 8192 * 16 + 57_344 * (1 + math.log(length / 16, 4))
+    assert len(h) == 640_000
+    assert h.nbytes < 600_000
+    whole = h.stretch(T0, T0 + 640_000 * NS)
+    assert (whole.samples, whole.lowest, whole.highest) == (640_000, 200.0, 206.0)
+    assert whole.mean == pytest.approx(203.0, abs=1e-3)
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So few readings and blocks are kept that some hundred readings go through all levels."""
+    monkeypatch.setattr(pyramid, "RAW", 32)
+    monkeypatch.setattr(pyramid, "BLOCKS", 4)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.one_of(st.none(), st.floats(0, 2000)), min_size=1, max_size=40), st.integers(1, 3000), st.data())
+def test_blocks_lose_no_reading_and_count_none_twice(
+    tiny: None, pattern: list[float | None], length: int, data: st.DataObject
+) -> None:
+    values = [pattern[i * i % len(pattern)] for i in range(length)]
+    h = history(values)
+    whole = h.stretch(h.first_ns, h.last_ns)
+    good = [v for v in values if v is not None]
+    assert (whole.samples, whole.gaps) == (len(good), len(values) - len(good))
+    if good:
+        assert (whole.lowest, whole.highest) == (min(good), max(good))
+        assert whole.mean == pytest.approx(sum(good) / len(good))
+    lo, hi = sorted(data.draw(st.tuples(st.integers(0, len(values) - 1), st.integers(0, len(values) - 1))))
+    found = h.pieces(T0 + lo * NS, T0 + hi * NS)
+    assert (np.diff(found.since) > 0).all()
+    assert (found.since[1:] > found.until[:-1]).all()
+    assert found.since[0] <= T0 + lo * NS
+    assert found.until[-1] >= T0 + hi * NS
+    covered = values[int(found.since[0] - T0) // NS : int(found.until[-1] - T0) // NS + 1]
+    assert int(found.values.sum() + found.gaps.sum()) == len(covered)
+    assert found.total.sum() == pytest.approx(sum(v for v in covered if v is not None))
+
+
+def test_energy_of_long_ago_comes_from_blocks(tiny: None) -> None:
+    h = History(Key("a", "p"), host="a", scope=Scope.NODE)
+    board = Board()
+    board.add(h)
+    for i in range(4000):
+        h.append(T0 + i * NS, 200.0 + i % 5)
+    found = board.energy(T0 + 400 * NS, T0 + 2400 * NS)
+    assert found.joules == pytest.approx(2000 * 202, rel=0.02)
+
+
+def test_the_curve_of_long_ago_shows_the_lowest_and_highest_of_each_block(tiny: None) -> None:
+    h = history([300.0 if i == 700 else 100.0 for i in range(4000)])
+    first, last = h.first_ns, h.last_ns
+    edges = np.linspace(first, last, 81).astype(np.int64)
+    part = h.pieces(first, last)
+    shape = curve.envelope(part.since, part.low, edges, 3 * NS, high=part.high, until=part.until)
+    assert shape.known.all(), "a block covers its whole time, without holes"
+    assert np.nanmax(shape.high) == 300
+    assert np.nanmin(shape.low) == 100

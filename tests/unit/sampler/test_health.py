@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,12 +67,35 @@ def test_the_last_value_stands_until_the_next_is_due_and_no_longer():
     assert feed(h, (4, None)).between(0, 4.5, hold=True).covered_s == pytest.approx(3.0), "not across a failed reading"
 
 
-def test_a_long_recording_forgets_its_oldest_samples_and_keeps_its_energy(monkeypatch):
-    monkeypatch.setattr("powertui.sampler.health._HISTORY", 10)
-    h = feed(health(), *((n, 100.0) for n in range(100)))
-    assert h.total().joules == pytest.approx(9900.0)
-    assert len(h.history()) <= 20
-    assert h.between(92.5, 98.5)[:2] == pytest.approx((600.0, 6.0))
+def test_a_long_recording_keeps_its_energy_in_little_memory():
+    """200,000 readings at 1 Hz whose power rises and falls: any window, however old, to within a thousandth."""
+    h, count = health(), 200_000
+    power = [300.0 + 100.0 * ((n // 1800) % 2) for n in range(count)]
+    for n in range(count):
+        h.add(Reading(1e9 + n, float(n), power[n], 0.01, "s", "power", OK))
+    sums = [0.0]
+    for a, b in pairwise(power):
+        sums.append(sums[-1] + (a + b) / 2)
+    assert h.total().joules == pytest.approx(sums[-1])
+    for age in (100, 1_000, 5_000, 20_000, 100_000, 199_999):
+        lo = count - 1 - age
+        part = h.between(lo, count - 1)
+        assert part.joules == pytest.approx(sums[-1] - sums[lo], rel=1e-3)
+        assert part.samples == pytest.approx(age + 1, rel=0.01, abs=0)
+    assert h.between(count - 301, count - 1)[:2] == pytest.approx((sums[-1] - sums[count - 301], 300.0)), "recent: exact"
+    assert h.between(count - 301, count - 1).samples == 301
+    assert len(h._ledger) < 6 * 2 * 512
+
+
+def test_a_day_more_costs_no_more_memory_than_a_day_less():
+    """Memory of a channel grows with the logarithm of its length: four times as long, one level more."""
+    h, n = health(), 0
+    for length in (4_000, 16_000, 64_000, 256_000):
+        while n < length:
+            h.add(Reading(1e9 + n, float(n), 200.0 + n % 7, 0.01, "s", "power", OK))
+            n += 1
+        size = sum(len(level) * level.itemsize for level in h._ledger._levels)
+        assert size <= 2 * 512 * 32 * (2 + math.log(length / 512, 4))
 
 
 @given(
@@ -100,7 +126,6 @@ def test_when_the_value_last_changed_and_how_often_it_does():
     assert h.age(19.5) == 3.5
     assert h.refresh == 4
     assert (h.minimum, h.maximum) == (0.0, 4.0)
-    assert h.history(18.0) == [(18, 4.0), (19, 4.0)]
 
 
 def test_nothing_yet():

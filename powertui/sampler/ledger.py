@@ -1,0 +1,112 @@
+"""The running energy of a channel at the moments of its readings: exact for the last of them, sparser the older they are.
+
+A recording may go on for weeks. What is asked of its past is the energy between two moments, which is the difference of two
+running sums: of old readings every fourth, then every sixteenth … is kept, so that a moment is found to within a few
+thousandths of its age, and the sum over any length of time stays true. The first reading is always kept. Memory grows with
+the logarithm of the length: about 24 KB each time it becomes four times as long.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple
+
+__all__ = ["Entry", "Ledger"]
+
+_KEEP = 512  # entries of each level that stay when it has twice as many
+_THIN = 4
+_WIDTH = 4  # numbers an entry
+
+
+class Entry(NamedTuple):
+    """The sums up to one moment."""
+
+    mono: float
+    joules: float
+    covered: float
+    number: float  # of the reading: 1, 2, 3 …; between two of them where the moment lies between
+
+
+class Ledger:
+    """Appended to by one thread; others may ask at any time."""
+
+    def __init__(self) -> None:
+        # Level 0 has the newest entries, each following level older and sparser ones. Other threads read the tuple once and go on
+        # with it: a level is only ever appended to, or replaced.
+        self._levels: tuple[array[float], ...] = (array("d"),)
+
+    def __len__(self) -> int:
+        """Entries in memory."""
+        return sum(len(level) for level in self._levels) // _WIDTH
+
+    def append(self, mono: float, joules: float, covered: float, number: int) -> None:
+        """Take the next entry: later than the last, sums that never fall."""
+        newest = self._levels[0]
+        newest.extend((mono, joules, covered, float(number)))
+        if len(newest) >= 2 * _KEEP * _WIDTH:
+            self._thin()
+
+    def _thin(self) -> None:
+        levels = list(self._levels)
+        at = 0
+        while len(levels[at]) >= 2 * _KEEP * _WIDTH:
+            full = levels[at]
+            levels[at] = full[_KEEP * _WIDTH :]
+            if at + 1 == len(levels):
+                levels.append(array("d"))
+            older = levels[at + 1][:]
+            for start in range(0, _KEEP * _WIDTH, _THIN * _WIDTH):
+                older.extend(full[start : start + _WIDTH])
+            levels[at + 1] = older
+            at += 1
+        self._levels = tuple(levels)
+
+    def at(self, mono: float) -> Entry | None:
+        """The sums up to a moment; those of the first or last entry outside of them. None when there is none."""
+        after = None  # the oldest entry of the newer levels
+        for level in self._levels:
+            if not level:
+                continue
+            first = Entry(*level[:_WIDTH])
+            if mono < first.mono:
+                after = first
+                continue
+            row = bisect_right(_Monos(level), mono) - 1
+            before = Entry(*level[row * _WIDTH : (row + 1) * _WIDTH])
+            following = level[(row + 1) * _WIDTH : (row + 2) * _WIDTH]
+            if len(following) == _WIDTH:
+                after = Entry(*following)
+            return before if after is None else _between(before, after, mono)
+        return after
+
+    def inside(self, lo: float, hi: float) -> int:
+        """How many readings lie between two moments, both included; of old ones to within those that were left out."""
+        last = self.at(hi)
+        if last is None:
+            return 0
+        before = 0.0
+        for level in self._levels:  # the last entry before lo
+            row = bisect_left(_Monos(level), lo)
+            if row:
+                before = level[row * _WIDTH - 1]
+                break
+        return max(0, int(last.number) - int(before))
+
+
+class _Monos:
+    """The moments of a level, for a search by bisection."""
+
+    def __init__(self, level: array[float]) -> None:
+        self._level, self._count = level, len(level) // _WIDTH
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, row: int) -> float:
+        return self._level[row * _WIDTH]
+
+
+def _between(a: Entry, b: Entry, mono: float) -> Entry:
+    share = (mono - a.mono) / (b.mono - a.mono) if b.mono > a.mono else 0.0
+    return Entry(mono, *(x + (y - x) * share for x, y in zip(a[1:], b[1:], strict=True)))
