@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from powertui.data import loading, logdir
+from powertui.data.limits import Limit
 from powertui.data.loading import LoadOptions
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import Bools, Clock, Epochs, Int64s, Names, Process, Run, StatColumn, Steps, Trace, Track, Warn
@@ -39,15 +40,17 @@ def open(
     power: Sequence[str | os.PathLike[str]] = (),
     tz: str | None = None,
     step_marker: str | None = None,
+    max_memory: str | int | None = None,
 ) -> Runs:
     """The runs below a logdir, in a run folder, or of one profile. Only names and sizes are looked at now.
 
     `power` names power logs for these runs (else those that lie beside them are taken), `tz` is the zone of
-    local times, `step_marker` a regular expression for the names of events that start a step.
+    local times, `step_marker` a regular expression for the names of events that start a step. `max_memory` is how much
+    memory one file may take when it is read ("24G", bytes, or "none"); without it, half of what is free.
     Raises `powertui.errors.UnreadableFile` when there is nothing at that path.
     """
     named = tuple(str(Path(p).expanduser()) for p in power)
-    options = LoadOptions(step_marker=step_marker, tz=tz, power=named, find_power=not named)
+    options = LoadOptions(step_marker=step_marker, tz=tz, power=named, find_power=not named, limit=Limit.parse(max_memory))
     where = "-" if os.fspath(path) == "-" else str(Path(path).expanduser())
     return Runs(logdir.scan(where), options)
 

@@ -137,6 +137,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _path(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="logdir, run folder or profile; - reads a profile from standard input")
+    parser.add_argument("--max-memory", metavar="SIZE",
+                        help="how much memory one file may take: 24G, or none (default: half of what is free)")  # fmt: skip
 
 
 def _run(parser: argparse.ArgumentParser) -> None:

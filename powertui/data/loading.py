@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from powertui.data import clocks, epochs
 from powertui.data.formats import registry, tfevents
 from powertui.data.formats.registry import Progress, silent
+from powertui.data.limits import MACHINE, Limit
 from powertui.data.logdir import ProfileFile, RunEntry
 from powertui.data.model import Clock, Epochs, PowerSeries, Run, Steps, Trace, Warn
 from powertui.data.steps import nothing as no_steps
@@ -34,6 +35,7 @@ class LoadOptions:
     power: tuple[str, ...] = ()  # power logs that were named, beside those that lie with the run
     find_power: bool = True  # also take the logs that lie with the run
     power_options: PowerOptions | None = None
+    limit: Limit = MACHINE  # of the memory that one file may take
 
     @classmethod
     def from_args(cls, args: object) -> LoadOptions:
@@ -45,12 +47,13 @@ class LoadOptions:
         power = tuple(said("power") or ())
         columns = {name: said(name) for name in ("time_col", "watts_col", "unit", "tz") if said(name)}
         options = None
+        limit = Limit.parse(said("max_memory"))
         if columns:
             from powertui.data.power.options import PowerOptions
 
-            options = PowerOptions(**columns)
+            options = PowerOptions(**columns, limit=limit)
         # Whoever names a log means that one; what lies around is for those who name none.
-        return cls(said("step_marker"), said("tz"), power, not (said("no_power", False) or power), options)
+        return cls(said("step_marker"), said("tz"), power, not (said("no_power", False) or power), options, limit)
 
 
 def load_run(entry: RunEntry, *, options: LoadOptions | None = None, progress: Progress = silent) -> Run:
@@ -124,7 +127,7 @@ class _Loader:
         seconds = [other for other in self.entry.alternates if other.host == file.host]
         for candidate in (file, *seconds):
             try:
-                for trace in registry.load(candidate.path, self._tell):
+                for trace in registry.load(candidate.path, self._tell, self.options.limit):
                     trace = replace(trace, host=file.host or trace.host)
                     if trace.complete:
                         self._add(trace)
@@ -160,7 +163,7 @@ class _Loader:
     def _read_logs(self) -> None:
         for file in self.entry.tfevents:
             try:
-                log = tfevents.read(file.path, file.group)
+                log = tfevents.read(file.path, file.group, self.options.limit)
             except UnreadableFile as error:
                 self._failed(error)
                 continue
@@ -175,7 +178,7 @@ class _Loader:
         from powertui.data.power import registry as power  # fifteen dialects: only for those who have a log
         from powertui.data.power.options import PowerOptions
 
-        options = self.options.power_options or PowerOptions(tz=self.options.tz)
+        options = self.options.power_options or PowerOptions(tz=self.options.tz, limit=self.options.limit)
         for path in paths:
             try:
                 log = power.load(path, options)

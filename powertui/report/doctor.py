@@ -21,7 +21,8 @@ FILES_SHOWN = 12
 def run(args: argparse.Namespace) -> int:
     """The verb. Exit code 3 when nothing readable was found."""
     found = logdir.scan(args.path)
-    examined = [examine(entry) for entry in found.runs]
+    options = LoadOptions.from_args(args)
+    examined = [examine(entry, options) for entry in found.runs]
     whole = list(checks.of_logdir(found))
     if args.json:
         text.out(text.to_json({
@@ -39,10 +40,10 @@ def run(args: argparse.Namespace) -> int:
     return 0 if any(ok for _, _, ok in examined) else 3
 
 
-def examine(entry: RunEntry) -> tuple[RunEntry, list[Check], bool]:
+def examine(entry: RunEntry, options: LoadOptions) -> tuple[RunEntry, list[Check], bool]:
     """(the run, its findings, whether anything of it could be read)."""
     said = list(checks.of_entry(entry))
-    loaded, problem = load(entry, LoadOptions())
+    loaded, problem = load(entry, options)
     if loaded is None:
         if problem:
             said = [check for check in said if check.topic != "level"]  # where it lies does not matter: it is no profile

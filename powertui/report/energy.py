@@ -63,7 +63,7 @@ def gather(args: argparse.Namespace) -> list[Told]:
 def _logs_alone(paths: Sequence[str], options: loading.LoadOptions) -> Iterator[Told]:
     """Power logs without any run: each is told on its own clock."""
     for path in dict.fromkeys(paths):
-        log = registry.load(path, options.power_options or PowerOptions(tz=options.tz))
+        log = registry.load(path, options.power_options or PowerOptions(tz=options.tz, limit=options.limit))
         run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
         yield Told(run, "", None, None, "there is no profile here: the power is told on its own clock")
 

@@ -25,7 +25,7 @@ def run(data: Path) -> api.RunView:
 def test_open_reads_nothing_until_it_is_asked(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     real = registry.open_source
-    monkeypatch.setattr(registry, "open_source", lambda path: (opened.append(str(path)), real(path))[1])
+    monkeypatch.setattr(registry, "open_source", lambda path, limit: (opened.append(str(path)), real(path))[1])
     runs = powertui.open(data / "logdirs")
     assert len(runs) == 2
     assert runs.names == ("jax_cpu/2026_11_21_00_50_50", "trace_export/2026_11_21_00_50_42")

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Protocol, cast
 
 from powertui.data.formats.source import Source, describe, open_source
+from powertui.data.limits import MACHINE, Limit
 from powertui.data.model import Trace
 from powertui.errors import UnreadableFile
 
@@ -62,9 +63,9 @@ def pick(source: Source) -> Reader:
     return ranked[0]
 
 
-def load(path: str | os.PathLike[str], progress: Progress = silent) -> Iterator[Trace]:
+def load(path: str | os.PathLike[str], progress: Progress = silent, limit: Limit = MACHINE) -> Iterator[Trace]:
     """Read one file: partial traces (`complete` is False) as they grow, the whole one last."""
-    source = open_source(path)
+    source = open_source(path, limit)
     for trace in pick(source).load(source, progress):
         yield replace(trace, stamp=source.stamp)
 

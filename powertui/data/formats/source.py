@@ -15,15 +15,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from powertui.data import limits
+from powertui.data.limits import MACHINE, Limit
 from powertui.data.model import Warn
 from powertui.data.wire.stored import Stored
 from powertui.errors import FileChanged, UnreadableFile
 
 HEAD = 65_536  # what sniffers see; the first plane of a JAX profile can begin with much HLO text
 CHUNK = 1 << 20
+LOOK = limits.SMALL  # bytes unpacked between two looks at what is free
 FEED = 1 << 18  # compressed bytes a time: what zlib leaves over is copied, so keep it small
-# A few kilobytes of gzip can stand for terabytes. Real profiles inflate to a few GB at most.
-MAX_INFLATED = 8 << 30
 
 GZIP = b"\x1f\x8b"
 LFS = b"version https://git-lfs"
@@ -47,8 +48,9 @@ MAGICS = (
 class Source:
     """One opened file. `stored()` gives access to all its bytes, `chunks()` streams them; `head` is for sniffing."""
 
-    def __init__(self, path: str, content: Stored) -> None:
+    def __init__(self, path: str, content: Stored, limit: Limit) -> None:
         self.path = path
+        self.limit = limit  # of the memory that reading may take
         self.size = content.size  # bytes on disk, or that came through the pipe
         self.stamp = content.stamp
         self.done = 0  # how many of them stand behind the last chunk, for a progress bar
@@ -58,7 +60,7 @@ class Source:
         self.head = content.read(0, min(HEAD, content.size)).tobytes()
         self.compressed = self.head[:2] == GZIP
         if self.compressed:
-            self.head = b"".join(Inflater(content, HEAD).first())
+            self.head = b"".join(Inflater(content, HEAD, limit).first())
 
     def stored(self) -> Stored:
         """All bytes, inflated when they must be. Those of a plain file stay on the disk until they are asked for."""
@@ -68,6 +70,8 @@ class Source:
             out = bytearray()
             for piece in self.chunks():
                 out += piece
+                if len(out) % LOOK < len(piece):  # what is free changes meanwhile
+                    self.limit.check(self.path, len(out), "what it unpacks to takes")
             self._inflated = Stored(self.path, memory=out)
         return self._inflated
 
@@ -90,7 +94,7 @@ class Source:
                 self.done = start + len(piece)
                 yield piece
             return
-        inflater = Inflater(self._content, size)
+        inflater = Inflater(self._content, size, self.limit)
         for piece in inflater:
             self.done = inflater.done
             yield piece
@@ -102,32 +106,32 @@ class Source:
             self.warnings.append(Warn(self.path, "", cause))
 
 
-def open_source(path: str | os.PathLike[str]) -> Source:
+def open_source(path: str | os.PathLike[str], limit: Limit = MACHINE) -> Source:
     """Open a file, a FIFO or standard input ("-"). Raises `UnreadableFile` with what is wrong and what to do."""
     name = os.fspath(path)
     try:
         if name == "-":
             if sys.stdin is None or sys.stdin.isatty():
                 raise UnreadableFile("-", "is a terminal, or closed", hint=PIPE_HINT)
-            return _open(name, sys.stdin.buffer)
+            return _open(name, sys.stdin.buffer, limit)
         with Path(name).open("rb") as file:
-            return _open(name, file)
+            return _open(name, file, limit)
     except OSError as error:
         raise _refused(name, error) from None
 
 
-def _open(name: str, file: BinaryIO) -> Source:
+def _open(name: str, file: BinaryIO, limit: Limit) -> Source:
     mode = os.fstat(file.fileno()).st_mode
     if stat.S_ISREG(mode):
         content = Stored(name, file=file.fileno())
     elif stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-        content = Stored(name, memory=file.read())
+        content = Stored(name, memory=limits.read_all(file, name, limit))
     else:
         hint = PIPE_HINT if name == "-" else "Name a profile, a run folder or a logdir."
         raise UnreadableFile(name, "is neither a file nor a pipe", hint=hint)
     if not content.size:
         raise UnreadableFile(name, "is empty (0 bytes)", hint=_empty_hint(name))
-    source = Source(name, content)
+    source = Source(name, content, limit)
     if source.head.startswith(LFS):
         raise UnreadableFile(
             name,
@@ -159,7 +163,8 @@ class Inflater:
     A broken or torn stream ends the iteration and leaves its reason in `problem`. What came before is good.
     """
 
-    def __init__(self, content: Stored, size: int) -> None:
+    def __init__(self, content: Stored, size: int, limit: Limit) -> None:
+        self.limit = limit
         self.done = 0  # bytes of the compressed file that were consumed
         self.problem = ""
         self._content = content
@@ -194,8 +199,8 @@ class Inflater:
             out += len(piece)
             if piece:
                 yield piece
-            if out > MAX_INFLATED:
-                self.problem = f"it inflates to more than {MAX_INFLATED >> 30} GiB; the rest was left"
+            self.problem = self.limit.unpacks_too_far(self.done, out)
+            if self.problem:
                 return
             if engine.eof:
                 if content.read(self.done, min(self.done + 2, total)).tobytes() != GZIP:

@@ -25,10 +25,12 @@ import numpy as np
 
 from powertui.data.filenames import split_events
 from powertui.data.formats.crc32c import crc32c, masked
+from powertui.data.limits import HINT, MACHINE, Limit
 from powertui.data.model import ScalarSeries, Warn
 from powertui.errors import UnreadableFile
 
 _WINDOW = 16 << 20  # bytes read at a time; a longer record is read whole
+POINT = 300  # bytes of memory for each scalar
 _FRAME = 16  # bytes around a payload
 _BATCH_TAG = re.compile(r"^batch_(\d+)$")
 _MARKER_PLUGINS = frozenset({"powerboard", "energy_profiling"})
@@ -75,9 +77,9 @@ class EventLog:
         return next((series for series in self.scalars if series.tag == tag), None)
 
 
-def read(path: str, group: str = "") -> EventLog:
+def read(path: str, group: str = "", limit: Limit = MACHINE) -> EventLog:
     """Read one file. Raises `UnreadableFile` only when nothing of it can be read."""
-    tail = Tail(path, group)
+    tail = Tail(path, group, limit)
     tail.poll()
     log = tail.log()
     if log.records == 0:
@@ -101,7 +103,9 @@ class Tail:
 
     path: str
     group: str = ""
+    limit: Limit = MACHINE
     records: int = 0
+    _points: int = 0
     _offset: int = 0
     _size: int = 0
     _identity: tuple[int, int] | None = None
@@ -121,10 +125,14 @@ class Tail:
                 status = os.fstat(stream.fileno())
                 identity = (status.st_dev, status.st_ino)
                 if identity != self._identity or status.st_size < self._size:
-                    self.__init__(self.path, self.group)  # type: ignore[misc]
+                    self.__init__(self.path, self.group, self.limit)  # type: ignore[misc]
                 self._identity, self._size = identity, status.st_size
                 while not self._dead:
                     before = self._offset
+                    if too_much := self.limit.exceeded(self._points * POINT):
+                        self._damage[f"its scalars take {too_much}: the rest was left. {HINT}", f"byte {before}"] = 1
+                        self._dead = True
+                        break
                     for record in self._records(stream, status.st_size):
                         self._take(record, new)
                     if self._offset == before:
@@ -164,6 +172,10 @@ class Tail:
         if len(window) >= 8:
             need = struct.unpack_from("<Q", window)[0] + _FRAME
             if len(window) < need <= size - self._offset:
+                if too_much := self.limit.exceeded(2 * need):
+                    self._damage[f"a record takes {too_much}: nothing from here on was read. {HINT}", f"byte {self._offset}"] = 1
+                    self._dead = True
+                    return
                 window += stream.read(need - len(window))
         starts: list[int] = []
         lengths: list[int] = []
@@ -260,6 +272,7 @@ class Tail:
         if number is not None:
             point = Scalar(tag, step, wall, number)
             self._scalars.setdefault(tag, []).append(point)
+            self._points += 1
             new.append(point)
 
 

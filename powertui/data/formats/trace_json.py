@@ -22,6 +22,7 @@ from powertui.data.formats import stat_columns
 from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import Source, describe
+from powertui.data.limits import HINT
 from powertui.data.model import PS_PER_US, Clock, Floats, Int64s, Stat, StatColumn, StatKind, Trace, UInt64s
 from powertui.data.texts import Texts
 from powertui.errors import UnreadableFile
@@ -30,6 +31,8 @@ NAME = "trace_json"
 
 CHUNK = 1 << 18  # a piece of text; decoding it never holds the interpreter for long
 FIRST_PART = 20_000  # events after which the first partial trace is shown; each next one at twice as many
+EVENT = 90  # bytes of memory for each: as it comes, as columns, and the index that the screens draw by
+OBJECT = 400  # bytes for a name, a thread's number of them
 TELL = 2_000  # events between two calls of progress
 WRITERS_LIMIT = 1_000_000  # TensorFlow drops events beyond so many when it writes this format
 UNIX_US = (1e14, 4e15)  # a ts in here (three years … 2096) is Unix time in µs
@@ -81,6 +84,11 @@ class ArgStats:
         self._arena += text.encode("utf-8", "replace")
         self._arena += b"\0"
         return position
+
+    @property
+    def memory(self) -> int:
+        """How many bytes are kept."""
+        return len(self._arena)
 
     def _line(self, position: int) -> bytes:
         end = self._arena.find(b"\0", position)
@@ -228,6 +236,11 @@ class _Collector:
         self.count = 0
         self.last = 0.0
 
+    @property
+    def memory(self) -> int:
+        """About how many bytes all of it takes."""
+        return self.stats.memory + EVENT * self.count + OBJECT * (len(self.names) + 4 * len(self.threads) + len(self.processes))
+
     def add(self, event: Any, stream: JsonStream) -> None:
         """One item of the list. What it may hold is anybody's guess."""
         if not isinstance(event, dict):
@@ -350,6 +363,10 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
         collector.add(value, stream)
         if collector.count >= told + TELL:
             told = collector.count
+            too_much = source.limit.exceeded(collector.memory)
+            if too_much:
+                builder.findings.add(f"its events take {too_much}: the rest was left. {HINT}")
+                break
             progress(source.done, source.size, told)
             if told >= shown:
                 shown = told * 2

@@ -31,6 +31,7 @@ from powertui.errors import FileChanged, UnreadableFile
 NAME = "xplane"
 
 SLICE = 1 << (18 if wire.COMPILED else 16)  # events decoded between two looks at the clock: some ms, pure a tenth of a second
+EVENT = 45  # bytes of memory for each: its columns, and the index that the screens draw by
 FIRST_PART = 1 << 16  # events after which the first partial trace is shown; each next one at twice as many
 LONG_LINE = 1 << 18  # events of a line that is worth showing the others before it
 # Unix times of this century in ns. A session that is older than three years is no session.
@@ -117,6 +118,7 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
     if looks_mangled(source.head):
         raise UnreadableFile(source.path, MANGLED, hint=MANGLED_HINT)
     stored = source.stored()
+    stored.admit = lambda need: source.limit.check(source.path, need, "what stands beside its events takes")
     space = windows.hop(stored, 0, stored.size).hop
     builder = TraceBuilder(source.path, NAME, size=source.size)
     names = EventNames(stored)
@@ -135,7 +137,10 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
     processes = [(builder.process(plane.name, plane.stats, plane.source), plane) for plane in planes]
     lines = [(process, plane.source, line) for process, plane in processes for line in plane.lines]
     lines.sort(key=lambda item: item[2].events)
-    reader = _LineReader(stored, names, builder, progress, source.size, sum(line.events for _, _, line in lines))
+    events = sum(line.events for _, _, line in lines)
+    unpacked = stored.size if source.compressed else 0
+    source.limit.check(source.path, events * EVENT + unpacked, f"holds {events:,} events, which take")
+    reader = _LineReader(stored, names, builder, progress, source.size, events)
     shown = FIRST_PART
     for process, stats, line in lines:
         long_wait = line.events >= LONG_LINE and line.events > builder.events > 0

@@ -136,6 +136,7 @@ _ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*(?:\\n|\n|$
 
 def _database(source: Source, options: PowerOptions) -> PowerLog:
     notes = Notes(source.path)
+    source.check()
     address = (
         f"file:{quote(str(Path(source.path).resolve()))}?mode=ro&immutable=1"  # immutable: no lock, no journal beside the data
     )

@@ -63,7 +63,7 @@ def sniff(path: str) -> tuple[str, int]:
 def load(path: str, options: PowerOptions | None = None) -> PowerLog:
     """Read a power log. Raises `UnreadableFile` when nothing at all is left of it."""
     options = options or PowerOptions()
-    source = Source(path)
+    source = Source(path, options.limit)
     if not source.head.strip():
         raise UnreadableFile(path, "is empty", hint="Was the recording started?")
     if source.head.startswith(b"version https://git-lfs"):

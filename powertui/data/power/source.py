@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import stat
 import sys
 import zlib
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
+from powertui.data import limits
+from powertui.data.limits import MACHINE, Limit
 from powertui.errors import UnreadableFile
 
 HEAD = 65536  # what sniffing may look at
-LIMIT = 4 << 30  # a power log beyond this is something else (or a bomb)
+FEED = 1 << 18  # compressed bytes a time: what zlib leaves over is copied, so keep it small
+MADE_OF_BYTE = 8  # bytes of memory that each byte of a log takes at most: itself, as text, as columns
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # PowerShell's `>` writes UTF-16
 SQLITE = b"SQLite format 3\x00"
@@ -19,25 +24,47 @@ SQLITE = b"SQLite format 3\x00"
 class Source:
     """One file. `head` is cheap; `data` and `text` read it whole, once."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, limit: Limit = MACHINE) -> None:
         self.path = path
+        self.limit = limit
+
+    @cached_property
+    def _size(self) -> int | None:
+        """Bytes of a plain file; None for a pipe, which can be read only once. Nothing else holds a log."""
+        if self.path == "-":
+            return None
+        status = Path(self.path).stat()
+        if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):  # opening a folder says what it is
+            return status.st_size
+        if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
+            return None
+        raise UnreadableFile(self.path, "is neither a file nor a pipe", hint="Name the CSV, text or database file.")
 
     @cached_property
     def _raw_head(self) -> bytes:
         try:
-            if self.path == "-" or not Path(self.path).is_file():  # a pipe can be read only once
+            if self._size is None:
                 return self._raw[:HEAD]
             with Path(self.path).open("rb") as stream:
                 return stream.read(HEAD)
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
+    def check(self) -> None:
+        """Raise `UnreadableFile` when the file is too large to be read here."""
+        try:
+            self.limit.check(self.path, MADE_OF_BYTE * (self._size or 0))
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
+
     @cached_property
     def _raw(self) -> bytes:
+        self.check()
         try:
             if self.path == "-":
-                return sys.stdin.buffer.read()
-            return Path(self.path).read_bytes()
+                return limits.read_all(sys.stdin.buffer, self.path, self.limit, times=MADE_OF_BYTE)
+            with Path(self.path).open("rb") as stream:
+                return stream.read() if self._size else limits.read_all(stream, self.path, self.limit, times=MADE_OF_BYTE)
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
@@ -58,24 +85,20 @@ class Source:
         raw = self._raw
         if not raw.startswith(b"\x1f\x8b"):
             return raw
-        parts: list[bytes] = []
-        size = 0
+        out = bytearray()
         try:
-            while raw.startswith(b"\x1f\x8b"):  # a gzip file may hold several, one after the other
-                unpack = zlib.decompressobj(31)
-                while raw and not unpack.eof:
-                    piece = unpack.decompress(raw, 1 << 20)
-                    raw = unpack.unconsumed_tail
-                    parts.append(piece)
-                    size += len(piece)
-                    if size > LIMIT:
-                        raise UnreadableFile(self.path, "unpacks to more than 4 GiB: this is no power log")
-                raw = unpack.unused_data
+            for done, piece in _unpacked(raw):
+                out += piece
+                if len(out) % limits.SMALL < len(piece):  # what is free changes meanwhile
+                    self.limit.check(self.path, MADE_OF_BYTE * len(out), "what it unpacks to takes")
+                if problem := self.limit.unpacks_too_far(done, len(out)):
+                    raise UnreadableFile(self.path, problem.partition(":")[0], hint=limits.HINT)
         except zlib.error:
             pass  # what was unpacked before the damage is still good
-        if not size:
+        self.limit.check(self.path, MADE_OF_BYTE * len(out), "what it unpacks to takes")
+        if not out:
             raise UnreadableFile(self.path, "is a damaged gzip file", hint="Copy it again from where it was recorded.")
-        return b"".join(parts)
+        return bytes(out)
 
     @cached_property
     def head_text(self) -> str:
@@ -97,6 +120,25 @@ class Source:
         if data.startswith(_MARKS[0][0]):
             return data[3:]
         return self.text.encode() if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
+
+
+def _unpacked(raw: bytes) -> Iterator[tuple[int, bytes]]:
+    """What a gzip file holds, piece by piece, and how much of the file was consumed. It may hold several, one after the other."""
+    at = 0
+    while raw.startswith(b"\x1f\x8b", at):
+        unpack = zlib.decompressobj(31)
+        feed = b""
+        while not unpack.eof:
+            if not feed:
+                feed = raw[at : at + FEED]
+                at += len(feed)
+                if not feed:  # cut off here: what zlib still holds is good
+                    yield at, unpack.flush()
+                    return
+            piece = unpack.decompress(feed, 1 << 20)
+            feed = unpack.unconsumed_tail
+            yield at - len(feed), piece
+        at -= len(unpack.unused_data)
 
 
 def decode(data: bytes) -> str:

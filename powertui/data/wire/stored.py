@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,10 @@ from powertui.data.wire.types import Bytes
 from powertui.errors import FileChanged
 
 MAX_READ = 1 << 30  # Linux reads no more than 2 GiB at once
+
+
+def _anything(need: float) -> None:
+    """No limit."""
 
 
 class Stamp(NamedTuple):
@@ -40,6 +45,7 @@ class Stored:
     def __init__(self, path: str, *, memory: bytes | bytearray | None = None, file: int | None = None) -> None:
         """Exactly one of the two. The descriptor is duplicated, and closed with this object."""
         self.path = path
+        self.admit: Callable[[float], None] = _anything  # told how many bytes will be made of the file; may raise
         self.stamp: Stamp | None = None
         self._memory = np.empty(0, np.uint8)
         self._file = -1

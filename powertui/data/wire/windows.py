@@ -19,6 +19,7 @@ WINDOW = 1 << 20
 OUTLINE = 1 << 16  # of a message whose payloads are jumped over
 GAP = 1 << 18  # reading on over so many bytes costs less than beginning a new window
 RECORD = 1 << 12  # an event with its stats is nearly always smaller
+FIELD = 200  # bytes of memory for a field that is kept: its columns twice, and what is made of it
 PREFIX = 10  # the longest varint
 
 
@@ -43,12 +44,14 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0) -> Outline:
     buffer = np.empty(min(width, max(hi - lo, 0)), np.uint8)
     parts: list[Hop] = []
     stretches: list[Stretch] = []
-    at, skipped, bad = lo, 0, -1
+    at, skipped, bad, fields = lo, 0, -1, 0
     while at < hi:
         end = min(at + width, hi)
         data = stored.read(at, end, buffer)
         found = wire.hop(data, 0, len(data), skip)
         skipped += found.skipped
+        fields += len(found.number)
+        stored.admit(fields * FIELD)
         if found.bad < 0 or end == hi:
             parts.append(_moved(found, at))
             after, bad = end, at + found.bad if found.bad >= 0 else -1

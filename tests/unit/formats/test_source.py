@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from powertui.data import limits
 from powertui.data.formats import source
 from powertui.data.formats.source import describe, looks_mangled, open_source
 from powertui.errors import UnreadableFile
@@ -87,10 +88,12 @@ def test_a_damaged_gzip_gives_what_came_before(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "MAX_INFLATED", 1 << 20)
-    opened = open_source(packed(tmp_path, gzip.compress(b"\0" * (8 << 20))))
+    monkeypatch.setattr(limits, "RATIO_FROM", 1 << 20)
+    path = packed(tmp_path, gzip.compress(b"\0" * (8 << 20)))
+    opened = open_source(path)
     assert sum(len(piece) for piece in opened.chunks(1 << 16)) <= (1 << 20) + (1 << 16)
-    assert "inflates to more" in opened.warnings[0].cause
+    assert "unpacks to more than 250 times its size" in opened.warnings[0].cause
+    assert sum(len(piece) for piece in open_source(path, limits.Limit.parse("1G")).chunks(1 << 16)) == 8 << 20
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

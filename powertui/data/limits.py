@@ -1,0 +1,149 @@
+"""How much memory reading one file may take: one rule for all readers.
+
+    half of what is free: of this machine, of the cgroup that powertui runs in, of the address space it may use
+
+A reader says what it is about to take (`Limit.check`) before it takes it, so that a damaged file, a mistaken name or a
+bomb costs one sentence and not the machine. `--max-memory SIZE` sets the limit by hand, `--max-memory none` lifts it.
+
+What is packed counts unpacked. Without a limit by hand, gzip that unpacks to more than `RATIO` times its size is left there,
+too: profiles and logs pack to a fifth or a fiftieth, zeros without end to a thousandth.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from powertui.errors import UnreadableFile, UsageError
+
+SHARE = 2  # one part of so many of what is free
+SMALL = 64 << 20  # what needs no question
+RATIO = 250
+RATIO_FROM = 128 << 20  # bytes that may come out of any gzip stream
+UNKNOWN = 8 << 30  # taken as free where nothing tells
+PIECE = 1 << 20
+HINT = "--max-memory SIZE sets another limit, --max-memory none lifts it (max_memory= in Python)."
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The limit for one file. `said` is a person's own in bytes, infinite for none; None: what this machine bears."""
+
+    said: float | None = None
+
+    @classmethod
+    def parse(cls, text: str | int | None) -> Limit:
+        """From `--max-memory`: "24G", "500M", a number of bytes, or "none"."""
+        if text is None:
+            return cls()
+        if str(text).strip().lower() == "none":
+            return cls(float("inf"))
+        match = _SIZE.fullmatch(str(text).strip())
+        if match is None or not float(match[1]):
+            raise UsageError(f"--max-memory {text}: is no size", hint="Write it as 500M or 24G, or none for no limit.")
+        return cls(float(match[1]) * _UNITS[match[2].upper()])
+
+    def exceeded(self, need: float) -> str:
+        """Why this many bytes are too much; "" when they are not."""
+        if self.said is not None:
+            return f"more than the {size(self.said)} of --max-memory" if need > self.said else ""
+        if need <= SMALL:
+            return ""
+        free = available()
+        return f"more than half of the {size(free)} that are free here" if need > free / SHARE else ""
+
+    def check(self, path: str, need: float, what: str = "reading it takes") -> None:
+        """Raise `UnreadableFile` when this many bytes are too much."""
+        why = self.exceeded(need)
+        if why:
+            raise UnreadableFile(path, f"{what} about {size(need)} of memory, {why}", hint=HINT)
+
+    def unpacks_too_far(self, packed: int, unpacked: int) -> str:
+        """Why no file that people keep unpacks so far; "" when it may be one."""
+        if self.said is None and unpacked > RATIO_FROM and unpacked > RATIO * packed:
+            return f"it unpacks to more than {RATIO} times its size, as no recording does: the rest was left. {HINT}"
+        return ""
+
+
+MACHINE = Limit()
+"""What a person says nothing about."""
+
+
+def size(count: float) -> str:
+    """Bytes as a person reads them."""
+    for unit, width in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if count >= width:
+            return f"{count / width:,.1f} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def read_all(stream: BinaryIO, path: str, limit: Limit, *, times: float = 1) -> bytes:
+    """A pipe to its end. `times` is how much memory each of its bytes will take."""
+    out = bytearray()
+    told = SMALL
+    while piece := stream.read(PIECE):
+        out += piece
+        if len(out) > told:  # asked now and then: what is free changes
+            told += SMALL
+            limit.check(path, len(out) * times, "what comes through the pipe takes")
+    return bytes(out)
+
+
+# ── what is free ─────────────────────────────────────────────────────────────────────────────────
+
+
+def available(root: Path = Path("/")) -> float:
+    """Bytes that this process can still take, by whichever knows least of it."""
+    known = [value for value in (*_machine(root), *_cgroups(root), *_address_space(root)) if value >= 0]
+    return min(known, default=UNKNOWN)
+
+
+def _machine(root: Path) -> Iterator[float]:
+    for line in _lines(root / "proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            yield int(line.split()[1]) * 1024
+
+
+def _cgroups(root: Path) -> Iterator[float]:
+    """What is left in each group above this process: version 2, then version 1."""
+    for line in _lines(root / "proc/self/cgroup"):
+        number, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if number == "0" and not controllers:
+            top, names = root / "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            top, names = root / "sys/fs/cgroup/memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        below = Path(path.lstrip("/"))
+        for folder in (top / below, *(top / above for above in below.parents)):
+            limit, used = _number(folder / names[0]), _number(folder / names[1])
+            if limit is not None and used is not None and limit < 1 << 60:  # version 1 writes its largest number for none
+                reclaimed = [int(entry.split()[1]) for entry in _lines(folder / "memory.stat") if entry.startswith(names[2] + " ")]
+                yield max(limit - used + sum(reclaimed), 0)
+
+
+def _address_space(root: Path) -> Iterator[float]:
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY:
+        used = next((int(line.split()[0]) for line in _lines(root / "proc/self/statm")), 0) * os.sysconf("SC_PAGE_SIZE")
+        yield max(soft - used, 0)
+
+
+def _number(path: Path) -> int | None:
+    text = next(iter(_lines(path)), "")
+    return int(text) if text.isdecimal() else None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
