@@ -1,26 +1,47 @@
-"""One kept connection to a server that speaks JSON: for Redfish and Prometheus. TLS certificates are checked unless told not to."""
+"""One kept connection to a server that speaks JSON: for Redfish and Prometheus. TLS certificates are checked unless told not to.
+
+The server is not trusted: an answer has one deadline from the connection to its last byte, a largest size, and JSON that is
+neither deep nor full of endless numbers. What goes beyond is refused with a reason, and the connection with it where need be.
+"""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
+import io
 import json
+import re
+import socket
 import ssl
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from powertui.errors import SensorError
 from powertui.sampler.credentials import Secret
 
-__all__ = ["Answer", "Http", "basic", "link", "number"]
+__all__ = ["LARGEST", "Answer", "Http", "TooLarge", "basic", "link", "number", "parse"]
 
-_LARGEST = 64 << 20  # bytes of one answer
+LARGEST = 1 << 20  # bytes of one answer; a BMC's resources have some thousand
+_HEAD = 1 << 16  # bytes of its status line and headers beside that
+_DEEPEST = 64  # levels of JSON
+_PATH = 2000  # characters of a link
+_LONGEST = 64  # characters of one number in it
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)  # an open one ends with the document: one pass, whatever comes
+_CLOSED = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+_NO_BRACKET = re.compile(r"[^\[\]{}]+")
+
+
+class TooLarge(OSError):
+    """An answer that is larger than is taken."""
 
 
 class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: Any  # parsed JSON, None when it was none
+    refused: str = ""  # why a body that came was not taken
 
 
 def basic(user: str, password: Secret | None) -> str:
@@ -32,26 +53,152 @@ def basic(user: str, password: Secret | None) -> str:
 def link(value: Any) -> str:
     """The path of an "@odata.id": only a path on the same server is followed."""
     path = value.get("@odata.id") if isinstance(value, dict) else None
-    safe = isinstance(path, str) and path.startswith("/") and not path.startswith("//") and path.isprintable() and " " not in path
-    return str(path) if safe else ""
+    if not isinstance(path, str) or len(path) > _PATH or not path.isascii() or not path.isprintable() or " " in path:
+        return ""
+    return path if path.startswith("/") and not path.startswith("//") else ""
 
 
 def number(value: Any) -> float | None:
     """A finite number; some servers send it as text."""
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or value is None or (isinstance(value, str) and len(value) > _LONGEST):
         return None
     try:
         result = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return result if abs(result) < float("inf") else None
+
+
+def parse(raw: bytes) -> tuple[Any, str]:
+    """(JSON, "") or (None, why it is refused)."""
+    try:
+        text = raw.decode("utf-8-sig")
+        if _deeper(text, _DEEPEST):
+            return None, f"an answer nested deeper than {_DEEPEST} levels"
+        return json.loads(text, parse_int=_int, parse_float=_float), ""
+    except _Refused as refused:
+        return None, str(refused)
+    except ValueError:
+        return None, "an answer that is no JSON"
+
+
+class _Refused(Exception):
+    pass
+
+
+def _int(text: str) -> int:
+    return int(_short(text))
+
+
+def _float(text: str) -> float:
+    return float(_short(text))
+
+
+def _short(text: str) -> str:
+    if len(text) > _LONGEST:
+        raise _Refused(f"an answer with a number of {len(text)} digits")
+    return text
+
+
+def _deeper(text: str, most: int) -> bool:
+    """Found before parsing: the parser recurses, and a caller may have lifted Python's own limit of that."""
+    if text.count("[") + text.count("{") <= most:
+        return False
+    depth = 0
+    for bracket in _NO_BRACKET.sub("", _TEXT.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > most:
+            return True
+    return False
+
+
+class _Wire:
+    """A socket on which an exchange must end by its deadline and within its size, however it comes in pieces."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock, self.until, self.budget, self.taken = sock, 0.0, 0, 0
+
+    def renew(self, until: float, budget: int) -> None:
+        self.until, self.budget, self.taken = until, budget, 0
+
+    def arm(self) -> None:
+        self.sock.settimeout(_left(self.until))
+
+    def sendall(self, data: bytes) -> None:
+        self.arm()
+        self.sock.sendall(data)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Stream(self))
+
+    def close(self) -> None:
+        self.sock.close()
+
+
+class _Stream(io.RawIOBase):
+    """What comes from a wire. Holds the socket open as its own file objects do."""
+
+    def __init__(self, wire: _Wire) -> None:
+        self._wire, self._raw = wire, wire.sock.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._wire.arm()
+        count = self._raw.readinto(buffer)
+        self._wire.taken += count or 0
+        if self._wire.taken > self._wire.budget:
+            raise TooLarge
+        return int(count) if count is not None else None
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _left(until: float) -> float:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+class _Connection(http.client.HTTPConnection):
+    """With one deadline over name, connection, handshake, request and answer."""
+
+    def __init__(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
+        super().__init__(host, port)
+        self.default_port = http.client.HTTPS_PORT if context else http.client.HTTP_PORT
+        self.until = 0.0
+        self._context = context
+
+    def connect(self) -> None:
+        sock = socket.create_connection((self.host, self.port), _left(self.until))
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._context is not None:
+                sock.settimeout(_left(self.until))  # of the whole handshake
+                sock = self._context.wrap_socket(sock, server_hostname=self.host)
+        except BaseException:
+            sock.close()
+            raise
+        self.sock: Any = _Wire(sock)
+
+    def begin(self, until: float, budget: int) -> _Wire:
+        self.until = until
+        if self.sock is None:
+            self.connect()
+        wire: _Wire = self.sock
+        wire.renew(until, budget)
+        return wire
 
 
 class Http:
     """Requests one after the other on one connection. Raises OSError (with a readable text) when it is lost."""
 
-    def __init__(self, host: str, port: int, *, tls: bool, insecure: bool, timeout: float) -> None:
-        self.host, self.port, self.timeout = host, port, timeout
+    def __init__(self, host: str, port: int, *, tls: bool, insecure: bool, timeout: float, largest: int = LARGEST) -> None:
+        self.host, self.port, self.timeout, self.largest = host, port, timeout, largest
         self.headers: dict[str, str] = {"Accept": "application/json", "User-Agent": "powertui"}
         self._context: ssl.SSLContext | None = None
         if tls:
@@ -59,47 +206,57 @@ class Http:
             if insecure:
                 self._context.check_hostname = False
                 self._context.verify_mode = ssl.CERT_NONE
-        self._connection: http.client.HTTPConnection | None = None
-
-    def _connect(self) -> http.client.HTTPConnection:
-        if self._connection is None:
-            if self._context is not None:
-                self._connection = http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout, context=self._context)
-            else:
-                self._connection = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
-        return self._connection
+        self._connection: _Connection | None = None
 
     def request(self, method: str, path: str, body: Any = None, *, form: str = "") -> Answer:
-        connection = self._connect()
-        fresh = connection.sock is None
+        """One exchange, within the timeout as a whole."""
         headers = dict(self.headers)
         data: bytes | None = None
         if form:
             data, headers["Content-Type"] = form.encode(), "application/x-www-form-urlencoded"
         elif body is not None:
             data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
+        until = time.monotonic() + self.timeout
         try:
-            connection.request(method, path, data, headers)
-            response = connection.getresponse()
-            raw = response.read(_LARGEST)
+            if self._connection is not None:
+                with contextlib.suppress(*_CLOSED):  # a kept connection that the server had closed: once more, on a new one
+                    return self._exchange(self._connection, until, method, path, data, headers)
+            self._connection = _Connection(self.host, self.port, self._context)
+            return self._exchange(self._connection, until, method, path, data, headers)
         except ssl.SSLCertVerificationError as error:
-            self.close()
             raise SensorError(
                 f"The certificate of {self.host} is not trusted here: {error.verify_message}.",
                 hint="Name its authority in $SSL_CERT_FILE, or accept any certificate with --insecure.",
             ) from None
-        except (http.client.HTTPException, OSError) as error:
-            self.close()
-            if not fresh and isinstance(error, (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)):
-                return self.request(
-                    method, path, body, form=form
-                )  # a kept connection that the server had closed: once, on a new one
-            raise _readable(error, self.timeout) from None
+        except (http.client.HTTPException, OSError, ValueError) as error:
+            raise _readable(error) from None
+
+    def _exchange(
+        self, connection: _Connection, until: float, method: str, path: str, data: bytes | None, headers: dict[str, str]
+    ) -> Answer:
+        keep = False
+        wire: _Wire | None = None
+        response: http.client.HTTPResponse | None = None
         try:
-            parsed = json.loads(raw) if raw else None
-        except ValueError:
-            parsed = None
-        return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, parsed)
+            try:
+                wire = connection.begin(until, self.largest + _HEAD)
+                connection.request(method, path, data, headers)
+                response = connection.getresponse()
+                raw = response.read(self.largest + 1)
+            except TimeoutError:
+                raise TimeoutError(f"no {'whole ' if wire and wire.taken else ''}answer within {self.timeout:g} s") from None
+            if len(raw) > self.largest:
+                raise TooLarge
+            keep = response.isclosed() and not response.will_close
+        except TooLarge:
+            raise TooLarge(f"an answer of more than {self.largest >> 20} MiB is not taken") from None
+        finally:
+            if not keep:
+                if response is not None:
+                    response.close()
+                self.close()
+        parsed, refused = parse(raw) if raw else (None, "")
+        return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, parsed, refused)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -107,9 +264,9 @@ class Http:
             self._connection = None
 
 
-def _readable(error: Exception, timeout: float) -> OSError:
-    if isinstance(error, TimeoutError):
-        return TimeoutError(f"no answer within {timeout:g} s")
+def _readable(error: Exception) -> OSError:
+    if isinstance(error, (TooLarge, TimeoutError)):
+        return error
     if isinstance(error, ConnectionRefusedError):
         return ConnectionRefusedError("the connection is refused")
     if isinstance(error, ssl.SSLError):

@@ -11,15 +11,16 @@ on a grid of its own and fill holes for up to five minutes. Each sample is yield
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from powertui.errors import AuthenticationFailed, NotSupported, PowertuiError, SensorError, UsageError
-from powertui.sampler.http import Http, basic, number
+from powertui.sampler.http import Http, TooLarge, basic, number
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
 
@@ -39,6 +40,10 @@ MOST_POINTS = 10_000  # of one series in one answer; the server refuses 11,000
 _LOOKBACK = 300.0  # s: the first question, to learn how often is scraped
 _SPACING = 60.0  # assumed between samples until it is known
 _STALE = 3.5  # spacings without a sample
+_LARGEST = 4 << 20  # bytes of one answer: 100,000 samples
+_PATIENT = 5  # times the timeout, for answers about minutes and hours
+_HISTORY = 64 << 20  # bytes of one answer about a long time
+_CHANNELS = 10_000
 _CLOCKS = 2.0  # s between our clock and the server's that is worth a note
 
 
@@ -72,7 +77,10 @@ class PrometheusSource:
         self.reconnects = 0
         tls = address.query.get("tls") == "1"
         self._prefix = address.path.rstrip("/")
-        self._http = Http(address.host, address.port or 9090, tls=tls, insecure=options.insecure, timeout=max(options.timeout, 0.5))
+        self._timeout = max(options.timeout, 0.5)
+        self._http = Http(
+            address.host, address.port or 9090, tls=tls, insecure=options.insecure, timeout=self._timeout, largest=_LARGEST
+        )
         if options.user:
             self._http.headers["Authorization"] = basic(options.user, options.password)
         self.selector = ""
@@ -86,6 +94,8 @@ class PrometheusSource:
     def _ask(self, path: str, **parameters: Any) -> Any:
         answer = self._http.request("POST", f"{self._prefix}/api/v1/{path}", form=urlencode(parameters))
         self._date = answer.headers.get("date", "")
+        if answer.refused:
+            raise SensorError(f"{self.name}: {answer.refused}.", hint="Is this a Prometheus server?")
         if answer.status in (401, 403):
             raise AuthenticationFailed(f"{self.name} refuses us (status {answer.status}).", hint="Name a user with --user.")
         if answer.status != 200 or not isinstance(answer.body, dict) or answer.body.get("status") != "success":
@@ -98,12 +108,22 @@ class PrometheusSource:
     def _vectors(self, selector: str, seconds: float, end: float) -> list[Series]:
         """A range vector's raw samples."""
         data = self._ask("query", query=f"{selector}[{max(1, round(seconds * 1000))}ms]", time=f"{end:.3f}")
-        return [_series(entry) for entry in (data or {}).get("result", []) if isinstance(entry, dict)]
+        return [_series(entry, end - seconds - 1, end + 1) for entry in _results(data)]
+
+    def _recent(self, seconds: float, end: float, shorter: Sequence[float]) -> list[Series]:
+        """The same, over a shorter time where so many series have too many samples."""
+        for length in (seconds, *(s for s in shorter if s < seconds)):
+            try:
+                return self._vectors(self.selector, length, end)
+            except TooLarge as error:
+                refused = error
+        raise refused
 
     def open(self) -> Info:
+        self._http.timeout = _PATIENT * self._timeout
         try:
             self.selector = self._choose()
-            found = self._vectors(self.selector, _LOOKBACK, time.time())
+            found = self._recent(_LOOKBACK, time.time(), (60.0, 15.0))
         except OSError as error:
             self.close()
             raise SensorError(f"{self.name} does not answer: {error}.", hint="Check the address; 9090 is the usual port.") from None
@@ -115,11 +135,13 @@ class PrometheusSource:
             raise NotSupported(
                 f"{self.name} has no sample of {self.selector} in the last five minutes.", hint="Is the exporter up?"
             )
+        self._http.timeout = self._timeout
         self._learn(found)
         for series in found:  # the newest sample, if it is fresh, and then what comes
             newest = series.samples[-1][0] if series.samples else 0.0
             fresh = time.time() - newest <= _STALE * self.spacing
-            self._last[self._channel(series.labels)] = newest - 1e-3 if fresh else newest
+            if channel := self._channel(series.labels):
+                self._last[channel] = newest - 1e-3 if fresh else newest
         facts = {"query": self.selector, "scraped every": f"{self.spacing:g} s"}
         notes = self._clock_note()
         return Info("prometheus", str(self._address), "", self.channels, facts, notes)
@@ -135,7 +157,7 @@ class PrometheusSource:
                 raise UsageError("prometheus: give either instance= or a query with its own {labels}.")
             return query + matchers
         for metric in METRICS:
-            if (self._ask("query", query=f"count({metric}{matchers})") or {}).get("result"):
+            if _results(self._ask("query", query=f"count({metric}{matchers})")):
                 return metric + matchers
         raise NotSupported(f"{self.name} knows no power metric that is known here.", hint="Name one: prometheus://…?query=METRIC.")
 
@@ -155,7 +177,7 @@ class PrometheusSource:
     def _learn(self, found: list[Series]) -> None:
         gaps = [b[0] - a[0] for s in found for a, b in zip(s.samples, s.samples[1:], strict=False)]
         if gaps:
-            self.spacing = round(statistics.median(gaps), 3)
+            self.spacing = max(round(statistics.median(gaps), 3), 0.001)
         shown = {"instance", *(k for s in found for k in s.labels if len({o.labels.get(k) for o in found}) > 1)} - {
             "__name__",
             "job",
@@ -163,7 +185,7 @@ class PrometheusSource:
         channels = list(self.channels)
         for series in found:
             key = tuple(sorted(series.labels.items()))
-            if key in self._known:
+            if key in self._known or len(self._known) >= _CHANNELS:
                 continue
             parts = [series.labels.get("instance", "")] + [
                 v for k, v in sorted(series.labels.items()) if k in shown and k != "instance"
@@ -187,7 +209,7 @@ class PrometheusSource:
         self.channels = tuple(channels)
 
     def _channel(self, labels: dict[str, str]) -> str:
-        return self._known[tuple(sorted(labels.items()))]
+        return self._known.get(tuple(sorted(labels.items())), "")
 
     # live
 
@@ -196,10 +218,10 @@ class PrometheusSource:
         oldest = min(self._last.values(), default=stamp.t - _LOOKBACK)
         seconds = min(max(stamp.t - oldest, 2 * self.spacing), _LOOKBACK)
         try:
-            found = self._vectors(self.selector, seconds, stamp.t)
+            found = self._recent(seconds, stamp.t, (60.0, 2 * self.spacing))
         except (OSError, SensorError) as error:
             self._down = True
-            why = error.message if isinstance(error, SensorError) else str(error)
+            why = error.message.rstrip(".") if isinstance(error, SensorError) else str(error)
             t, mono, rtt = stamp.middle()
             return [Reading(t, mono, None, rtt, self.name, c.name, none(why)) for c in self.channels]
         if self._down:
@@ -210,7 +232,7 @@ class PrometheusSource:
         out: list[Reading] = []
         for series in found:
             channel = self._channel(series.labels)
-            for moment, watts in series.samples:
+            for moment, watts in series.samples if channel else ():
                 if moment > self._last.get(channel, 0.0):
                     self._last[channel] = moment
                     value = number(watts)
@@ -226,6 +248,7 @@ class PrometheusSource:
 
     def history(self, start: float, end: float, selector: str = "") -> Iterator[Series]:
         """The raw samples between two Unix times, in pieces that the server allows; a series comes once per piece."""
+        self._http.timeout, self._http.largest = _PATIENT * self._timeout, _HISTORY
         for until, length in chunks(start, end, self.spacing):
             for series in self._vectors(selector or self.selector, length, until):
                 inside = [s for s in series.samples if start <= s[0] < end or s[0] == end == until]
@@ -234,24 +257,41 @@ class PrometheusSource:
 
     def overview(self, start: float, end: float, points: int, selector: str = "") -> list[Series]:
         """Means on a grid of at most so many points: for a first look at a long time."""
+        self._http.timeout, self._http.largest = _PATIENT * self._timeout, _HISTORY
         step = max((end - start) / max(1, min(points, MOST_POINTS)), 1.0)
         query = f"avg_over_time({selector or self.selector}[{round(step * 1000)}ms])"
         data = self._ask("query_range", query=query, start=f"{start:.3f}", end=f"{end:.3f}", step=f"{step:.3f}")
-        return [_series(entry) for entry in (data or {}).get("result", []) if isinstance(entry, dict)]
+        return [_series(entry, start, end + step) for entry in _results(data)]
 
     def close(self) -> None:
         self._http.close()
 
 
-def _series(entry: dict[str, Any]) -> Series:
-    labels = {str(k): str(v) for k, v in (entry.get("metric") or {}).items()}
+def _results(data: Any) -> list[dict[str, Any]]:
+    found = data.get("result") if isinstance(data, dict) else None
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def _series(entry: dict[str, Any], since: float, until: float) -> Series:
+    """What is no sample, and what lies outside of the time that was asked for, is left out."""
+    metric, values = entry.get("metric"), entry.get("values")
+    labels = {str(k): str(v) for k, v in metric.items()} if isinstance(metric, dict) else {}
     samples = []
-    for moment, text in entry.get("values") or []:
-        try:
-            samples.append((float(moment), float(text)))
-        except (TypeError, ValueError):
+    for pair in values if isinstance(values, list) else ():
+        if not isinstance(pair, list) or len(pair) != 2:
             continue
+        moment, watts = number(pair[0]), pair[1]
+        if moment is not None and since <= moment <= until and isinstance(watts, (str, int, float)):
+            samples.append((moment, _watts(watts)))
     return Series(labels, samples)
+
+
+def _watts(value: str | float) -> float:
+    """A value as Prometheus writes it: "NaN" and "+Inf" too. What is no number is NaN."""
+    try:
+        return float(value) if not isinstance(value, str) or len(value) < 64 else math.nan
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def _clean(text: str) -> str:

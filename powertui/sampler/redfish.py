@@ -25,6 +25,8 @@ _SESSIONS = "/redfish/v1/SessionService/Sessions"
 _MEMBERS = 64
 _LOGIN_TRIES = 3
 _LOGIN_PAUSE = 30.0
+_TOKEN = 4096  # characters of a session's token
+_LOOKING = 30.0  # s to look around in all the resources of a service
 
 
 class _Place(NamedTuple):
@@ -69,12 +71,17 @@ class RedfishSource:
         self._retry_at = 0.0
         self._backoff = 0.0
         self._logins_refused = 0
+        self._until = 0.0  # looking around ends
+        self._refused: list[str] = []  # resources whose answers were not taken
 
     # opening
 
     def open(self) -> Info:
+        self._until, self._refused = time.monotonic() + _LOOKING, []
         try:
             root = self._http.request("GET", _ROOT)
+            if root.refused:
+                raise OSError(root.refused)
             if root.status != 200 or not isinstance(root.body, dict):
                 raise NotSupported(f"{self._host} has no Redfish service (status {root.status}).")
             self._login(root.body)
@@ -88,6 +95,9 @@ class RedfishSource:
         except SensorError:
             self.close()
             raise
+        if not places and self._refused:
+            self.close()
+            raise SensorError(f"{self._host} has no power reading that can be taken: {'; '.join(self._refused[:3])}.")
         if not places:
             self.close()
             wanted = " called " + " or ".join(self._options.sensors) if self._options.sensors else ""
@@ -111,10 +121,10 @@ class RedfishSource:
             "POST", path, {"UserName": self._options.user, "Password": password.reveal() if password else ""}
         )
         token = answer.headers.get("x-auth-token", "")
-        if answer.status in (200, 201) and token:
+        if answer.status in (200, 201) and token.isprintable() and 0 < len(token) <= _TOKEN:
             self._http.headers["X-Auth-Token"] = token
-            location = answer.headers.get("location", "")
-            self._session = link({"@odata.id": location[location.find("/redfish") :]}) or link(answer.body)
+            location = answer.headers.get("location", "").partition("/redfish")
+            self._session = link({"@odata.id": "".join(location[1:])}) or link(answer.body)
         elif answer.status in (400, 401, 403):
             raise AuthenticationFailed(f"{self._host} refuses the user {self._options.user!r} or the password.")
         elif answer.status in (404, 405, 501):  # a service without sessions
@@ -126,9 +136,13 @@ class RedfishSource:
             )
 
     def _get(self, path: str) -> Any:
+        if time.monotonic() > self._until:
+            raise TimeoutError(f"its resources were not read within {_LOOKING:g} s")
         answer = self._http.request("GET", path) if path else Answer(404, {}, None)
         if answer.status in (401, 403):
             raise AuthenticationFailed(f"{self._host} does not let {self._options.user!r} read {path}.")
+        if answer.refused:
+            self._refused.append(f"{path}: {answer.refused}")
         return answer.body if answer.status == 200 and isinstance(answer.body, dict) else {}
 
     def _find(self, root: dict[str, Any]) -> Iterator[_Place]:
@@ -196,12 +210,14 @@ class RedfishSource:
                 continue
             stamp, answer = bodies[place.path]
             if answer.status == 401:
+                self._session = ""
                 self._lose("the session has ended")
                 self._retry_at = 0.0
                 out.append(self._reading(stamp, name, None, self._lost))
                 continue
             value = number(_at(answer.body, place.keys)) if answer.status == 200 else None
             why = "no value (is the host on?)" if answer.status in (200, 404) else f"status {answer.status}"
+            why = answer.refused or why
             out.append(self._reading(stamp, name, value, why))
         return out
 
@@ -219,11 +235,12 @@ class RedfishSource:
         if self._logins_refused >= _LOGIN_TRIES or time.monotonic() < self._retry_at:
             return False
         try:
-            root = self._http.request("GET", _ROOT)
-            if root.status != 200 or not isinstance(root.body, dict):
-                self._lose(f"the service is not up (status {root.status})")
-                return False
-            self._login(root.body)
+            if not self._session_lives():
+                root = self._http.request("GET", _ROOT)
+                if root.status != 200 or not isinstance(root.body, dict):
+                    self._lose(root.refused or f"the service is not up (status {root.status})")
+                    return False
+                self._login(root.body)
         except OSError as error:
             self._lose(str(error))
         except SensorError as error:
@@ -235,6 +252,14 @@ class RedfishSource:
             self.reconnects += 1
             return True
         return False
+
+    def _session_lives(self) -> bool:
+        """A lost connection need not have ended it, and each new one takes a slot of the few that there are."""
+        if not self._session:
+            return False
+        lives = self._http.request("GET", self._session).status == 200
+        self._session = self._session if lives else ""
+        return lives
 
     def close(self) -> None:
         if self._session and not self._lost:
