@@ -1,7 +1,8 @@
 """Follows a CSV file that somebody else writes: another recorder, nvidia-smi's output, any logger with a header.
 
-Only rows that are appended from now on are yielded. A last line without its newline is waited for; a file that is
-renamed or cut is begun again. Time comes from a column with absolute times, else from the moment of arrival.
+Only rows that are appended from now on are yielded. A last line without its newline is waited for, up to the longest that a
+row may be; a file that is renamed or cut is begun again. Time comes from a column with absolute times, else from the moment of
+arrival. What one look takes from the file is limited: the rest is there the next time.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ _WATTS = re.compile(r"watt|power\.draw|sensor_reading|(^|[^a-z])power|\[w\]|^w$"
 _NAMES = re.compile(r"^(index|gpu|name|host|channel|sensor)$", re.IGNORECASE)
 _FRACTION = re.compile(r"\.(\d+)")
 _HEAD = 1 << 16
+_LONGEST = 1 << 16  # bytes of one line
+_MOST = 1 << 19  # bytes in one look: 10,000 rows and more
+_CHANNELS = 10_000
+_NUMBER = 64  # characters
+_NAME = 200
 _SILENT = 10.0  # spacings, and at least so many seconds, without a row: no value
 _EARLIEST = 946684800.0  # 2000: anything smaller is no absolute time
 
@@ -34,6 +40,8 @@ _EARLIEST = 946684800.0  # 2000: anything smaller is no absolute time
 def absolute_time(text: str) -> float | None:
     """Unix seconds from seconds, ms, µs or ns since 1970, or from ISO 8601 (without a zone: this machine's)."""
     text = text.strip()
+    if len(text) > _NUMBER:
+        return None
     try:
         value = int(text) if text.isdigit() else float(text)
     except ValueError:
@@ -49,6 +57,8 @@ def absolute_time(text: str) -> float | None:
 
 
 def _watts(text: str) -> float | None:
+    if len(text) > _NUMBER:
+        return None
     match = re.match(r"\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*(m?W|Watts)?\s*$", text)
     if not match:
         return None
@@ -68,8 +78,11 @@ class CsvTail:
         self.channels: tuple[Channel, ...] = ()
         self._file: BinaryIO | None = None
         self._rest = b""
+        self._skipping = False  # inside of a line that is longer than a row may be
+        self._too_long = 0  # such lines since the last look
         self._header: list[str] = []
         self._ours = False
+        self._names: set[str] = set()  # of the channels
         self._heard = time.monotonic()
         self._spacing = 1.0
 
@@ -83,6 +96,7 @@ class CsvTail:
             self.close()
             raise NotSupported(f"{self._path} has no column of watts.", hint=f"Its columns are: {columns}.")
         self.channels = () if self._ours else tuple(Channel(self._header[i].strip()) for i in self._power_columns())
+        self._names = {c.name for c in self.channels}
         how = "a powertui recording" if self._ours else "a CSV file"
         return Info(f"csv ({how})", f"csv:{self._path}", "", self.channels, {"file": str(self._path)})
 
@@ -101,6 +115,7 @@ class CsvTail:
             file.seek(max(0, size - _HEAD))
             tail = file.read(min(size, _HEAD))
             self._rest = tail.rpartition(b"\n")[2] if tail else b""
+            self._skipping = size > _HEAD and b"\n" not in tail
         self._heard = time.monotonic()
 
     def _power_columns(self) -> list[int]:
@@ -117,13 +132,19 @@ class CsvTail:
         try:
             now, ours = self._path.stat(), os.fstat(self._file.fileno())
             if (now.st_dev, now.st_ino) != (ours.st_dev, ours.st_ino) or now.st_size < self._file.tell():
-                self._rest = b""
+                self._rest, self._skipping = b"", False
                 self._start(at_end=False)
         except FileNotFoundError:
             pass  # being rotated: what is open may still get its last rows
-        data = self._rest + self._file.read()
-        *lines, self._rest = data.split(b"\n")
-        return lines
+        *lines, self._rest = (self._rest + self._file.read(_MOST)).split(b"\n")
+        if self._skipping and lines:
+            del lines[0]  # its end
+            self._skipping = False
+        if len(self._rest) > _LONGEST:
+            self._rest, self._too_long, self._skipping = b"", self._too_long + (not self._skipping), True
+        fitting = [line for line in lines if len(line) <= _LONGEST]
+        self._too_long += len(lines) - len(fitting)
+        return fitting
 
     def read(self) -> list[Reading]:
         stamp = Stamp.now()
@@ -132,6 +153,9 @@ class CsvTail:
         except OSError as error:
             return self._silent(stamp, f"the file cannot be read: {error.strerror}")
         out: list[Reading] = []
+        if self._too_long:
+            self._too_long = 0
+            out += self._silent(stamp, f"a line of more than {_LONGEST >> 10} KiB is no row")
         for line in lines:
             if line.strip() and not line.startswith(b"#"):
                 out += self._parse(_cells(line), stamp)
@@ -157,8 +181,9 @@ class CsvTail:
         label = " ".join(f.strip() for h, f in row.items() if _NAMES.match(h))
         out = []
         for index in self._power_columns():
-            name = f"{self._header[index].strip()} {label}".strip()
-            self._know(name)
+            name = f"{self._header[index].strip()} {label}".strip()[:_NAME]
+            if not self._know(name):
+                continue
             value = _watts(fields[index])
             quality = OK if value is not None else none(f"{fields[index].strip()[:40]!r} is no number of watts")
             out.append(Reading(t, stamp.mono - (stamp.t - t), value, 0.0, self.name, name, quality))
@@ -168,19 +193,25 @@ class CsvTail:
         if not row["channel"]:
             return []  # a mark or a note
         try:
-            t, rtt = float(row["time_unix_s"]), float(row["rtt_s"])
+            t, rtt = absolute_time(row["time_unix_s"]), float(row["rtt_s"])
             watts = float(row["watts"]) if row["watts"] else None
             joules = float(row["joules"]) if row["joules"] else None
         except ValueError:
             return []
-        name = f"{row['source']} {row['channel']}"
-        self._know(name)
+        name = f"{row['source']} {row['channel']}"[:_NAME]
+        if t is None or not math.isfinite(rtt) or not self._know(name):
+            return []
         quality = none(row["reason"]) if watts is None else STALE if row["quality"] == STALE else OK
         return [Reading(t, stamp.mono - (stamp.t - t), watts, rtt, self.name, name, quality, joules)]
 
-    def _know(self, name: str) -> None:
-        if all(c.name != name for c in self.channels):
+    def _know(self, name: str) -> bool:
+        """Whether it is a channel: one more, unless there are absurdly many."""
+        if name not in self._names:
+            if len(self._names) >= _CHANNELS:
+                return False
+            self._names.add(name)
             self.channels = (*self.channels, Channel(name))
+        return True
 
     def close(self) -> None:
         if self._file is not None:

@@ -7,9 +7,10 @@ import time
 import pytest
 
 from powertui.errors import NotSupported, SensorError
+from powertui.sampler.csv_format import mark_row, reading_row
 from powertui.sampler.csv_tail import absolute_time
 from powertui.sampler.recording_file import RecordingFile
-from powertui.sampler.source import Channel, Info, Options, Reading, open_source, reason_of
+from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, open_source, reason_of
 
 
 @pytest.fixture
@@ -94,9 +95,6 @@ def test_powerboards_csv(tmp_path, follow):
 
 
 def test_our_own_recording_with_its_gaps_and_without_its_marks(tmp_path, follow):
-    from powertui.sampler.csv_format import mark_row, reading_row
-    from powertui.sampler.source import Stamp
-
     path = tmp_path / "p.csv"
     file = RecordingFile(path, 1.0)
     file.add_source("bmc", Info("x", "y", "", (Channel("power"),)))
@@ -153,4 +151,53 @@ def test_rows_of_another_shape_and_binary_are_passed_over(tmp_path, follow):
     with path.open("ab") as file:
         file.write(b"\xff\x00\xfe\n1,2,3\n\n1700000000,inf\n")
         file.write(b'1,"' + b"x" * 200_000 + b"\n1700000000,7\n")  # more than the csv module takes as one field
-    assert [r.watts for r in source.read()] == [None, 7.0]
+    readings = source.read()
+    assert [r.watts for r in readings] == [None, None, 7.0]
+    assert reason_of(readings[0].quality) == "a line of more than 64 KiB is no row"
+
+
+def test_a_line_without_end_is_not_kept(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text("timestamp,watts\n")
+    source = follow(path)
+    told = []
+    for _ in range(20):
+        append(path, "x" * (1 << 18))
+        told += [reason_of(r.quality) for r in source.read()]
+        assert len(source._rest) <= 1 << 16
+    assert told == ["a line of more than 64 KiB is no row"]
+    append(path, "\n1700000000,7\n")
+    assert [r.watts for r in source.read()] == [7.0]
+
+
+def test_a_file_that_grows_fast_is_read_in_pieces(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text("timestamp,watts\n")
+    source = follow(path)
+    append(path, "1700000000,7\n" * 60_000)
+    first = len(source.read())
+    assert first < 50_000
+    assert first + len(source.read()) == 60_000
+
+
+def test_numbers_without_end_and_names_without_number(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text("timestamp,name,watts\n")
+    source = follow(path)
+    append(path, "9" * 4000 + ",a,5\n1700000000,a," + "9" * 4000 + "\n")
+    assert [r.watts for r in source.read()] == [5.0, None]
+    append(path, "".join(f"1700000000,{i},5\n" for i in range(12_000)))
+    source.read()
+    assert len(source.channels) <= 10_001
+
+
+def test_our_own_recording_with_impossible_times(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    file = RecordingFile(path, 1.0)
+    file.add_source("bmc", Info("x", "y", "", (Channel("power"),)))
+    file.write(reading_row(Reading(1e9, 1.0, 1.0, 0.5, "bmc", "power")))
+    source = follow(path)
+    for t, rtt in (("nan", "0"), ("inf", "0"), ("1e300", "0"), ("1700000000.5", "nan")):
+        append(path, f"{t},1,bmc,power,99,,{rtt},ok,,\n")
+    assert source.read() == []
+    file.close("done")
