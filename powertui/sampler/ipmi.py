@@ -26,6 +26,7 @@ _WATTS = 6
 _SENSOR_NETFN, _GET_READING = 0x04, 0x2D
 _UNAVAILABLE, _SCANNING = 0x20, 0x40
 _BACKOFF_FIRST, _BACKOFF_LAST = 0.25, 5.0
+_BLINK = 0.01  # s: too short for an answer
 _LOGIN_TRIES = 3  # refused logins after a restart of the BMC, before we stop: accounts lock
 _LOGIN_PAUSE = 30.0
 
@@ -186,11 +187,20 @@ class IpmiSource:
         return dcmi.verdict(reading)
 
     def _ask(self, netfn: int, command: int, data: bytes, lun: int = 0) -> tuple[int, bytes]:
-        """Twice at most: one lost packet is no reason to go without the answer."""
-        try:
-            return self._link.raw(netfn, command, data, lun=lun, timeout=self._options.timeout / 2)
-        except Transient:
-            return self._link.raw(netfn, command, data, lun=lun, timeout=self._options.timeout / 2)
+        return self._exchange(netfn, command, data, lun)[1:]
+
+    def _exchange(self, netfn: int, command: int, data: bytes, lun: int) -> tuple[Stamp, int, bytes]:
+        """(when it was asked, completion code, answer). A request or an answer that is lost is no reason to go without: it is
+        sent again, each time with a new stamp, as often as fits into the timeout."""
+        until, wait = time.monotonic() + self._options.timeout, self._link.patience
+        while True:
+            stamp = Stamp.now()
+            try:
+                return stamp, *self._link.raw(netfn, command, data, lun=lun, timeout=max(min(wait, until - stamp.mono), _BLINK))
+            except Transient as fault:
+                if "listens" in str(fault) or until - time.monotonic() < _BLINK:
+                    raise
+                wait *= 2
 
     # reading
 
@@ -214,26 +224,19 @@ class IpmiSource:
     def _read_one(self, channel: str) -> Reading:
         record = self._records.get(channel)
         first = Stamp.now()
-        for attempt in (1, 2):
-            stamp = Stamp.now()
-            try:
-                if record is None:
-                    code, payload = self._link.raw(dcmi.NETFN, dcmi.POWER_READING, dcmi.REQUEST, timeout=self._options.timeout / 2)
-                else:
-                    code, payload = self._link.raw(
-                        _SENSOR_NETFN, _GET_READING, bytes([record.number]), lun=record.lun, timeout=self._options.timeout / 2
-                    )
-            except Transient as fault:
-                if attempt == 1 and "listens" not in str(fault):
-                    continue
-                self._lose(f"no answer within {self._options.timeout:g} s" if "no answer" in str(fault) else str(fault))
-                return self._gap(channel, first, self._last_fault)
-            t, mono, rtt = stamp.middle()
-            if code:
-                return Reading(t, mono, None, rtt, self.name, channel, none(dcmi.completion(code)))
-            watts, quality = _dcmi_value(payload) if record is None else _sensor_value(record, payload)
-            return Reading(t, mono, watts, rtt, self.name, channel, quality)
-        raise AssertionError("unreachable")
+        try:
+            if record is None:
+                stamp, code, payload = self._exchange(dcmi.NETFN, dcmi.POWER_READING, dcmi.REQUEST, 0)
+            else:
+                stamp, code, payload = self._exchange(_SENSOR_NETFN, _GET_READING, bytes([record.number]), record.lun)
+        except Transient as fault:
+            self._lose(str(fault))
+            return self._gap(channel, first, self._last_fault)
+        t, mono, rtt = stamp.middle()
+        if code:
+            return Reading(t, mono, None, rtt, self.name, channel, none(dcmi.completion(code)))
+        watts, quality = _dcmi_value(payload) if record is None else _sensor_value(record, payload)
+        return Reading(t, mono, watts, rtt, self.name, channel, quality)
 
     # the connection
 

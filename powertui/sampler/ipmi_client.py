@@ -1,14 +1,15 @@
 """An IPMI 2.0 connection over LAN: python-ipmi, with what it lacks for sampling a BMC around the clock.
 
-Three shortcomings of python-ipmi 0.6.1 are mended here, in a subclass, each only while a test of the feature shows it:
+Two shortcomings of python-ipmi 0.6.1 are mended here, in a subclass, each only while a test of the feature shows it:
 
 * `SessionKeys` derives K1 and K2 of the SHA-256 suites from constants of 32 bytes; BMCs use 20 for every suite. The
   login succeeds and the first command is never answered. (`_long_key_constants`)
-* A session is only opened after an RMCP ping was answered, which many BMCs never do. (`_insists_on_ping`)
 * The timeout is 2 s and the socket is IPv4, whatever one wants. (`_fixed_socket`)
 
-Beside those: every call has one deadline however many packets it takes, and a dead connection is dropped without a word
-to the BMC (closing a session politely would wait for it).
+The login is our own (ipmi_login.py): python-ipmi's insists on an RMCP ping, which many BMCs never answer, and takes every
+packet at its word. What does not authenticate or does not fit the outstanding request is left alone until the deadline.
+Every call has one deadline however many packets it takes, and a dead connection is dropped without a word to the BMC
+(closing a session politely would wait for it).
 """
 
 from __future__ import annotations
@@ -19,20 +20,27 @@ import hmac
 import inspect
 import logging
 import socket
+import struct
 import time
+from collections import deque
 from typing import Any
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError
 from powertui.sampler.credentials import Secret
+from powertui.sampler.ipmi_login import SUITE_REFUSED, Refused, User, log_in
 
 __all__ = ["KNOWN_SUITES", "LEVELS", "Connection", "Transient"]
 
 SUITES = (17, 3)  # SHA-256 first; 3 only when the BMC says that it does not take 17
 KNOWN_SUITES = frozenset({1, 2, 3, 15, 16, 17})
 LEVELS = ("user", "operator", "administrator")
-_SUITE_REFUSED = frozenset({0x04, 0x05, 0x06, 0x07, 0x10, 0x11})
 _BMC_TARGET = 0x20
 _CONSTANT_LENGTH = 20
+_REPLAYS = 256  # messages of a session whose numbers are remembered
+_QUICKEST = 0.1  # s before a request is sent again
+_ROUND_TRIPS = 6  # … and so many usual ones
+_RETRIES = 15  # of a request that is no reading
+_NAME, _PASSWORD = 16, 20  # bytes that IPMI allows
 
 
 class Transient(Exception):
@@ -63,28 +71,6 @@ def _library() -> Any:
     return pyipmi
 
 
-class _Deaf:
-    """A socket that never hears anything."""
-
-    def send(self, data: bytes) -> int:
-        return len(data)
-
-    def recv(self, size: int) -> bytes:
-        raise TimeoutError
-
-
-@functools.cache
-def _insists_on_ping() -> bool:
-    library = _library()
-    probe = library.interfaces.rmcpplus.RmcpPlus(keep_alive_interval=0)
-    probe._sock = _Deaf()
-    try:
-        probe.ping()
-    except library.errors.IpmiConnectionError:
-        return True
-    return False
-
-
 @functools.cache
 def _long_key_constants() -> bool:
     module = _library().interfaces.rmcpplus
@@ -99,33 +85,30 @@ def _fixed_socket() -> bool:
 
 @functools.cache
 def _interface_class() -> Any:
-    module = _library().interfaces.rmcpplus
+    module, rmcp = _library().interfaces.rmcpplus, _library().interfaces.rmcp
 
     base: Any = module.RmcpPlus
+    errors = _library().errors
+    unusable = (errors.DecodingError, errors.AuthenticationError, struct.error, ValueError, IndexError, TypeError)
 
     class Interface(base):  # type: ignore[misc]
-        """RmcpPlus with a deadline, any address family, and the two protocol faults mended."""
+        """RmcpPlus with a deadline, any address family, a login that doubts, and an ear for what is meant for it alone."""
 
         deadline = 0.0
         step = 1.0
+        rtt = 0.0
         family: int = socket.AF_INET
+        ignored = 0  # packets since the last request
         _sik = b""
+        _accepted: deque[int]
 
         def open(self) -> None:
+            self._accepted = deque(maxlen=_REPLAYS)
             if _fixed_socket():
                 self._sock = socket.socket(self.family, socket.SOCK_DGRAM)
                 self.set_timeout(self.step)
             else:
                 super().open()
-
-        def ping(self) -> None:
-            if not _insists_on_ping():
-                super().ping()
-
-        def _rakp(self, session: Any, suite: Any, managed_session_id: int) -> bytes:
-            self._sik = super()._rakp(session, suite, managed_session_id)
-            self.suite = suite.id
-            return self._sik
 
         @property
         def _keys(self) -> Any:
@@ -139,12 +122,75 @@ def _interface_class() -> Any:
                 keys.k2 = hmac.new(self._sik, b"\x02" * _CONSTANT_LENGTH, digest).digest()
             self.__dict__["keys"] = keys
 
-        def _receive_rmcp_msg(self) -> Any:
-            left = self.deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            self._sock.settimeout(min(left, self.step))
-            return super()._receive_rmcp_msg()
+        def establish_session(self, session: Any) -> None:
+            self._session, self._keys = None, None
+            self.host, self.port = session.rmcp_host, session.rmcp_port
+            self._sock.connect((self.host, self.port))
+            begin = time.monotonic()
+            if not self._get_channel_auth_cap(session).ipmi_2_0:
+                raise errors.NotSupportedError("BMC does not support IPMI v2.0 (RMCP+)")
+            suites = [module.CIPHER_SUITES[i] for i in self.cipher_suites]
+            if not module.aes_available():
+                suites = [s for s in suites if s.confidentiality == module.CONFIDENTIALITY_ALGO_NONE]
+                if not suites:
+                    raise errors.NotSupportedError(module.AES_NOT_AVAILABLE)
+            user = User(session.auth_username_bytes, session.auth_password_bytes, self.kg or b"", session.priv_level)
+            patient, self.step = self.step, min(self.step, max(_QUICKEST, _ROUND_TRIPS * (time.monotonic() - begin)))
+            found = log_in(self, user, suites, module.AUTH_ALGORITHMS)
+            self._console_session_id, self._sik, self.suite = found.console_id, found.integrity_key, found.suite.id
+            session.sid, session.sequence_number, session.activated = found.session_id, 0, True
+            self._session = session
+            self._keys = module.SessionKeys(found.suite, found.integrity_key)
+            self.step = min(patient, max(_QUICKEST, _ROUND_TRIPS * self.rtt) * 2)
+            self._set_session_privilege_level(session.priv_level)
+
+        def send_setup(self, kind: int, body: bytes) -> None:
+            self._send_payload(kind, body)
+
+        def receive_setup(self, until: float) -> tuple[int, bytes]:
+            while True:
+                packet = self._packet(until)
+                try:
+                    kind, session_id, _, body = module.unpack_rmcpplus(packet, None)
+                except unusable:
+                    continue
+                if session_id == 0:
+                    return kind, body
+
+        def _receive_response(self, header: Any) -> bytes:
+            """The answer to this very request."""
+            until = min(time.monotonic() + self.step, self.deadline)
+            while True:
+                packet = self._packet(until)
+                try:
+                    data = self._unsealed(packet)
+                    if rmcp.rx_filter(header, data):
+                        return data
+                except unusable:
+                    pass
+                self.ignored += 1
+
+        def _unsealed(self, packet: bytes) -> bytes:
+            if self._keys is None:  # before there is a session: IPMI 1.5
+                return rmcp.IpmiMsg().unpack(packet) or b""
+            kind, session_id, sequence, data = module.unpack_rmcpplus(packet, self._keys)
+            if kind != module.PAYLOAD_TYPE_IPMI or session_id != self._console_session_id or sequence in self._accepted:
+                raise errors.DecodingError("not for this session, or not for the first time")
+            if sequence:
+                self._accepted.append(sequence)
+            return bytes(data)
+
+        def _packet(self, until: float) -> bytes:
+            """The next IPMI message, without its RMCP header."""
+            while True:
+                left = min(until, self.deadline) - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError
+                self._sock.settimeout(left)
+                packet: bytes = self._sock.recv(4096)
+                if len(packet) > 4 and packet[0] == 6 and packet[3] == module.RMCP_CLASS_IPMI:
+                    return packet[4:]
+                self.ignored += 1
 
     return Interface
 
@@ -174,6 +220,12 @@ class Connection:
         self._who = repr(user) if user else "the nameless user (name one with --user)"
         self._ipmi: Any = None
         self._address: tuple[int, str] | None = None
+        self._rtt = 0.0  # a usual round trip, s; 0: not known yet
+
+    @property
+    def patience(self) -> float:
+        """How long a request is waited for before it is sent again, s: several usual round trips, half of the timeout at most."""
+        return min(self.timeout / 2, max(_QUICKEST, _ROUND_TRIPS * self._rtt)) if self._rtt else self.timeout / 2
 
     @property
     def is_open(self) -> bool:
@@ -193,14 +245,18 @@ class Connection:
         """Log in, with the first cipher suite that the BMC takes."""
         library = _library()
         errors = library.errors
+        if len(self.user.encode()) > _NAME:
+            raise AuthenticationFailed(f"The user name is longer than the {_NAME} bytes that IPMI allows.")
+        if self._password and len(self._password.reveal().encode()) > _PASSWORD:
+            raise AuthenticationFailed(f"The password is longer than the {_PASSWORD} bytes that IPMI allows.")
         family, address = self._resolve()
         interface = _interface_class()(
             keep_alive_interval=0,  # sampling keeps the session alive
-            max_retries=1,
+            max_retries=_RETRIES,
             kg=self._kg.reveal().encode() if self._kg else None,
         )
         interface.cipher_suites = self._suites
-        interface.family, interface.step = family, self.timeout / 2
+        interface.family, interface.step = family, self.timeout / 8
         interface.deadline = time.monotonic() + (within or 2 * self.timeout)  # five exchanges, each of them may be lost once
         ipmi = library.create_connection(interface)
         ipmi.session.set_session_type_rmcp(address, self.port)
@@ -211,12 +267,8 @@ class Connection:
             ipmi.open()
         except BaseException as error:
             interface.close()
-            if isinstance(error, errors.MessageStatusCodeError):
-                self._refused(error.msc)
-            if isinstance(error, errors.IpmiLongPasswordError):
-                raise AuthenticationFailed("The password is longer than the 20 bytes that IPMI allows.") from None
-            if isinstance(error, errors.AuthenticationError):
-                raise self._wrong_key(str(error)) from None
+            if isinstance(error, Refused):
+                self._refused(error.what)
             if isinstance(error, errors.CompletionCodeError):
                 raise AuthenticationFailed(
                     f"{self.host} does not give {self._who} the privilege level {self.level.upper()} (code {error.cc:02x}).",
@@ -229,11 +281,17 @@ class Connection:
             raise
         interface.max_retries = 0  # a reading is asked for again by its source, with a new time stamp
         self.suite = interface.suite
+        self._rtt = self._rtt or interface.rtt
         self._ipmi = ipmi
 
-    def _refused(self, status: int) -> None:
+    def _refused(self, status: int | str) -> None:
         """The BMC's answer to the login, as the error that fits it."""
-        if status in _SUITE_REFUSED:
+        if status == "kg":
+            raise AuthenticationFailed(
+                f"{self.host} accepted the password of {self._who}, but not the BMC key K_G.",
+                hint="Give the right one with --kg-file." if self._kg else "This BMC has a K_G: give it with --kg-file.",
+            ) from None
+        if status in SUITE_REFUSED:
             suites = " nor ".join(map(str, self._suites))
             raise NotSupported(
                 f"{self.host} accepts neither cipher suite {suites}."
@@ -250,26 +308,18 @@ class Connection:
             ) from None
         if status in (0x0C, 0x0D):
             raise AuthenticationFailed(f"{self.host} does not know the user {self._who}.", hint="Name one with --user.") from None
-        if status == 0x0F:
+        if status in (0x0F, "password"):
             raise AuthenticationFailed(f"{self.host} refuses the password of {self._who}.") from None
         words = {0x01: "the BMC has no free session", 0x0B: "the BMC has no free session", 0x02: "the BMC lost the session"}
-        raise Transient(words.get(status, f"the BMC refused the session (status {status:02x})")) from None
-
-    def _wrong_key(self, text: str) -> AuthenticationFailed:
-        if "message 4" in text:
-            return AuthenticationFailed(
-                f"{self.host} accepted the password of {self._who}, but not the BMC key K_G.",
-                hint="Give the right one with --kg-file." if self._kg else "This BMC has a K_G: give it with --kg-file.",
-            )
-        if "name longer" in text:
-            return AuthenticationFailed("The user name is longer than the 16 bytes that IPMI allows.")
-        return AuthenticationFailed(f"{self.host} refuses the password of {self._who}.")
+        code = int(status)
+        raise Transient(words.get(code, f"the BMC refused the session (status {code:02x})")) from None
 
     def _why(self, error: BaseException) -> str:
         if isinstance(error, ConnectionRefusedError):
             return f"nothing listens on port {self.port}"
         if isinstance(error, TimeoutError) or type(error).__name__ == "RetryError":
-            return f"no answer within {self.timeout:g} s"
+            heard = self._ipmi is not None and self._ipmi.interface.ignored
+            return f"no answer within {self.timeout:g} s" + ", only packets that do not fit" * bool(heard)
         if isinstance(error, OSError):
             return error.strerror or type(error).__name__
         return "an answer that is no IPMI message"
@@ -280,15 +330,16 @@ class Connection:
             raise Transient("not connected")
         errors = _library().errors
         interface = self._ipmi.interface
-        interface.step = timeout or self.timeout
-        interface._timeout = interface.step
-        interface.deadline = time.monotonic() + interface.step
+        interface.step, interface.ignored = timeout or self.timeout, 0
+        begin = time.monotonic()
+        interface.deadline = begin + interface.step
         try:
             answer: bytes = interface.send_and_receive_raw(self._ipmi.target, lun, netfn, bytes([command]) + data)
         except errors.CompletionCodeError as error:
             return error.cc, b""
         except (OSError, errors.RetryError, errors.DecodingError, errors.AuthenticationError) as error:
             raise Transient(self._why(error)) from None
+        self._rtt += (time.monotonic() - begin - self._rtt) / (8 if self._rtt else 1)
         if not answer:
             raise Transient("an empty answer")
         return answer[0], bytes(answer[1:])
@@ -299,7 +350,7 @@ class Connection:
         if self._ipmi is None:
             raise Transient("not connected")
         interface = self._ipmi.interface
-        interface.step, interface.max_retries = self.timeout, 1
+        interface.step, interface.max_retries = self.timeout / 8, _RETRIES
         interface.deadline = time.monotonic() + 30  # hundreds of records, three packets each
         found: list[Any] = []
         try:
@@ -325,7 +376,7 @@ class Connection:
         if self._ipmi is None:
             return
         interface = self._ipmi.interface
-        interface.step = interface._timeout = min(self.timeout, 0.5)
+        interface.step = min(self.timeout, 0.5)
         interface.deadline = time.monotonic() + interface.step
         try:
             self._ipmi.session.close()

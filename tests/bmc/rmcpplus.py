@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .commands import ADMINISTRATOR, CLOSE_SESSION, GET_AUTH_CAPABILITIES, GET_CIPHER_SUITES, OK, SET_PRIVILEGE, USER, Machine
+from .line import Line
 
 # suite → algorithms of authentication, integrity, confidentiality
 SUITES = {1: (1, 0, 0), 2: (1, 1, 0), 3: (1, 1, 1), 15: (3, 0, 0), 16: (3, 4, 0), 17: (3, 4, 1)}
@@ -87,6 +88,7 @@ class Bmc:
     lose_every: int = 0
     delay: float = 0.0
     garble: bool = False  # answers in a session carry a wrong integrity code
+    line: Line | None = None  # what packets go through
     # what a test may look at
     packets: int = 0
     logins: int = 0
@@ -134,13 +136,15 @@ class Bmc:
                 continue
             if self.delay:
                 time.sleep(self.delay)
+            if self.line:
+                packet = self.line.incoming(packet)
             try:
                 answer = self._packet(packet)
             except (IndexError, struct.error, KeyError, ValueError) as error:
                 self.refused_packets.append(repr(error))
                 continue
-            if answer:
-                self._socket.sendto(answer, peer)
+            for each in self.line.outgoing(answer) if self.line and answer else [answer] if answer else []:
+                self._socket.sendto(each, peer)
 
     # packets
 

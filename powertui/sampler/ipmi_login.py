@@ -1,0 +1,178 @@
+"""The login to a BMC (RMCP+: IPMI 2.0, sections 13.17 to 13.24) over a line on which packets are lost, damaged and added.
+
+Before the keys are agreed nothing is authenticated but two messages, and those only for who knows the password. So no single
+packet is believed when it speaks against us. A reply must fit the request that is outstanding (kind, tag, session) and prove
+itself where it can; what does not is left alone, a better one is waited for, and the request is sent again. A refusal is
+one when a second login, begun anew, ends in the same way: a flipped bit is not told as a wrong password or a wrong K_G.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+__all__ = ["SUITE_REFUSED", "Keys", "Refused", "User", "Wire", "log_in"]
+
+OPEN, OPENED, RAKP_1, RAKP_2, RAKP_3, RAKP_4 = range(0x10, 0x16)
+_OK, _BAD_CHECK, _NO_SESSION = 0x00, 0x0F, 0x02
+SUITE_REFUSED = frozenset({0x04, 0x05, 0x06, 0x07, 0x10, 0x11})
+_NAME_ONLY = 0x10  # look the user up by name alone
+_SENDS = 4  # of one request, while its replies do not prove themselves
+_BETTER = 0.02  # s, and two round trips: so long a better reply is waited for
+_SAME = 2  # logins that must end alike
+
+
+class Wire(Protocol):
+    """What carries session setup messages."""
+
+    deadline: float  # monotonic
+    step: float  # s to wait for a reply before the request is sent again
+    rtt: float  # s that the last reply took
+
+    def send_setup(self, kind: int, body: bytes) -> None: ...
+
+    def receive_setup(self, until: float) -> tuple[int, bytes]:
+        """The next well-formed one. Raises TimeoutError at `until`."""
+
+
+class Refused(Exception):
+    """The BMC does not let us in. `what` is "password", "kg" or the status that it answered with."""
+
+    def __init__(self, what: str | int) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+class Keys(NamedTuple):
+    suite: Any
+    session_id: int  # the BMC's
+    console_id: int
+    integrity_key: bytes
+
+
+class User(NamedTuple):
+    name: bytes
+    password: bytes
+    kg: bytes
+    level: int
+
+
+def log_in(wire: Wire, user: User, suites: Sequence[Any], digests: dict[int, tuple[Any, int]]) -> Keys:
+    """Log in with the first suite that the BMC takes. Raises Refused, or TimeoutError at the deadline."""
+    ends: Counter[tuple[int, str | int]] = Counter()
+    at = 0
+    while True:
+        attempt = _Attempt(wire, user, suites[at], digests[suites[at].authentication], tell=bool(ends))
+        try:
+            return attempt.run()
+        except TimeoutError:
+            wire.step *= 2
+            if time.monotonic() >= wire.deadline:
+                raise
+        except Refused as refused:
+            wire.step *= 2  # a BMC that computes for long is not to be asked twice each time
+            if refused.what in (_NO_SESSION, _BAD_CHECK) and attempt.repeated:
+                continue  # our own repetition may have confused it
+            ends[at, refused.what] += 1
+            if ends[at, refused.what] < _SAME:
+                continue
+            if refused.what not in SUITE_REFUSED or at == len(suites) - 1:
+                raise
+            at += 1
+
+
+class _Attempt:
+    """One login, from Open Session to RAKP 4."""
+
+    def __init__(self, wire: Wire, user: User, suite: Any, digest: tuple[Any, int], *, tell: bool) -> None:
+        self.wire, self.user, self.suite, self.tell = wire, user, suite, tell
+        self.hash, self.check_length = digest
+        self.console = os.urandom(4)
+        self.tag = os.urandom(1)[0]
+        self.repeated = False  # a request was sent twice
+
+    def run(self) -> Keys:
+        bmc = self._open()
+        random, role = os.urandom(16), bytes([self.user.level | _NAME_ONLY, len(self.user.name)]) + self.user.name
+        theirs = self._rakp_1(bmc, random, role)
+        bmc_random, guid = theirs[8:24], theirs[24:40]
+        key = self._mac(self.user.kg or self.user.password, random + bmc_random + role)
+        self._rakp_3(bmc, bmc_random + self.console + role, self._mac(key, random + bmc + guid)[: self.check_length])
+        return Keys(self.suite, struct.unpack("<I", bmc)[0], struct.unpack("<I", self.console)[0], key)
+
+    def _open(self) -> bytes:
+        wanted = (self.suite.authentication, self.suite.integrity, self.suite.confidentiality)
+        body = struct.pack("<BBxx4s", self._next(), self.user.level, self.console)
+        body += b"".join(struct.pack("<BxxBBxxx", kind, 8, algorithm) for kind, algorithm in enumerate(wanted))
+
+        def fits(reply: bytes) -> bool:
+            return len(reply) >= 36 and tuple(reply[i] & 0x3F for i in (16, 24, 32)) == wanted
+
+        return self._ask(OPEN, body, OPENED, fits, "")[8:12]
+
+    def _rakp_1(self, bmc: bytes, random: bytes, role: bytes) -> bytes:
+        body = struct.pack("<Bxxx4s16sBxxB", self._next(), bmc, random, role[0], role[1]) + role[2:]
+
+        def fits(reply: bytes) -> bool:
+            signed = self.console + bmc + random + reply[8:24] + reply[24:40] + role
+            return len(reply) > 40 and hmac.compare_digest(self._mac(self.user.password, signed), reply[40:])
+
+        try:
+            return self._ask(RAKP_1, body, RAKP_2, fits, "password")
+        except Refused as refused:
+            if refused.what == "password" and self.tell:  # so that it lets go of the session; the first time it is not told,
+                self.wire.send_setup(RAKP_3, struct.pack("<BBxx4s", self._next(), _BAD_CHECK, bmc))  # because accounts lock
+            raise
+
+    def _rakp_3(self, bmc: bytes, signed: bytes, expected: bytes) -> None:
+        body = struct.pack("<BBxx4s", self._next(), _OK, bmc) + self._mac(self.user.password, signed)
+        self._ask(RAKP_3, body, RAKP_4, lambda reply: hmac.compare_digest(reply[8:], expected), "kg")
+
+    def _ask(self, kind: int, body: bytes, answer: int, fits: Callable[[bytes], bool], otherwise: str) -> bytes:
+        """The first reply that fits. Refused(status) when it says no, Refused(otherwise) when none of several proves itself."""
+        unfit = 0
+        for sends in range(_SENDS):
+            self.repeated = self.repeated or sends > 0
+            begin = time.monotonic()
+            if begin >= self.wire.deadline:
+                break
+            self.wire.send_setup(kind, body)
+            until, status = min(begin + self.wire.step, self.wire.deadline), _OK
+            heard = False
+            while True:
+                try:
+                    reply = self._reply(answer, body[0], until)
+                except TimeoutError:
+                    break
+                if len(reply) < 8 and reply[1] == _OK:
+                    continue
+                if reply[1] == _OK and reply[4:8] == self.console and fits(reply):
+                    self.wire.rtt = time.monotonic() - begin
+                    return reply
+                status = reply[1] or status
+                heard = True
+                until = min(until, time.monotonic() + _BETTER + 2 * (time.monotonic() - begin))
+            if status:
+                raise Refused(status)
+            unfit += heard
+        if unfit > 1 and otherwise:
+            raise Refused(otherwise)
+        raise TimeoutError
+
+    def _reply(self, kind: int, tag: int, until: float) -> bytes:
+        while True:
+            found, body = self.wire.receive_setup(until)
+            if found == kind and len(body) >= 2 and body[0] == tag:
+                return body
+
+    def _next(self) -> int:
+        self.tag = (self.tag + 1) & 0xFF
+        return self.tag
+
+    def _mac(self, key: bytes, data: bytes) -> bytes:
+        return hmac.new(key, data, self.hash).digest()

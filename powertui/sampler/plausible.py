@@ -1,0 +1,94 @@
+"""What a sensor can say, and what it cannot: one rule for every source.
+
+A value that is no number, negative, or beyond the sensor's own range (where it states none: beyond a megawatt) is a gap with
+its reason. A zero right after an outage of a channel that stood at something before it is what a BMC answers while it starts:
+it is marked as suspect and has no watts, so that no reader adds it up. A zero that stays is one, after a while.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+from powertui.sampler.source import Channel, Reading, none, suspect
+
+__all__ = ["MOST_W", "Judge", "impossible"]
+
+MOST_W = 1e6
+_USUAL = 20  # values that tell what is usual
+_NOTHING = 0.01  # of the usual: as good as zero
+_LEAST_W = 10.0  # what usually draws less may well draw nothing
+_WAIT = 30.0  # s after an outage: then a zero is one
+_BRIDGE = 3.0  # s, and three times the usual spacing: values further apart have an outage between them
+
+
+def impossible(watts: float, most: float | None = None) -> str:
+    """Why no sensor can say this. "" when one can."""
+    if not math.isfinite(watts):
+        return f"{watts} is no number of watts"
+    if watts < 0:
+        return f"{watts:g} W is less than nothing"
+    if most is not None and watts > most:
+        return f"{watts:g} W is beyond the sensor's range of {most:g} W"
+    if most is None and watts > MOST_W:
+        return f"{watts:g} W is beyond any machine"
+    return ""
+
+
+class Judge:
+    """Sees the readings of one channel in order."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._most = channel.most_w
+        self._values: deque[float] = deque(maxlen=_USUAL)  # good ones
+        self._spans: deque[float] = deque(maxlen=_USUAL)
+        self._last: float | None = None  # monotonic time of the last good value
+        self._counted: tuple[float, float] | None = None  # (J, monotonic)
+        self._away = False  # no value since the last good one
+        self._back: float | None = None  # monotonic time of the first value after an outage
+
+    def judge(self, reading: Reading) -> Reading:
+        """The reading as it is to be recorded."""
+        if reading.watts is None:
+            self._away, self._back = True, None
+            return reading._replace(joules=self._counter(reading, None))
+        why = impossible(reading.watts, self._most)
+        if why:
+            self._away, self._back = True, None
+            return reading._replace(watts=None, joules=None, quality=none(why))
+        if self._is_suspect(reading):
+            text = f"{reading.watts:g} W right after an outage, where {self._typical():.0f} W are usual"
+            return reading._replace(watts=None, joules=None, quality=suspect(text))
+        if self._last is not None and not self._away:
+            self._spans.append(reading.mono - self._last)
+        self._values.append(reading.watts)
+        self._last, self._away, self._back = reading.mono, False, None
+        return reading._replace(watts=reading.watts + 0.0, joules=self._counter(reading, reading.watts))
+
+    def _is_suspect(self, reading: Reading) -> bool:
+        assert reading.watts is not None
+        if self._last is None or self._typical() < _LEAST_W or reading.watts > self._typical() * _NOTHING:
+            return False
+        spans = sorted(self._spans)
+        usual = spans[len(spans) // 2] if spans else 0.0
+        if not self._away and reading.mono - self._last <= max(_BRIDGE, 3 * usual):
+            return False  # it fell to nothing while we looked
+        self._away = True
+        self._back = reading.mono if self._back is None else self._back
+        return reading.mono - self._back < _WAIT
+
+    def _typical(self) -> float:
+        values = sorted(self._values)
+        return values[len(values) // 2] if values else 0.0
+
+    def _counter(self, reading: Reading, watts: float | None) -> float | None:
+        """The energy counter, unless it jumped further than any power that is possible would take it."""
+        joules = reading.joules
+        if joules is None or not math.isfinite(joules) or joules < 0:
+            return None
+        before, self._counted = self._counted, (joules, reading.mono)
+        if before is not None and joules > before[0]:
+            most = MOST_W if self._most is None else self._most
+            if joules - before[0] > 2 * most * max(reading.mono - before[1], 0.01):
+                return None
+        return joules
