@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from powertui.plain import plain
-from powertui.sampler.source import OK, STALE, Info, Reading, Stamp, reason_of
+from powertui.sampler.source import OK, STALE, SUSPECT, Info, Reading, Stamp, reason_of
 
 __all__ = [
     "BEGIN",
@@ -94,7 +94,8 @@ def reading_row(r: Reading) -> str:
     watts = "" if r.watts is None else f"{r.watts:.10g}"
     joules = "" if r.joules is None else f"{r.joules:.6f}"
     reason = reason_of(r.quality)
-    quality = r.quality if r.quality in (OK, STALE) else "none"
+    kind = r.quality.partition(":")[0]
+    quality = kind if kind in (OK, STALE, SUSPECT) else "none"
     return f"{r.t:.6f},{r.mono:.6f},{_text(r.source)},{_text(r.channel)},{watts},{joules},{r.rtt:.6f},{quality},{_text(reason)},\n"
 
 

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from powertui.errors import NotSupported, SensorError, UsageError
 from powertui.sampler.csv_format import COLUMNS, MAGIC
-from powertui.sampler.source import OK, STALE, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.source import OK, STALE, SUSPECT, Channel, Info, Options, Reading, Stamp, none, suspect
 from powertui.sampler.urls import Address
 
 __all__ = ["CsvTail", "absolute_time", "make"]
@@ -201,7 +201,11 @@ class CsvTail:
         name = f"{row['source']} {row['channel']}"[:_NAME]
         if t is None or not math.isfinite(rtt) or not self._know(name):
             return []
-        quality = none(row["reason"]) if watts is None else STALE if row["quality"] == STALE else OK
+        quality = STALE if row["quality"] == STALE else OK
+        if row["quality"] == SUSPECT:
+            watts, quality = None, suspect(row["reason"])
+        elif watts is None:
+            quality = none(row["reason"])
         return [Reading(t, stamp.mono - (stamp.t - t), watts, rtt, self.name, name, quality, joules)]
 
     def _know(self, name: str) -> bool:

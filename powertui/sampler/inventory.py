@@ -10,6 +10,7 @@ from typing import Any
 from powertui.errors import AuthenticationFailed, SensorError
 from powertui.plain import plain
 from powertui.sampler.auto import BUDGET, CHAIN
+from powertui.sampler.plausible import impossible
 from powertui.sampler.source import Channel, Info, Options, Reading, open_source
 from powertui.sampler.targets import Target
 from powertui.sampler.urls import parse_url
@@ -44,9 +45,12 @@ def _values(source: Any, info: Info) -> dict[str, float | None]:
     import time
 
     values: dict[str, float | None] = {c.name: None for c in info.channels}
+    most = {c.name: c.most_w for c in info.channels}
     for attempt in range(2):
         readings: list[Reading] = source.read()
-        values.update({r.channel: r.watts for r in readings if r.watts is not None})
+        values.update(
+            {r.channel: r.watts for r in readings if r.watts is not None and not impossible(r.watts, most.get(r.channel))}
+        )
         if attempt == 0 and any(c.kind == "interval" for c in info.channels):
             time.sleep(0.2)
             continue

@@ -50,6 +50,7 @@ class Record(NamedTuple):
     lun: int
     quantum: float | None
     convert: Any  # raw byte → watts
+    most: float | None = None  # where its range ends, when the record says so
 
 
 def unit_is_watts(record: Any) -> bool:
@@ -61,7 +62,18 @@ def _as_record(record: Any) -> Record:
     linear = record.linearization == 0
     quantum = abs(record.m * 10.0**record.k2) if linear else None
     name = "".join(c if c.isprintable() else "?" for c in str(record.device_id_string)).strip() or f"sensor {record.number}"
-    return Record(name, record.number, record.owner_lun, quantum, record.convert_sensor_raw_to_value)
+    return Record(name, record.number, record.owner_lun, quantum, record.convert_sensor_raw_to_value, _most(record))
+
+
+def _most(record: Any) -> float | None:
+    """The largest reading that the record states. Many state none, or one that is no range."""
+    try:
+        low, high = (
+            float(record.convert_sensor_raw_to_value(raw)) for raw in (record.sensor_minimum_reading, record.sensor_maximum_reading)
+        )
+    except (AttributeError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return None
+    return high if high > max(low, 0.0) else None
 
 
 def pick_sensors(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
@@ -147,7 +159,9 @@ class IpmiSource:
                 self._records[name] = record
                 scope = "node" if any(p.search(name) for p in _WHOLE) else "unknown"
                 step = f", steps of {record.quantum:g} W" if record.quantum else ""
-                channels.append(Channel(name, self._host, scope, record.quantum, note=f"sensor {record.number:#04x}{step}"))
+                channels.append(
+                    Channel(name, self._host, scope, record.quantum, note=f"sensor {record.number:#04x}{step}", most_w=record.most)
+                )
         if ask_dcmi and why_not:
             facts["DCMI"] = why_not
             if channels and not wanted:

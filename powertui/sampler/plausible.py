@@ -19,7 +19,7 @@ _USUAL = 20  # values that tell what is usual
 _NOTHING = 0.01  # of the usual: as good as zero
 _LEAST_W = 10.0  # what usually draws less may well draw nothing
 _WAIT = 30.0  # s after an outage: then a zero is one
-_BRIDGE = 3.0  # s, and three times the usual spacing: values further apart have an outage between them
+_BRIDGES = 3.0  # intervals: values further apart have an outage between them
 
 
 def impossible(watts: float, most: float | None = None) -> str:
@@ -38,8 +38,9 @@ def impossible(watts: float, most: float | None = None) -> str:
 class Judge:
     """Sees the readings of one channel in order."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, interval: float = 1.0) -> None:
         self._most = channel.most_w
+        self._bridge = _BRIDGES * max(1.0, interval, channel.period_s or 0.0)
         self._values: deque[float] = deque(maxlen=_USUAL)  # good ones
         self._spans: deque[float] = deque(maxlen=_USUAL)
         self._last: float | None = None  # monotonic time of the last good value
@@ -57,7 +58,7 @@ class Judge:
             self._away, self._back = True, None
             return reading._replace(watts=None, joules=None, quality=none(why))
         if self._is_suspect(reading):
-            text = f"{reading.watts:g} W right after an outage, where {self._typical():.0f} W are usual"
+            text = f"{reading.watts:g} W right after an outage (usual: {self._typical():.0f} W)"
             return reading._replace(watts=None, joules=None, quality=suspect(text))
         if self._last is not None and not self._away:
             self._spans.append(reading.mono - self._last)
@@ -71,7 +72,7 @@ class Judge:
             return False
         spans = sorted(self._spans)
         usual = spans[len(spans) // 2] if spans else 0.0
-        if not self._away and reading.mono - self._last <= max(_BRIDGE, 3 * usual):
+        if not self._away and reading.mono - self._last <= max(self._bridge, _BRIDGES * usual):
             return False  # it fell to nothing while we looked
         self._away = True
         self._back = reading.mono if self._back is None else self._back

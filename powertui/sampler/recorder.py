@@ -23,8 +23,9 @@ from typing import NamedTuple
 from powertui.errors import AuthenticationFailed, NotSupported, PowertuiError, SensorError, UsageError
 from powertui.sampler.csv_format import BEGIN, END, MARK, NOTE, mark_row, reading_row
 from powertui.sampler.health import Health
+from powertui.sampler.plausible import Judge
 from powertui.sampler.recording_file import RecordingFile
-from powertui.sampler.source import Channel, Info, Reading, Source, Stamp, none
+from powertui.sampler.source import Channel, Info, Reading, Source, Stamp, none, reason_of
 
 __all__ = ["Event", "Recorder", "SourceState"]
 
@@ -60,6 +61,8 @@ class SourceState:
     silent: Stamp | None = None  # the request whose silence was noted as a gap
     told: set[str] = field(default_factory=set)  # reasons of this outage that have been said
     channels: dict[str, Health] = field(default_factory=dict)
+    judges: dict[str, Judge] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)  # channels of which it was said that a value is not possible
 
     @property
     def name(self) -> str:
@@ -329,10 +332,11 @@ class Recorder:
         if not readings:
             return
         self._watch_clock(readings[0])
+        readings = [self._judged(state, reading) for reading in readings]
         values = [r for r in readings if r.watts is not None]
         was_down = state.down_since is not None
         if not values:
-            self._down(state, reason=readings[0].quality.removeprefix("none:"), mono=readings[0].mono)
+            self._down(state, reason=reason_of(readings[0].quality), mono=readings[0].mono)
         elif state.down_since is not None:
             text = f"values again after {values[0].mono - state.down_since:.1f} s"
             state.down_since = None
@@ -355,6 +359,16 @@ class Recorder:
                 with contextlib.suppress(ValueError):
                     self._subscribers.remove(listener)
                 self._event("error", "", f"a listener failed and is left out: {type(error).__name__}: {error}")
+
+    def _judged(self, state: SourceState, reading: Reading) -> Reading:
+        if reading.channel not in state.judges:
+            known = next((c for c in state.source.channels if c.name == reading.channel), Channel(reading.channel))
+            state.judges[reading.channel] = Judge(known, self.interval)
+        judged = state.judges[reading.channel].judge(reading)
+        if judged.watts is None and reading.watts is not None and reading.channel not in state.refused:
+            state.refused.add(reading.channel)
+            self._event("warning", state.source.name, f"{reading.channel}: {reason_of(judged.quality)}")
+        return judged
 
     def _take_mark(self, kind: str, stamp: Stamp, text: str) -> None:
         if self.file is not None:

@@ -37,6 +37,7 @@ class _Place(NamedTuple):
     how: str  # "EnvironmentMetrics", "Power", "Sensor"
     name: str
     scope: str
+    most: float | None = None  # where its range ends, when it says so
 
 
 def _at(body: Any, keys: tuple[str | int, ...]) -> Any:
@@ -46,6 +47,11 @@ def _at(body: Any, keys: tuple[str | int, ...]) -> Any:
         except (KeyError, IndexError, TypeError):
             return None
     return body
+
+
+def _most(sensor: Any) -> float | None:
+    most = number(sensor.get("ReadingRangeMax")) if isinstance(sensor, dict) else None
+    return most if most is not None and most > 0 else None
 
 
 def _name(value: Any, default: str) -> str:
@@ -106,7 +112,7 @@ class RedfishSource:
             )
         self._http.timeout = self._options.timeout
         self._places = {p.name: p for p in places}
-        self.channels = tuple(Channel(p.name, self._host, p.scope, None, note=f"Redfish {p.how}") for p in places)
+        self.channels = tuple(Channel(p.name, self._host, p.scope, None, note=f"Redfish {p.how}", most_w=p.most) for p in places)
         facts = {
             "Redfish": _name(root.body.get("RedfishVersion"), "?"),
             "TLS": "not checked" if self._options.insecure else "checked",
@@ -160,8 +166,9 @@ class RedfishSource:
         name = f"{label} power".strip()
         path = link(chassis.get("EnvironmentMetrics"))
         keys: tuple[str | int, ...] = ("PowerWatts", "Reading")
-        if path and number(_at(self._get(path), keys)) is not None:
-            yield _Place(path, keys, "EnvironmentMetrics", name, scope)
+        found = self._get(path)
+        if path and number(_at(found, keys)) is not None:
+            yield _Place(path, keys, "EnvironmentMetrics", name, scope, _most(_at(found, keys[:1])))
             return
         path = link(chassis.get("Power"))
         controls = self._get(path).get("PowerControl")
@@ -171,14 +178,15 @@ class RedfishSource:
                 return
         for path, body in self._power_sensors(chassis):
             if "total" in _name(body.get("Name"), path).casefold():
-                yield _Place(path, ("Reading",), "Sensor", name, scope)
+                yield _Place(path, ("Reading",), "Sensor", name, scope, _most(body))
                 return
 
     def _sensors_of(self, chassis: dict[str, Any]) -> Iterator[_Place]:
         for path, body in self._power_sensors(chassis):
             name = _name(body.get("Name"), path.rstrip("/").rpartition("/")[2])
             if any(fnmatch.fnmatch(name.casefold(), s.casefold()) for s in self._options.sensors):
-                yield _Place(path, ("Reading",), "Sensor", name, "node" if "total" in name.casefold() else "unknown")
+                scope = "node" if "total" in name.casefold() else "unknown"
+                yield _Place(path, ("Reading",), "Sensor", name, scope, _most(body))
 
     def _power_sensors(self, chassis: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         for member in _members(self._get(link(chassis.get("Sensors")))):

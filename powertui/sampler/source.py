@@ -24,11 +24,26 @@ from powertui.errors import UsageError
 from powertui.sampler.credentials import Secret
 from powertui.sampler.urls import Address, parse_url
 
-__all__ = ["OK", "STALE", "Channel", "Info", "Options", "Reading", "Source", "Stamp", "none", "open_source", "reason_of"]
+__all__ = [
+    "OK",
+    "STALE",
+    "SUSPECT",
+    "Channel",
+    "Info",
+    "Options",
+    "Reading",
+    "Source",
+    "Stamp",
+    "none",
+    "open_source",
+    "reason_of",
+    "suspect",
+]
 
 OK = "ok"
 STALE = "stale"  # a value, but the source says that it is an old one
 _NONE = "none:"
+SUSPECT = "suspect"  # a value that is not believed: the reading has no watts, and the reason says what came
 
 
 def none(reason: str) -> str:
@@ -36,9 +51,15 @@ def none(reason: str) -> str:
     return _NONE + reason
 
 
+def suspect(reason: str) -> str:
+    """The quality of a reading whose value is not believed."""
+    return f"{SUSPECT}:{reason}"
+
+
 def reason_of(quality: str) -> str:
     """Why there is no value: "" when there is one."""
-    return quality[len(_NONE) :] if quality.startswith(_NONE) else ""
+    kind, _, reason = quality.partition(":")
+    return reason if kind in (_NONE[:-1], SUSPECT) else ""
 
 
 class Reading(NamedTuple):
@@ -54,7 +75,7 @@ class Reading(NamedTuple):
     rtt: float  # s
     source: str  # Source.name
     channel: str  # Channel.name
-    quality: str = OK  # "ok", "stale" or "none:why"
+    quality: str = OK  # "ok", "stale", "none:why" or "suspect:why"
     joules: float | None = None  # the energy counter behind watts, where there is one (J since the source was opened)
 
 
@@ -84,6 +105,7 @@ class Channel:
     quantum_w: float | None = None  # the step of its values, when known
     kind: str = "sampled"  # "sampled", or "interval": mean since the previous reading (energy counters)
     note: str = ""  # anything that a person should know of it
+    most_w: float | None = None  # where its range ends, when it says so
     period_s: float | None = None  # how often there is a new value, where the source has a rhythm of its own
 
 

@@ -20,6 +20,7 @@ from powertui.data.power.source import Source
 
 MAGIC = "# powertui recording"
 FIRST, MONO = "time_unix_s", "mono_s"
+UNKNOWN = ("none", "suspect")  # qualities of rows without a value that counts
 CUT = "the last line was cut while it was written"
 
 
@@ -89,7 +90,8 @@ def _small(source: Source, notes: Notes) -> Rows:
         if ns is None or (at.get("watts") and not np.isfinite(watts)):
             notes.drop(number, "the time is no number" if ns is None else "the reading is no number")
             continue
-        if not at.get("watts") and at.get("quality") == "none":
+        if at.get("quality") in UNKNOWN:
+            watts = np.nan
             reason = at.get("reason") or "no reading"
             gaps[reason] = gaps.get(reason, 0) + 1
         stale += at.get("quality") == "stale"
@@ -164,7 +166,8 @@ def _large(source: Source, notes: Notes) -> Rows | None:
     labels = [
         ("" if source != source else str(source), str(name)) for source, name in zip(heads["source"], heads["channel"], strict=True)
     ]
-    silent = np.isnan(watts) & (frame["quality"] == "none").to_numpy(bool)
+    silent = frame["quality"].isin(UNKNOWN).to_numpy(bool)
+    watts = np.where(silent, np.nan, watts)
     reasons = frame["reason"][silent].astype(object).where(frame["reason"][silent].notna(), "no reading")
     gaps = {str(reason): int(count) for reason, count in reasons.value_counts(sort=False).items() if count}
     counted = frame["joules"].to_numpy(np.float64) if "joules" in frame else np.full(len(frame), np.nan)
