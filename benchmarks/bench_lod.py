@@ -106,9 +106,11 @@ def frames() -> None:
         begin = time.perf_counter()
         forest = Forest.of(trace)
         seconds = time.perf_counter() - begin
-        events = int(forest.base[-1])
+        events = forest.events
         each = forest.nbytes / events
-        built.row(f"{events:,}", f"{seconds:.2f} s", f"{seconds / events * 1e9:.0f} ms", f"{each:.1f}", f"{each + 28:.1f}")
+        held = sum(c.nbytes for t in forest.tracks for c in (t.events.start, t.events.duration, t.events.name, t.events.place))
+        whole_each = each + held / events
+        built.row(f"{events:,}", f"{seconds:.2f} s", f"{seconds / events * 1e9:.0f} ms", f"{each:.1f}", f"{whole_each:.1f}")
         model = TimelineModel.of(Run("r", "", (trace,), (Steps.none(),), (Epochs(),)), 0)
         lanes = busiest(forest, LANES)
         for part in (1, 100, 10_000):

@@ -339,7 +339,7 @@ def _events_frame(names: Names, parts: list[tuple[Process, Track, Int64s]], stat
             "duration": _joined([track.events.duration[rows] for _, track, rows in parts], np.int64),
         }
     )
-    found = [process.source.columns(track.events.position[rows], list(stats)) if stats else {} for process, track, rows in parts]
+    found = [process.source.columns(track.events.positions(rows), list(stats)) if stats else {} for process, track, rows in parts]
     for stat in stats:
         frame[stat] = _stat_column([columns[stat] for columns in found])
     return frame

@@ -180,20 +180,30 @@ def _last_end(start: Int64s, duration: Int64s) -> int:
 
 
 class Line:
-    """The events of one line on their way into a Track. The columns are given away: they are changed in place."""
+    """The events of one line on their way into a Track. The columns are given away: they are changed in place.
 
-    def __init__(self, start: Int64s, duration: Int64s, name: UInt32s, position: UInt64s) -> None:
-        self.start, self.duration, self.name, self.position = start, duration, name, position
+    `place` is where each event lies in its source, counted from `origin`; four bytes each are kept where they will do.
+    """
+
+    def __init__(self, start: Int64s, duration: Int64s, name: UInt32s, place: UInt32s | UInt64s, origin: int = 0) -> None:
+        if place.dtype == np.uint64 and len(place) and int(place.max()) < 1 << 32:
+            place = place.astype(np.uint32)
+        self.start, self.duration, self.name, self.place, self.origin = start, duration, name, place, origin
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def events(self) -> Events:
+        """The columns as they are now."""
+        return Events(self.start, self.duration, self.name, self.place, self.origin)
 
     def take(self, rows: npt.NDArray[Any]) -> None:
         """Keep these rows, in this order. Column by column, so that only one of them is there twice."""
         self.start = self.start[rows]
         self.duration = self.duration[rows]
         self.name = self.name[rows]
-        self.position = self.position[rows]
+        self.place = self.place[rows]
 
     def validate(self, lo: int, hi: int, findings: Findings, where: str) -> None:
         """Drop what cannot have happened between `lo` and `hi` (ps), and repair negative durations."""
@@ -228,21 +238,29 @@ class ProcessBuilder:
     def add(self, key: int, name: str, line: Line, aggregates: Aggregates | None = None) -> None:
         """One line with its events, in any order. A line without any event is no track."""
         trace = self._trace
-        label = name or (f"thread {key}" if self.kind is ProcessKind.HOST else f"line {key}")
-        line.validate(trace.earliest, trace.latest, trace.findings, f"{self.name} {label}".strip())
+        line.validate(trace.earliest, trace.latest, trace.findings, f"{self.name} {self._label(key, name)}".strip())
         if not len(line) and not aggregates:
             return
         if not is_sorted(line.start, line.duration):
             line.take(np.lexsort((-line.duration, line.start)))
-        if len(line):
-            trace.saw(int(line.start[0]), _last_end(line.start, line.duration))
+        span = (int(line.start[0]), _last_end(line.start, line.duration)) if len(line) else None
         order, lanes = pack(line.start, line.duration)
         if order is not None:
             line.take(order)
-        events = Events(line.start, line.duration, line.name, line.position)
-        kind = track_kind(name, self.kind)
+        self.add_packed(key, name, line.events, lanes, span, aggregates)
+
+    def add_packed(
+        self, key: int, name: str, events: Events, lanes: Int64s, span: tuple[int, int] | None, aggregates: Aggregates | None = None
+    ) -> None:
+        """One line whose events are valid and lie lane by lane already; `span` is when the first starts and the last ends."""
+        if span is not None:
+            self._trace.saw(*span)
+        kind, label = track_kind(name, self.kind), self._label(key, name)
         self._tracks.append(Track(key, label, kind, is_derived(key, name, self.kind), events, lanes, aggregates))
-        trace.events += len(line) + (len(aggregates) if aggregates else 0)
+        self._trace.events += len(events) + (len(aggregates) if aggregates else 0)
+
+    def _label(self, key: int, name: str) -> str:
+        return name or (f"thread {key}" if self.kind is ProcessKind.HOST else f"line {key}")
 
     def build(self) -> Process:
         """The process with what it has so far, its lines in drawing order."""

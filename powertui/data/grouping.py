@@ -112,7 +112,7 @@ class _Forest:
                 rows = np.flatnonzero(wanted[line.track.events.name])
                 if not len(rows):
                     continue
-                columns = process.source.columns(line.track.events.position[rows], _STATS)
+                columns = process.source.columns(line.track.events.positions(rows), _STATS)
                 for name, column in columns.items():
                     rows_with = _whole_numbers(column)
                     if rows_with.any():
@@ -151,7 +151,7 @@ class _Forest:
     def text(self, event: int, name: str) -> str | None:
         """One stat of one event as text."""
         line, row = self.locate(event)
-        position = int(line.track.events.position[row])
+        position = line.track.events.position_of(row)
         return next((str(stat.value) for stat in line.process.source.of(position) if stat.name == name), None)
 
 

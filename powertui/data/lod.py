@@ -1,16 +1,15 @@
 """The level-of-detail forest: a frame costs the cells it shows, not the events behind it.
 
-All lanes of a trace stand one after the other in one numbering (tracks in drawing order, each track lane by
-lane, as its columns are). Over that numbering lie, per event,
+Over the durations of each track, lane by lane as its columns are, lie a sum and the longest event of every 16 of them, and a
+sparse table: which of these blocks holds the longest event of 2^k groups of four. Less than two bytes an event in all.
 
-* `cum`, 8 bytes: durations summed up to each event. Coverage of a cell is the difference of two sums, less
-  what hangs over its edges: exact, in integers, for a nanosecond and for an hour. (The sum runs over lanes
+* Coverage of a cell is the difference of two sums up to an event, less what hangs over the cell's edges: exact, in integers, for
+  a nanosecond and for an hour. A sum is that of the blocks before and of the few events of one block. (Sums run over lanes
   and may wrap around int64: a difference of two wrapped sums is still right.)
-* `pre` and `suf`, 1 byte each: inside a block of 32 events, which event up to here (from here) is the longest;
-* a sparse table over whole blocks, about 2 bytes: which event is the longest in 2^k blocks.
+* The longest event of any range is that of two overlapping runs of blocks, or one of the events at the range's ends that make no
+  whole block: a bounded number of looks, the same for every lane and cell.
 
-The longest of any range is then the longest of at most four: O(1), and the same for every lane and cell at
-once. Starts are looked up in the track's own column: nothing of the trace is copied.
+Starts are looked up in the track's own column, durations read from it: nothing of the trace is copied. `data/wire` has the loops.
 
 Perfetto's ImplicitSegmentForest has the same aim in O(log n); a sparse table over blocks has no loop over
 levels, which in numpy would be one round of calls for each.
@@ -18,18 +17,16 @@ levels, which in numpy would be one round of calls for each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from powertui.data.model import Int32s, Int64s, Trace, Track
+from powertui.data import wire
+from powertui.data.model import Int32s, Int64s, Trace, Track, UInt8s
 
-BLOCK = 32
-_SHIFT = 5
-_CHUNK = 4096  # blocks handled at once while building: 1 MiB of durations stays in the cache, and no call holds the GIL for long
+_CHUNK = 4096 * wire.BLOCK  # events handled at once while building: no call holds the GIL for long
 
 
 class LaneId(NamedTuple):
@@ -57,90 +54,55 @@ class Frame:
         return (self.busy.shape[0], self.busy.shape[1])
 
 
+class _Index(NamedTuple):
+    """What lies over the durations of one track."""
+
+    before: Int64s  # durations summed up to each block, and to the end
+    top: UInt8s  # which of its block is the longest
+    table: Int32s  # row k: the block that holds the longest event of the 2^k groups from each on
+
+
 class Forest:
     """The index of one trace (or of some tracks). Made once, asked once per frame; immutable after that."""
 
     def __init__(self, tracks: Sequence[Track], *, progress: Callable[[int], None] | None = None) -> None:
         self.tracks = tuple(tracks)
-        sizes = [len(track.events) for track in self.tracks]
-        self.base: Int64s = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
         self.lanes: tuple[LaneId, ...] = tuple(
             LaneId(t, depth) for t, track in enumerate(self.tracks) for depth in range(track.lane_count)
         )
         self._first_lane = np.concatenate([[0], np.cumsum([t.lane_count for t in self.tracks], dtype=np.int64)])
-        # Where each lane begins and ends in the common numbering, and its starts as a view of the track's column.
+        # Where each lane begins and ends in its track's columns, and its starts and durations as views of them.
         self._lo = np.empty(len(self.lanes), np.int64)
         self._hi = np.empty(len(self.lanes), np.int64)
+        self._track_of = np.array([lane.track for lane in self.lanes], np.int64)
         self._starts: list[Int64s] = []
+        self._lengths: list[Int64s] = []
         for number, (t, depth) in enumerate(self.lanes):
             track = self.tracks[t]
             lo, hi = int(track.lanes[depth]), int(track.lanes[depth + 1])
-            self._lo[number], self._hi[number] = self.base[t] + lo, self.base[t] + hi
+            self._lo[number], self._hi[number] = lo, hi
             self._starts.append(track.events.start[lo:hi])
-        total = int(self.base[-1])
-        self._cum = np.zeros(total + 1, np.int64)
-        self._pre = np.zeros(total, np.uint8)
-        self._suf = np.zeros(total, np.uint8)
-        self._build(progress)
+            self._lengths.append(track.events.duration[lo:hi])
+        self._indices: list[_Index] = []
+        done = 0
+        for track in self.tracks:
+            self._indices.append(_index(track, done, progress))
+            done += len(track.events)
 
     @classmethod
     def of(cls, trace: Trace, *, progress: Callable[[int], None] | None = None) -> Forest:
         """The index over every track of a trace. `progress` is told how many events are indexed, and may raise to stop."""
         return cls([track for _, track in trace.tracks()], progress=progress)
 
-    # ── building ─────────────────────────────────────────────────────────────────────────────────
-
-    def _build(self, progress: Callable[[int], None] | None) -> None:
-        total = int(self.base[-1])
-        carry = 0
-        for t, track in enumerate(self.tracks):
-            durations = track.events.duration
-            for lo in range(0, len(durations), BLOCK * _CHUNK):
-                part = durations[lo : lo + BLOCK * _CHUNK]
-                at = int(self.base[t]) + lo + 1
-                out = self._cum[at : at + len(part)]
-                np.cumsum(part, out=out)
-                out += carry
-                carry = int(out[-1])
-        blocks = -(-total // BLOCK)
-        longest = np.full(blocks, -1, np.int64)
-        where = np.zeros(blocks, np.int32 if total < 2**31 else np.int64)
-        for lo in range(0, blocks, _CHUNK):
-            hi = min(lo + _CHUNK, blocks)
-            self._build_blocks(lo, hi, total, longest, where)
-            if progress is not None:
-                progress(min(hi * BLOCK, total))
-        self._table = _sparse_table(longest, where, int((self._hi - self._lo).max(initial=0)) // BLOCK)
-
-    def _build_blocks(self, lo: int, hi: int, total: int, longest: Int64s, where: npt.NDArray[Any]) -> None:
-        """Prefix and suffix winners of the blocks [lo, hi), column by column over all of them at once."""
-        first, last = lo * BLOCK, min(hi * BLOCK, total)
-        flat = np.full((hi - lo) * BLOCK, -1, np.int64)
-        flat[: last - first] = self._cum[first + 1 : last + 1] - self._cum[first:last]
-        columns = np.ascontiguousarray(flat.reshape(-1, BLOCK).T)
-        pre = np.zeros(columns.shape, np.uint8)
-        suf = np.full(columns.shape, BLOCK - 1, np.uint8)
-        best = columns[0].copy()
-        for j in range(1, BLOCK):
-            longer = columns[j] > best  # strictly: of equals the earliest wins
-            np.copyto(pre[j], pre[j - 1])
-            pre[j][longer] = j
-            np.maximum(best, columns[j], out=best)
-        longest[lo:hi] = best
-        where[lo:hi] = pre[-1] + np.arange(lo, hi) * BLOCK
-        best = columns[-1].copy()
-        for j in range(BLOCK - 2, -1, -1):
-            longer = columns[j] >= best
-            np.copyto(suf[j], suf[j + 1])
-            suf[j][longer] = j
-            np.maximum(best, columns[j], out=best)
-        self._pre[first:last] = pre.T.reshape(-1)[: last - first]
-        self._suf[first:last] = suf.T.reshape(-1)[: last - first]
+    @property
+    def events(self) -> int:
+        """How many events are indexed."""
+        return sum(len(track.events) for track in self.tracks)
 
     @property
     def nbytes(self) -> int:
         """What the index takes beside the trace's own columns."""
-        return int(self._cum.nbytes + self._pre.nbytes + self._suf.nbytes + self._table.nbytes)
+        return sum(column.nbytes for index in self._indices for column in index)
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────
 
@@ -150,7 +112,10 @@ class Forest:
 
     def lane_busy(self, lane: int) -> int:
         """Everything that one lane holds, in ps."""
-        return int(self._cum[self._hi[lane]] - self._cum[self._lo[lane]])
+        if self._lo[lane] == self._hi[lane]:
+            return 0
+        ends = self._sums(self.lanes[lane].track, np.array([self._lo[lane], self._hi[lane]]))
+        return int(np.diff(ends)[0])
 
     def track_busy(self, track: int) -> int:
         """Time that the outermost lane of a track covers, in ps: its nested lanes lie inside."""
@@ -162,28 +127,29 @@ class Forest:
         numbers = np.asarray(lanes, np.int64)
         shape = (len(numbers), len(edges))
         at = np.empty(shape, np.int64)  # the first event of the lane that starts at or after the edge
-        before = np.zeros(shape, np.int64)  # the start of the one before it
+        before = np.zeros(shape, np.int64)  # the start of the one before it …
+        length = np.zeros(shape, np.int64)  # … and its duration
+        sums = np.zeros(shape, np.int64)
         for row, number in enumerate(numbers.tolist()):
-            starts = self._starts[number]
+            starts, lengths = self._starts[number], self._lengths[number]
+            at[row] = self._lo[number]
             if len(starts):
                 found = starts.searchsorted(edges)
-                starts.take(found - 1, mode="clip", out=before[row])
-                np.add(found, self._lo[number], out=at[row])
-            else:
-                at[row] = self._lo[number]
+                at[row] += found
+                found -= 1
+                starts.take(found, mode="clip", out=before[row])
+                lengths.take(found, mode="clip", out=length[row])
+        for track, rows in self._by_track(numbers):
+            sums[rows] = self._sums(track, at[rows].reshape(-1)).reshape(-1, len(edges))
         first = self._lo[numbers][:, None]
-        sums = _gather(self._cum, at)
-        over = before + (sums - _gather(self._cum, np.maximum(at - 1, 0))) - edges
+        over = before + length - edges
         over[at <= first] = 0
         np.maximum(over, 0, out=over)  # how far the event before each edge reaches past it
         busy = np.diff(sums - over, axis=1)
-        hangs_in, hangs_out = over[:, :-1] > 0, over[:, 1:] > 0
-        count = (at[:, 1:] - at[:, :-1] + hangs_in).astype(np.int32)
-        dominant = self._dominant(at, over, hangs_in, hangs_out, np.diff(edges))
-        track_base = self.base[[self.lanes[number].track for number in numbers.tolist()]][:, None]
-        local = np.where(dominant >= 0, dominant - track_base, -1) if len(numbers) else dominant
-        rows = np.broadcast_to(np.arange(len(numbers), dtype=np.int32)[:, None], busy.shape)
-        return Frame(busy, count, local, rows)
+        count = (at[:, 1:] - at[:, :-1] + (over[:, :-1] > 0)).astype(np.int32)
+        dominant = self._dominant(numbers, at, over, length, np.diff(edges))
+        lane = np.broadcast_to(np.arange(len(numbers), dtype=np.int32)[:, None], busy.shape)
+        return Frame(busy, count, dominant, lane)
 
     def summary(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> Frame:
         """One row for many lanes: in each cell that lane which is busiest there (the first of equals).
@@ -204,71 +170,35 @@ class Forest:
             pick.astype(np.int32)[None, :],
         )
 
-    def _dominant(
-        self, at: Int64s, over: Int64s, hangs_in: npt.NDArray[np.bool_], hangs_out: npt.NDArray[np.bool_], widths: Int64s
-    ) -> Int64s:
+    def _dominant(self, numbers: Int64s, at: Int64s, over: Int64s, length: Int64s, widths: Int64s) -> Int64s:
         """The event with the longest stay in each cell: one that hangs in, one inside, or one that hangs out."""
+        hangs_in, hangs_out = over[:, :-1] > 0, over[:, 1:] > 0
         lo, hi = at[:, :-1], at[:, 1:]
         best = np.where(hangs_in, np.minimum(over[:, :-1], widths), -1)
         winner = np.where(hangs_in, lo - 1, -1)
         inside = hi - (hangs_out & (hi > lo))  # [lo, inside): events that start and end in the cell
-        some = np.nonzero(inside > lo)
-        if len(some[0]):
-            found = self._longest(lo[some], inside[some])
-            stay = self._duration(found)
-            wins = stay > best[some]
-            best[some] = np.where(wins, stay, best[some])
-            winner[some] = np.where(wins, found, winner[some])
+        for track, rows in self._by_track(numbers):
+            some, cells = np.nonzero(inside[rows] > lo[rows])
+            if len(some):
+                cell = (rows[some], cells)
+                durations, index = self.tracks[track].events.duration, self._indices[track]
+                found = wire.longest(durations, index.top, index.table, lo[cell], inside[cell])
+                _keep_longer(winner, best, cell, found, durations.take(found))
         last = np.nonzero(inside < hi)
         if len(last[0]):
-            found = hi[last] - 1
-            stay = self._duration(found) - over[:, 1:][last]
-            wins = stay > best[last]
-            winner[last] = np.where(wins, found, winner[last])
+            _keep_longer(winner, best, last, hi[last] - 1, (length - over)[:, 1:][last])
         return winner
 
-    def _duration(self, rows: Int64s) -> Int64s:
-        length: Int64s = _gather(self._cum, rows + 1) - _gather(self._cum, rows)
-        return length
+    def _by_track(self, numbers: Int64s) -> Iterator[tuple[int, Int64s]]:
+        """Each track that holds events among these lanes, with the lanes' places among them."""
+        tracks = self._track_of[numbers]
+        for track in sorted(set(tracks.tolist())):
+            if len(self.tracks[track].events):
+                yield track, np.flatnonzero(tracks == track)
 
-    def _longest(self, lo: Int64s, hi: Int64s) -> Int64s:
-        """The longest event of each range [lo, hi), hi > lo; the earliest of equals."""
-        winner: Int64s = lo.copy()
-        first, last = lo >> _SHIFT, (hi - 1) >> _SHIFT
-        near = np.flatnonzero((first == last) & (hi - lo > 1))
-        if len(near):
-            winner[near] = self._scan(lo[near], hi[near])
-        far = np.flatnonzero(first != last)
-        if len(far):
-            a, b, fa, fb = lo[far], hi[far], first[far], last[far]
-            pick = (fa << _SHIFT) + _gather(self._suf, a)
-            stay = self._duration(pick)
-            mid = np.flatnonzero(fb - fa > 1)
-            if len(mid):
-                blocks = fb[mid] - fa[mid] - 1
-                level = np.frexp(blocks.astype(np.float64))[1] - 1  # floor(log2): exact for any count of blocks below 2^53
-                for column in (fa[mid] + 1, fb[mid] - (np.int64(1) << level.astype(np.int64))):
-                    self._better(pick, stay, mid, _gather(self._table, (level, column)).astype(np.int64))
-            self._better(pick, stay, np.arange(len(far)), (fb << _SHIFT) + _gather(self._pre, b - 1))
-            winner[far] = pick
-        return winner
-
-    def _better(self, pick: Int64s, stay: Int64s, rows: Int64s, other: Int64s) -> None:
-        """Put `other` in where it is longer. Called from the earliest candidate to the latest: ties keep the earlier."""
-        challenge = self._duration(other)
-        wins = challenge > stay[rows]
-        pick[rows] = np.where(wins, other, pick[rows])
-        stay[rows] = np.where(wins, challenge, stay[rows])
-
-    def _scan(self, lo: Int64s, hi: Int64s) -> Int64s:
-        """Ranges inside one block: at most 32 events each, looked at side by side."""
-        widest = int((hi - lo).max())
-        steps = np.arange(widest + 1)
-        rows = np.minimum(lo[:, None] + steps, len(self._cum) - 1)
-        durations = np.diff(_gather(self._cum, rows), axis=1)
-        durations[lo[:, None] + steps[:-1] >= hi[:, None]] = -1
-        found: Int64s = lo + durations.argmax(axis=1)
-        return found
+    def _sums(self, track: int, rows: Int64s) -> Int64s:
+        """Durations summed up to these rows of a track."""
+        return wire.sums(self.tracks[track].events.duration, self._indices[track].before, rows)
 
     # ── single events ────────────────────────────────────────────────────────────────────────────
 
@@ -281,29 +211,53 @@ class Forest:
             row = int(starts.searchsorted(ps, side="left")) - 1
         if not 0 <= row < len(starts):
             return None
-        return row + int(self._lo[lane] - self.base[self.lanes[lane].track])
+        return row + int(self._lo[lane])
 
 
-def _gather(array: npt.NDArray[Any], index: Any) -> npt.NDArray[Any]:
-    """Every look into the index goes through here, so that a test can count them."""
-    return cast(npt.NDArray[Any], array[index])
+def _keep_longer(winner: Int64s, best: Int64s, cells: tuple[Int64s, ...], found: Int64s, stay: Int64s) -> None:
+    """Put an event in where it stays longer. Called from the earliest candidate to the latest: ties keep the earlier."""
+    known = best[cells]
+    wins = stay > known
+    winner[cells] = np.where(wins, found, winner[cells])
+    best[cells] = np.where(wins, stay, known)
 
 
-def _sparse_table(longest: Int64s, where: npt.NDArray[Any], span: int) -> npt.NDArray[Any]:
-    """Row k: the longest event of 2^k blocks, beginning at each. `span`: the most blocks that one range can hold."""
-    levels = max(1, span.bit_length())
-    table = np.zeros((levels, len(where)), where.dtype)
-    if not len(where):
+# ── building ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _index(track: Track, done: int, progress: Callable[[int], None] | None) -> _Index:
+    durations = track.events.duration
+    count = -(-len(durations) // wire.BLOCK)
+    before, top, longest = np.zeros(count + 1, np.int64), np.empty(count, np.uint8), np.empty(count, np.int64)
+    for lo in range(0, len(durations), _CHUNK):
+        part = durations[lo : lo + _CHUNK]
+        sums, rows = wire.blocks(part)
+        here = slice(lo // wire.BLOCK, lo // wire.BLOCK + len(rows))
+        before[1:][here], top[here] = sums, rows
+        longest[here] = part[np.arange(len(rows)) * wire.BLOCK + rows]
+        if progress is not None:
+            progress(done + lo + len(part))
+    np.cumsum(before, out=before)
+    widest = int(np.diff(track.lanes).max(initial=0)) // (wire.BLOCK * wire.FAN)
+    return _Index(before, top, _sparse_table(longest, widest))
+
+
+def _sparse_table(longest: Int64s, span: int) -> Int32s:
+    """Which block has the longest of 1, 2, 4, 8 … groups, beginning at each. `span`: the most whole groups one range can hold."""
+    blocks = np.full((-(-len(longest) // wire.FAN), wire.FAN), np.iinfo(np.int64).min)
+    blocks.reshape(-1)[: len(longest)] = longest
+    groups = len(blocks)
+    table = np.zeros((span.bit_length(), groups), np.int32)
+    if not len(table):
         return table
-    table[0] = where
-    for level in range(1, levels):
+    table[0] = blocks.argmax(axis=1) + np.arange(groups) * wire.FAN
+    best = blocks.max(axis=1)
+    for level in range(1, len(table)):
         half = 1 << (level - 1)
-        keep = len(where) - (1 << level) + 1
-        if keep <= 0:
-            break
-        left, right = longest[:keep], longest[half : half + keep]
-        longer = right > left
-        np.copyto(table[level, :keep], table[level - 1, :keep])
-        np.copyto(table[level, :keep], table[level - 1, half : half + keep], where=longer)
-        longest = np.maximum(left, right)
+        keep = len(best) - half
+        left, right = best[:keep], best[half:]
+        below = table[level - 1]
+        np.copyto(table[level, :keep], below[:keep])
+        np.copyto(table[level, :keep], below[half : half + keep], where=right > left)
+        best = np.maximum(left, right)
     return table

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, StatColumn, Trace, Track
 
 STATS = ("step_num", "step_name", "epoch_num", "graph_type", "_r", "group_id")
@@ -74,9 +75,12 @@ def marked(trace: Trace) -> Marks:
         for process, lines in _planes(trace):
             if (process.kind is ProcessKind.HOST) == hosts:
                 tracks = [track for _, track in lines]
-                names = carriers(trace, process, tracks) | _explicit(trace, carriers(trace, process, tracks, _ROOTS))
-                if names.any():
-                    parts += list(_of_names(trace, process, lines, names, must_carry=True))
+                samples = [_sample(track.events, len(trace.names)) for track in tracks]
+                carried = _carried(trace, process, tracks, samples, (*_CARRIES, *_ROOTS))
+                rooted = np.logical_or.reduce([carried[name] for name in _ROOTS])
+                names = np.logical_or.reduce([carried[name] for name in _CARRIES]) | _explicit(trace, rooted)
+                held = [line for line, rows in zip(lines, samples, strict=True) if names[line[1].events.name[rows]].any()]
+                parts += list(_of_names(trace, process, held, names, must_carry=True))
         if any(len(part) for part in parts):
             return join(parts)
     return join([])
@@ -163,29 +167,32 @@ def _is_explicit(name: str) -> bool:
 
 def carriers(trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str] = _CARRIES) -> Bools:
     """Which names carry one of these stats, judged by a sample of each line."""
-    found = np.zeros(len(trace.names), np.bool_)
-    names, positions = [], []
-    for track in tracks:
-        rows = _sample(track.events, len(trace.names))
-        names.append(track.events.name[rows])
-        positions.append(track.events.position[rows])
-    every = np.concatenate(names)
-    columns = process.source.columns(np.concatenate(positions), stats)
+    samples = [_sample(track.events, len(trace.names)) for track in tracks]
+    found: Bools = np.logical_or.reduce(list(_carried(trace, process, tracks, samples, stats).values()))
+    return found
+
+
+def _carried(
+    trace: Trace, process: Process, tracks: Sequence[Track], samples: Sequence[Int64s], stats: Sequence[str]
+) -> dict[str, Bools]:
+    """For each of these stats which names carry it."""
+    every = np.concatenate([track.events.name[rows] for track, rows in zip(tracks, samples, strict=True)])
+    positions = np.concatenate([track.events.positions(rows) for track, rows in zip(tracks, samples, strict=True)])
+    columns = process.source.columns(positions, stats)
+    found = {name: np.zeros(len(trace.names), np.bool_) for name in stats}
     for name in stats:
-        found[every[columns[name].present]] = True
+        found[name][every[columns[name].present]] = True
     return found
 
 
 def _sample(events: Events, name_count: int) -> Int64s:
+    """Rows that tell of all names of a line: every name is there."""
     count = len(events)
-    rows = np.arange(count)
     if count <= _WHOLE:
-        return rows
-    chosen = np.zeros(count, np.bool_)  # not np.unique of the rows: with a million names that alone took seconds
-    for order in (slice(None), slice(None, None, -1)):  # of rows that are written to one place the last counts
-        found = np.full(name_count, -1, np.int64)
-        found[events.name[order]] = rows[order]
-        chosen[found[found >= 0]] = True
+        return np.arange(count)
+    chosen = np.zeros(count, np.bool_)  # not the rows sorted: with a million names that alone took seconds
+    for ends in wire.ends(events.name, name_count):
+        chosen[ends[ends >= 0]] = True
     chosen[:: max(1, count // _COMB)] = True
     return np.flatnonzero(chosen)
 
@@ -205,7 +212,7 @@ def _of_names(
 
 
 def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColumn]) -> Marks:
-    texts = {int(i): trace.names.full(int(i)) for i in np.unique(events.name).tolist()}
+    texts = {int(i): trace.names.full(int(i)) for i in wire.distinct(events.name).tolist()}
     kinds = [texts[i] for i in events.name.tolist()]
     numbers = _whole(columns["step_num"])
     epochs = _whole(columns["epoch_num"])

@@ -160,15 +160,31 @@ class StatSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Events as four parallel columns: 28 bytes each, and not one byte copied that can be pointed at."""
+    """Events as four parallel columns: 24 bytes each (28 where `place` has to be wide), and not one byte copied that can be
+    pointed at."""
 
     start: Int64s  # ps since the profile's zero
     duration: Int64s  # ps; zero-duration events are events
     name: UInt32s  # index into Trace.names
-    position: UInt64s  # where the event lies in its source; hand it to Process.source
+    place: UInt32s | UInt64s  # the position, counted from `origin`
+    origin: int = 0
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def position(self) -> UInt64s:
+        """Where each event lies in its source; hand it to Process.source. A new array: of some rows ask `positions`."""
+        return self.positions(slice(None))
+
+    def positions(self, rows: slice | npt.NDArray[Any]) -> UInt64s:
+        """The positions of these rows."""
+        wide: UInt64s = self.place[rows].astype(np.uint64) + np.uint64(self.origin)
+        return wide
+
+    def position_of(self, row: int) -> int:
+        """The position of one event."""
+        return int(self.place[row]) + self.origin
 
     @property
     def end(self) -> Int64s:
@@ -176,7 +192,7 @@ class Events:
         return self.start + self.duration
 
     def __getitem__(self, rows: slice | npt.NDArray[Any]) -> Events:
-        return Events(self.start[rows], self.duration[rows], self.name[rows], self.position[rows])
+        return Events(self.start[rows], self.duration[rows], self.name[rows], self.place[rows], self.origin)
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,7 +109,7 @@ class TimelineModel:
         info = self.tracks[selected.track]
         events = info.track.events
         shared = self.trace.names.stats(int(events.name[selected.row]))
-        return (*shared, *info.process.source.of(int(events.position[selected.row])))
+        return (*shared, *info.process.source.of(events.position_of(selected.row)))
 
     def names_of(self, lane: int, rows: Int64s) -> Int64s:
         """The name index of each row of a lane's track; 0 where the row is -1."""

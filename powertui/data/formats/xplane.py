@@ -22,7 +22,7 @@ from powertui.data.formats import xplane_tables
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, Source, describe, looks_mangled
 from powertui.data.formats.xplane_tables import EventNames, PlaneStats, TextTable
-from powertui.data.model import PS_PER_NS, Aggregates, Clock, Stat, Trace
+from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, Stat, Trace
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
 from powertui.data.wire.windows import Stretch
@@ -237,6 +237,7 @@ class _LineReader:
         self.stored, self.names, self.builder = stored, names, builder
         self.progress, self.size, self.total = progress, size, max(total, 1)
         self.done = 0
+        self.aside = wire.Aside() if wire.COMPILED else None
         self.buffer = np.empty(min(windows.WINDOW, stored.size), np.uint8)
 
     def read(self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, zero_ns: int) -> None:
@@ -251,7 +252,49 @@ class _LineReader:
             return
         if head.bad >= 0:
             findings.add("the line is cut or damaged here; what is whole was read", f"{where}, byte {head.bad:,}")
-        columns = wire.Columns.empty(head.events)
+        if not head.stretches:
+            return
+        before = self.done
+        if not self._straight(process, head, source, base):
+            self.done = before
+            self._carefully(process, head, source, base, where)
+        self.done = before + head.events
+
+    def _tell(self, events: int) -> None:
+        done = self.done + events
+        self.progress(int(self.size * min(done / self.total, 1)), self.size, self.builder.events + events)
+
+    def _straight(self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int) -> bool:
+        """A line that is as it should be, as nearly all are: from the bytes to its place in one of the lanes."""
+        table = self.names.table(source)
+        if self.aside is None or table is None or head.bad >= 0:
+            return False
+        self.aside.last_line = self.done + head.events >= self.total
+        origin, end = head.stretches[0].lo, head.stretches[-1].hi
+        span = (self.builder.earliest, self.builder.latest)
+        scan = wire.LaneScan(head.events, end - origin, base, span, table, self.aside)
+        changed: FileChanged | None = None
+        try:
+            for lo, hi in head.stretches:
+                if not scan.feed(self.stored.read(lo, hi, self.buffer), lo - origin):
+                    return False
+                self._tell(scan.rows)
+        except FileChanged as error:
+            changed = error
+        made = scan.finish()
+        if made is not None:
+            events = Events(made.start, made.duration, made.name, made.place, origin)
+            process.add_packed(head.key, head.name, events, made.lanes, (int(made.start[0]), made.end))
+        if changed is not None:
+            raise changed
+        return made is not None
+
+    def _carefully(self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int, where: str) -> None:
+        """A line of whatever there may be: columns in the order of the file, which the builder looks through."""
+        start, duration, name = np.empty(head.events, np.int64), np.empty(head.events, np.int64), np.empty(head.events, np.uint32)
+        origin = head.stretches[0].lo
+        places = wire.places(head.events, head.stretches[-1].hi - origin)
+        far = np.empty(min(SLICE, head.events), np.uint64)  # where the events of one slice lie, in their window
         at = 0
         counted: list[int] = []
         changed: FileChanged | None = None
@@ -260,21 +303,24 @@ class _LineReader:
                 data = self.stored.read(lo, hi, self.buffer)
                 place = 0
                 while place < len(data) and at < head.events:
-                    scan = wire.scan_events(data, place, len(data), base, columns, at, SLICE)
-                    columns.position[at : at + scan.rows] += np.uint64(lo)
-                    self.names.translate(columns.id[at : at + scan.rows], source, scan.wide - at, scan.wide_ids)
+                    rows = slice(at, at + SLICE)
+                    columns = wire.Columns(name[rows], start[rows], duration[rows], far[: min(SLICE, head.events - at)])
+                    scan = wire.scan_events(data, place, len(data), base, columns, 0)
+                    self.names.translate(columns.id[: scan.rows], source, scan.wide, scan.wide_ids)
+                    places[at : at + scan.rows] = far[: scan.rows] + np.uint64(lo - origin)
                     if len(scan.counted):
-                        counted += scan.counted.tolist()
+                        counted += (scan.counted + at).tolist()
                     if scan.dropped:
-                        findings.add("malformed events were left out", f"{where}, from byte {lo + scan.bad:,}", scan.dropped)
+                        self.builder.findings.add(
+                            "malformed events were left out", f"{where}, from byte {lo + scan.bad:,}", scan.dropped
+                        )
                     if scan.rows == 0 and scan.next <= place:
                         break  # never trust a file to make progress
                     at, place = at + scan.rows, scan.next
-                    self.done += scan.rows
-                    self.progress(int(self.size * min(self.done / self.total, 1)), self.size, self.builder.events + at)
+                    self._tell(at)
         except FileChanged as error:
             changed = error
-        line = Line(columns.start[:at], columns.duration[:at], columns.id[:at], columns.position[:at])
+        line = Line(start[:at], duration[:at], name[:at], places[:at], origin)
         process.add(head.key, head.name, line, _aggregates(line, counted))
         if changed is not None:
             raise changed
@@ -285,7 +331,7 @@ def _aggregates(line: Line, counted: list[int]) -> Aggregates | None:
     if not counted:
         return None
     rows = np.array(counted, np.int64)
-    out = Aggregates(line.name[rows], line.start[rows], line.duration[rows], line.position[rows])
+    out = Aggregates(line.name[rows], line.start[rows], line.duration[rows], line.events.positions(rows))
     keep = np.ones(len(line), np.bool_)
     keep[rows] = False
     line.take(np.flatnonzero(keep))

@@ -217,6 +217,10 @@ class EventNames:
                 rows[row] = self._nameless(source.names.start, int(true[row])) - source.names.start
         ids[:] = rows + source.names.start
 
+    def table(self, source: PlaneStats) -> UInt32s | None:
+        """What turns a plane's metadata ids into indices: all ones where nothing explains an id. None for ids too far apart."""
+        return self._by_plane[id(source)].indices(source.names.start)
+
     def _nameless(self, first: int, key: int) -> int:
         """An index for an id that no metadata explains: a truncated file has events without names."""
         index = self._unknown.get((first, key))
@@ -280,8 +284,11 @@ class _PlaneNames:
 
     def __init__(self, stored: Stored, lo: Int64s, hi: Int64s, source: PlaneStats) -> None:
         found = windows.texts(stored, lo, hi, (2, 4))
-        keys, order = np.unique(found.keys[::-1], return_index=True)  # of repeated keys the last counts
-        order = len(lo) - 1 - order
+        order = np.argsort(found.keys, kind="stable")
+        keys = found.keys[order]
+        last = np.ones(len(keys), np.bool_)
+        last[:-1] = keys[1:] != keys[:-1]  # of repeated keys the last counts
+        keys, order = keys[last], order[last]
         self._stored, self._source = stored, source
         self._keys = keys
         self._lo, self._hi = found.lo[order], found.hi[order]
@@ -310,13 +317,18 @@ class _PlaneNames:
         row = np.minimum(np.searchsorted(self._keys, ids.astype(np.int64)), len(self._keys) - 1)
         return np.where(self._keys[row] == ids, row, -1)
 
+    def indices(self, first: int) -> UInt32s | None:
+        """The table with `first` added, made once."""
+        if self._indices is None and self._table is not None:
+            self._indices = np.where(self._table >= 0, self._table + first, _LOST).astype(np.uint32)
+        return self._indices
+
     def quick(self, ids: UInt32s, first: int) -> bool:
         """Translate in one gather when all ids are dense and explained, as in every whole file. Else do nothing."""
-        if self._table is None or not len(ids) or int(ids.max()) >= len(self._table):
+        indices = self.indices(first)
+        if indices is None or not len(ids) or int(ids.max()) >= len(indices):
             return False
-        if self._indices is None:
-            self._indices = np.where(self._table >= 0, self._table + first, _LOST).astype(np.uint32)
-        found = self._indices[ids]
+        found = indices[ids]
         if int(found.max()) == _LOST:
             return False
         ids[:] = found

@@ -21,6 +21,20 @@ is released) and `pure` (numpy, everywhere). `POWERTUI_PURE=1` forces the second
         "The values of stat X for these events": the first value of each wanted stat id, typed as found.
     nest(start, duration) -> lanes (uint8)
         For events sorted by start, longest first: how deep each lies. Partial overlaps move to the first free lane.
+    LaneScan(events, size, base, span, table, aside), .feed(data, shift) -> bool, .finish() -> Laned or None
+        A line of so many events and bytes straight into lanes, piece by piece: by start, longest first, in the lanes that nest()
+        gives. False for a line with any event that is out of order, malformed, counted, of an unknown name or not within
+        `span` (ps): such lines go through scan_events and nest, and without a compiler all do (see COMPILED). `table` turns
+        ids into names (uint32, all ones where there is none); one `Aside()` serves all lines of a file.
+    blocks(duration) -> (sums, top)
+        Of each BLOCK rows the sum, which may wrap, and which of them is the longest, the first of equals.
+    sums(duration, before, at) -> sums
+        Durations summed up to these rows; `before` is the sum up to each block and to the end.
+    longest(duration, top, table, lo, hi) -> rows
+        The longest event from row lo to row hi (more than none), the first of equals. table[k, g] is the block that holds the
+        longest of 2**k groups from g on; a group is FAN blocks.
+    ends(name, names) -> (first, last)
+        The first and the last row of each of so many names; -1 for those that no row has.
 """
 
 from __future__ import annotations
@@ -29,10 +43,12 @@ import os
 from typing import TYPE_CHECKING
 
 from powertui.data.wire.types import (
+    BLOCK,
     BYTES,
     DOUBLE,
     EVENT_STATS_FIELD,
     EVENTS_FIELD,
+    FAN,
     FIXED32,
     FIXED64,
     INT64,
@@ -46,20 +62,25 @@ from powertui.data.wire.types import (
     VARINT,
     Columns,
     Hop,
+    Laned,
     Picked,
     RawStat,
     Scan,
     StatScan,
+    distinct,
+    places,
     tag,
     text,
 )
 
 __all__ = [
+    "BLOCK",
     "BYTES",
     "COMPILED",
     "DOUBLE",
     "EVENTS_FIELD",
     "EVENT_STATS_FIELD",
+    "FAN",
     "FIXED32",
     "FIXED64",
     "INT64",
@@ -72,37 +93,61 @@ __all__ = [
     "UINT64",
     "VARINT",
     "WHY_PURE",
+    "Aside",
     "Columns",
     "Hop",
+    "LaneScan",
+    "Laned",
     "Picked",
     "RawStat",
     "Scan",
     "StatScan",
+    "blocks",
+    "distinct",
+    "ends",
     "event_stats",
     "hop",
+    "longest",
     "nest",
     "pick",
+    "places",
     "scan_events",
     "scan_stats",
     "stats",
+    "sums",
     "tag",
     "text",
 ]
 
 if TYPE_CHECKING:
-    from powertui.data.wire.pure import event_stats, hop, nest, pick, scan_events, scan_stats, stats
+    from powertui.data.wire.compiled import Aside, LaneScan
+    from powertui.data.wire.pure import blocks, ends, event_stats, hop, longest, nest, pick, scan_events, scan_stats, stats, sums
 
 WHY_PURE = "POWERTUI_PURE is set" if os.environ.get("POWERTUI_PURE") else ""
 """Why the compiled scanner is not used; empty when it is. For a person: `powertui doctor` shows it."""
 
 if not WHY_PURE:
     try:
-        from powertui.data.wire.compiled import event_stats, hop, nest, pick, scan_events, scan_stats, stats
+        from powertui.data.wire.compiled import (
+            Aside,
+            LaneScan,
+            blocks,
+            ends,
+            event_stats,
+            hop,
+            longest,
+            nest,
+            pick,
+            scan_events,
+            scan_stats,
+            stats,
+            sums,
+        )
     except ModuleNotFoundError:
         WHY_PURE = "powertui was installed without a compiler"
     except ImportError as error:  # built for another machine, or another Python
         WHY_PURE = f"the compiled scanner cannot be loaded ({error})"
 if WHY_PURE:
-    from powertui.data.wire.pure import event_stats, hop, nest, pick, scan_events, scan_stats, stats
+    from powertui.data.wire.pure import blocks, ends, event_stats, hop, longest, nest, pick, scan_events, scan_stats, stats, sums
 
 COMPILED: bool = not WHY_PURE

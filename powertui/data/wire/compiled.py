@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import contextlib
+import mmap
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import powertui.data.wire._scan as _scan  # not `from …`: a missing scanner must be told from one that does not load
 from powertui.data.wire.types import (
+    BLOCK,
+    MAX_LANES,
     Bytes,
     Columns,
     Hop,
+    Int32s,
     Int64s,
+    Laned,
     Picked,
     RawStat,
     Scan,
     StatScan,
     UInt8s,
+    UInt32s,
+    UInt64s,
     as_positions,
+    places,
 )
+
+SLICE = 1 << 17  # events between two ticks: some ms
+_STATE = 2 * MAX_LANES + 5  # the numbers of scan.c's Lanes: `until`, `counts`, `open`, `rows`, `start`, `duration`, `end`
+_ROWS, _END = 2 * MAX_LANES + 1, _STATE - 1
 
 
 def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
@@ -68,6 +81,148 @@ def nest(start: Int64s, duration: Int64s) -> UInt8s:
     lanes = np.empty(len(start), np.uint8)
     _scan.nest(_i64(start).data, _i64(duration).data, lanes.data)
     return lanes
+
+
+class LaneScan:
+    """A line whose events are all as they should be, lane by lane. See the package's docstring."""
+
+    def __init__(self, events: int, size: int, base: int, span: tuple[int, int], table: UInt32s, aside: Aside) -> None:
+        self._made = _columns(events, size)
+        self._rules = (base, *span, table.data)
+        self._state = np.zeros(_STATE, np.int64)
+        self._state[_END] = np.iinfo(np.int64).min
+        self._aside = aside
+        aside.begin(size)
+
+    @property
+    def rows(self) -> int:
+        """How many events were read."""
+        return int(self._state[_ROWS])
+
+    def feed(self, data: Bytes, shift: int) -> bool:
+        """The next bytes of the line, whole fields, `shift` bytes behind its first. False when they need a closer look."""
+        at = 0
+        while at < len(data):
+            before = at
+            lane, piece = self._aside.room()
+            into = (self._state.data, lane.data, *_views(piece), *_views(self._made))
+            put, at = _scan.scan_lanes(data.data, at, len(data), shift, *self._rules, *into)
+            if at <= before:
+                return False
+            self._aside.put(put)
+        return True
+
+    def finish(self) -> Laned | None:
+        """All that was read; None for no event."""
+        if not self.rows:
+            return None
+        counts = self._state[MAX_LANES : 2 * MAX_LANES]
+        lanes = np.concatenate(([0], np.cumsum(counts[: int(np.max(np.flatnonzero(counts))) + 1])))
+        cursor = np.zeros(MAX_LANES, np.int64)
+        cursor[: len(lanes) - 1] = lanes[:-1]
+        made = self._made if self.rows == len(self._made.start) else self._made.rows(0, self.rows)
+        for lane, piece in self._aside.taken():
+            _scan.move_lanes(lane.data, *_views(piece), cursor.data, *_views(made))
+        return Laned(*made, lanes, int(self._state[_END]))
+
+
+class _Columns(NamedTuple):
+    start: Int64s
+    duration: Int64s
+    name: UInt32s
+    place: UInt32s | UInt64s
+
+    def rows(self, lo: int, hi: int) -> _Columns:
+        """Some rows, as views."""
+        return _Columns(self.start[lo:hi], self.duration[lo:hi], self.name[lo:hi], self.place[lo:hi])
+
+
+def _columns(rows: int, size: int) -> _Columns:
+    return _Columns(np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.uint32), places(rows, size))
+
+
+def _views(columns: _Columns) -> tuple[memoryview, memoryview, memoryview, memoryview]:
+    return columns.start.data, columns.duration.data, columns.name.data, columns.place.data
+
+
+class Aside:
+    """Room for events whose place is not known yet: all of a line that do not lie in its outermost lane, in pieces.
+
+    A piece is used again and again, by the line itself and by those that follow, for fresh memory costs more than what
+    is done with it. Pieces are mapped, so that they are gone when they are dropped, whatever the allocator thinks of it.
+    """
+
+    def __init__(self) -> None:
+        self.last_line = False  # nothing follows: each piece goes as soon as it is moved
+        self._wide: np.dtype[Any] = np.dtype(np.uint32)  # of a place
+        self._pieces: list[tuple[UInt8s, _Columns]] = []
+        self._at = self._used = 0
+
+    def begin(self, size: int) -> None:
+        """A new line of so many bytes."""
+        if size >= 1 << 32 and self._wide.itemsize == 4:
+            self._wide, self._pieces = np.dtype(np.uint64), []
+        self._at = self._used = 0
+
+    def room(self) -> tuple[UInt8s, _Columns]:
+        """Where the next events may go, and their lanes."""
+        if self._used == SLICE:
+            self._at, self._used = self._at + 1, 0
+        if self._at == len(self._pieces):
+            self._pieces.append(_piece(self._wide))
+        lane, columns = self._pieces[self._at]
+        return lane[self._used :], columns.rows(self._used, SLICE)
+
+    def put(self, count: int) -> None:
+        """So many went there."""
+        self._used += count
+
+    def taken(self) -> Iterator[tuple[UInt8s, _Columns]]:
+        """All of the line, in its order."""
+        counts = [SLICE] * self._at + [self._used]
+        for number, count in enumerate(counts if self._pieces else []):
+            lane, columns = self._pieces.pop(0) if self.last_line else self._pieces[number]
+            yield lane[:count], columns.rows(0, count)
+
+
+def _piece(wide: np.dtype[Any]) -> tuple[UInt8s, _Columns]:
+    size = wide.itemsize
+    whole = mmap.mmap(-1, SLICE * (8 + 8 + 4 + size + 1))
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # a kernel without them
+            whole.madvise(mmap.MADV_HUGEPAGE)
+    start, duration = np.frombuffer(whole, np.int64, 2 * SLICE).reshape(2, SLICE)
+    name, place = np.frombuffer(whole, np.uint32, SLICE, 16 * SLICE), np.frombuffer(whole, wide, SLICE, 20 * SLICE)
+    return np.frombuffer(whole, np.uint8, SLICE, (20 + size) * SLICE), _Columns(start, duration, name, place)
+
+
+def blocks(duration: Int64s) -> tuple[Int64s, UInt8s]:
+    """Sums and longest events of blocks. See the package's docstring."""
+    count = -(-len(duration) // BLOCK)
+    total, top = np.empty(count, np.int64), np.empty(count, np.uint8)
+    _scan.blocks(_i64(duration).data, total.data, top.data)
+    return total, top
+
+
+def sums(duration: Int64s, before: Int64s, at: Int64s) -> Int64s:
+    """Durations summed up to these rows. See the package's docstring."""
+    total = np.empty(len(at), np.int64)
+    _scan.sums(_i64(duration).data, before.data, _i64(at).data, total.data)
+    return total
+
+
+def longest(duration: Int64s, top: UInt8s, table: Int32s, lo: Int64s, hi: Int64s) -> Int64s:
+    """The longest event of each range of rows. See the package's docstring."""
+    row = np.empty(len(lo), np.int64)
+    _scan.longest(_i64(duration).data, top.data, _flat(table), _i64(lo).data, _i64(hi).data, row.data)
+    return row
+
+
+def ends(name: UInt32s, names: int) -> tuple[Int64s, Int64s]:
+    """The first and the last row of each name. See the package's docstring."""
+    first, last = np.full(names, -1, np.int64), np.full(names, -1, np.int64)
+    _scan.ends(np.ascontiguousarray(name, np.uint32).data, first.data, last.data)
+    return first, last
 
 
 def _i64(values: Sequence[int] | npt.NDArray[Any]) -> Int64s:

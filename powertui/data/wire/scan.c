@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { VARINT = 0, FIXED64 = 1, LEN = 2, FIXED32 = 5 };
-enum { EVENTS_FIELD = 4, EVENT_STATS_FIELD = 4, MAX_LANES = 255 };
+enum { EVENTS_FIELD = 4, EVENT_STATS_FIELD = 4, MAX_LANES = 255, BLOCK = 16, FAN = 4 };
 
 /* ── one field ─────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -60,15 +60,10 @@ static const uint8_t *varint_slowly(const uint8_t *p, const uint8_t *end, uint64
     return NULL;
 }
 
-/* A varint before `end`; NULL when there is none. Times take 5 to 8 bytes, so eight are looked at in one go. */
-static inline const uint8_t *varint(const Data *data, const uint8_t *p, const uint8_t *end, uint64_t *value)
+/* A varint before `end`; NULL when there is none. Eight bytes are looked at in one go, without a branch on how many of them
+ * count: that is what the processor guesses wrong. */
+static inline const uint8_t *varint_at_once(const Data *data, const uint8_t *p, const uint8_t *end, uint64_t *value)
 {
-    if (p >= end)
-        return NULL;
-    if (*p < 0x80) {
-        *value = *p;
-        return p + 1;
-    }
 #if defined(__GNUC__)
     if (data->limit - p >= 8) {
         uint64_t word = load64(p);
@@ -88,6 +83,18 @@ static inline const uint8_t *varint(const Data *data, const uint8_t *p, const ui
 #endif
     (void)data;
     return varint_slowly(p, end, value);
+}
+
+/* The same where one byte is by far the most likely: tags and lengths. */
+static inline const uint8_t *varint(const Data *data, const uint8_t *p, const uint8_t *end, uint64_t *value)
+{
+    if (p >= end)
+        return NULL;
+    if (*p < 0x80) {
+        *value = *p;
+        return p + 1;
+    }
+    return varint_at_once(data, p, end, value);
 }
 
 /* The field at p < end. */
@@ -286,15 +293,28 @@ typedef struct {
     int occurs; /* offset holds num_occurrences: both are one oneof, the last one given counts */
 } Event;
 
+/* The field of a line at p < end. Nearly all are events of less than 128 bytes. */
+static inline Read read_line_field(const Data *data, const uint8_t *p, const uint8_t *end, Field *field)
+{
+    if (end - p >= 2 && *p == (EVENTS_FIELD << 3 | LEN) && p[1] < 0x80 && p[1] <= end - p - 2) {
+        field->tag = *p;
+        field->body = p + 1;
+        field->lo = p + 2;
+        field->hi = p + 2 + p[1];
+        return WHOLE;
+    }
+    return read_field(data, p, end, field);
+}
+
 static inline int read_event(const Data *data, const uint8_t *p, const uint8_t *end, Event *event)
 {
     memset(event, 0, sizeof *event);
     /* Writers put fields in the order of their numbers, so that way first, where each branch is easy to predict. */
-    if (p < end && *p == (1 << 3 | VARINT) && !(p = varint(data, p + 1, end, &event->id)))
+    if (p < end && *p == (1 << 3 | VARINT) && !(p = varint_at_once(data, p + 1, end, &event->id)))
         return 0;
-    if (p < end && *p == (2 << 3 | VARINT) && !(p = varint(data, p + 1, end, &event->offset)))
+    if (p < end && *p == (2 << 3 | VARINT) && !(p = varint_at_once(data, p + 1, end, &event->offset)))
         return 0;
-    if (p < end && *p == (3 << 3 | VARINT) && !(p = varint(data, p + 1, end, &event->duration)))
+    if (p < end && *p == (3 << 3 | VARINT) && !(p = varint_at_once(data, p + 1, end, &event->duration)))
         return 0;
     while (end - p >= 2 && *p == (EVENT_STATS_FIELD << 3 | LEN) && p[1] < 0x80 && p[1] <= end - p - 2)
         p += 2 + p[1];
@@ -356,7 +376,7 @@ static PyObject *scan_events(PyObject *self, PyObject *args)
     Py_BEGIN_ALLOW_THREADS
     while (p < end && fine) {
         Field field;
-        if (read_field(&data, p, end, &field) != WHOLE) {
+        if (read_line_field(&data, p, end, &field) != WHOLE) {
             if (bad < 0)
                 bad = p - data.first;
             p = end;
@@ -562,38 +582,52 @@ done:
 
 /* ── lanes ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Below the deepest event that holds this one whole, the first lane that is free. `until[lane]` is when its last
- * event ends; lanes from `open` on are all free. With proper nesting the deepest open event is the holder and the
- * next lane is free, so an event costs one step. */
-static void find_lanes(const int64_t *start, const int64_t *duration, uint8_t *lanes, Py_ssize_t n)
+/* Everything is 64 bits wide: Python keeps it between two slices, as so many numbers. */
+typedef struct {
+    int64_t until[MAX_LANES];  /* when the last event of each lane ends */
+    int64_t counts[MAX_LANES]; /* events of each lane */
+    int64_t open;              /* lanes from here on are all free */
+    int64_t rows;              /* events so far */
+    int64_t start, duration;   /* of the one before */
+    int64_t end;               /* the latest of all */
+} Lanes;
+
+/* Below the deepest event that holds this one whole, the first lane that is free. With proper nesting the deepest open
+ * event is the holder and the next lane is free, so an event costs one step. */
+static inline int next_lane(int64_t *until, int64_t *open, int64_t s, int64_t duration)
 {
-    int64_t until[MAX_LANES];
-    int open = 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        int64_t s = start[i], e = s;
-        if (duration[i] > 0) {
-            e = (int64_t)((uint64_t)s + (uint64_t)duration[i]);
-            if (e < s)
-                e = INT64_MAX;
-        }
-        while (open && until[open - 1] <= s)
-            open--;
-        int lane = open;
-        while (lane && !(until[lane - 1] > s && until[lane - 1] >= e))
-            lane--;
-        while (lane < open && until[lane] > s)
-            lane++;
-        if (lane == MAX_LANES) {
-            lane = MAX_LANES - 1;
-            if (until[lane] < e)
-                until[lane] = e;
-        } else {
-            until[lane] = e;
-            if (lane == open)
-                open++;
-        }
-        lanes[i] = (uint8_t)lane;
+    int64_t e = s;
+    int top = (int)*open;
+    if (duration > 0) {
+        e = (int64_t)((uint64_t)s + (uint64_t)duration);
+        if (e < s)
+            e = INT64_MAX;
     }
+    while (top && until[top - 1] <= s)
+        top--;
+    int lane = top;
+    while (lane && !(until[lane - 1] > s && until[lane - 1] >= e))
+        lane--;
+    while (lane < top && until[lane] > s)
+        lane++;
+    if (lane == MAX_LANES) {
+        lane = MAX_LANES - 1;
+        if (until[lane] < e)
+            until[lane] = e;
+    } else {
+        until[lane] = e;
+        if (lane == top)
+            top++;
+    }
+    *open = top;
+    return lane;
+}
+
+static void find_lanes(const int64_t *start, const int64_t *duration, uint8_t *lanes, int64_t n)
+{
+    int64_t until[MAX_LANES], open = 0;
+    for (int64_t i = 0; i < n; i++)
+        lanes[i] = (uint8_t)next_lane(until, &open, start[i], duration[i]);
 }
 
 static PyObject *nest(PyObject *self, PyObject *args)
@@ -616,6 +650,385 @@ done:
     return result;
 }
 
+/* ── a line in lanes ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* One walk over the bytes decodes the events of a line and says which lane each lies in. Those of the outermost lane are
+ * where they belong at once, the others are put aside: where their lanes begin is known when the last event is read. The
+ * walk stops at anything that needs a closer look (an event out of order, malformed, counted, of an unknown name, at an
+ * impossible time): scan_events takes such a line. */
+
+typedef struct {
+    int64_t *start, *duration;
+    uint32_t *name;
+    uint32_t *near; /* where records lie behind the first byte of the line … */
+    uint64_t *far;  /* … of a line that 32 bits cannot measure */
+    int64_t rows;   /* in each column */
+} Rows;
+
+typedef struct {
+    uint64_t shift;                 /* from the line's first byte to the first one given */
+    int64_t base, earliest, latest; /* what is added to offsets; the times that can be, both within 2^61 */
+    const uint32_t *names;          /* by metadata id; all ones for none */
+    int64_t name_count;
+} Rules;
+
+static inline void put_row(const Rows *out, int64_t row, int64_t start, int64_t duration, uint32_t name, uint64_t place)
+{
+    out->start[row] = start;
+    out->duration[row] = duration;
+    out->name[row] = name;
+    if (out->near)
+        out->near[row] = (uint32_t)place;
+    else
+        out->far[row] = place;
+}
+
+/* The events from `p` on, as many as there is room for. Lane 0 goes to `out` from row state->counts[0] on,
+ * the others go `aside`, where `lanes` says which. Returns where to go on; NULL at what needs a closer look. */
+static const uint8_t *walk_lanes(const Data *data, const uint8_t *p, const uint8_t *end, const Rules *rules, Lanes *state,
+                                 const Rows *out, const Rows *aside, uint8_t *lanes, int64_t *put)
+{
+    int64_t reach = rules->latest - rules->earliest, n = 0;
+    *put = 0;
+    while (p < end) {
+        Field field;
+        if (read_line_field(data, p, end, &field) != WHOLE)
+            return NULL;
+        if (field.tag == (EVENTS_FIELD << 3 | LEN)) {
+            Event event;
+            if (n == aside->rows)
+                break;
+            if (!read_event(data, field.lo, field.hi, &event) || event.occurs || event.id >= (uint64_t)rules->name_count)
+                return NULL;
+            int64_t start = (int64_t)(event.offset + (uint64_t)rules->base), duration = (int64_t)event.duration;
+            uint32_t name = rules->names[event.id];
+            if (name == UINT32_MAX || start < rules->earliest || start > rules->latest || duration < 0 || duration > reach)
+                return NULL;
+            if (state->rows && (start < state->start || (start == state->start && duration > state->duration)))
+                return NULL;
+            int lane = next_lane(state->until, &state->open, start, duration);
+            uint64_t place = (uint64_t)(field.body - data->first) + rules->shift;
+            if (lane) {
+                put_row(aside, n, start, duration, name, place);
+                lanes[n++] = (uint8_t)lane;
+            } else if (state->counts[0] < out->rows) {
+                put_row(out, state->counts[0], start, duration, name, place);
+            } else {
+                return NULL;
+            }
+            state->counts[lane]++;
+            state->rows++;
+            state->start = start;
+            state->duration = duration;
+            if (start + duration > state->end)
+                state->end = start + duration;
+        }
+        p = field.hi;
+    }
+    *put = n;
+    return p;
+}
+
+/* Each row to where its lane goes on: `cursor` says in which row. 0 when that is no row of `to`. */
+static int move_rows(const Rows *from, const uint8_t *lanes, int64_t *cursor, const Rows *to)
+{
+    for (int64_t i = 0; i < from->rows; i++) {
+        int64_t row = lanes[i] < MAX_LANES ? cursor[lanes[i]] : -1;
+        if (row < 0 || row >= to->rows)
+            return 0;
+        cursor[lanes[i]] = row + 1;
+        put_row(to, row, from->start[i], from->duration[i], from->name[i], from->near ? from->near[i] : from->far[i]);
+    }
+    return 1;
+}
+
+/* Four columns of the same length: start, duration, name, place. */
+static int rows_of(const Py_buffer *views, Rows *rows)
+{
+    Py_ssize_t n = views[0].len / 8;
+    int is_near = views[3].len / 4 == n; /* of no rows either will do */
+    if (!fits(&views[0], n, 8) || !fits(&views[1], n, 8) || !fits(&views[2], n, 4) || !fits(&views[3], n, is_near ? 4 : 8))
+        return 0;
+    Rows made = {views[0].buf, views[1].buf, views[2].buf, is_near ? views[3].buf : NULL, is_near ? NULL : views[3].buf, n};
+    *rows = made;
+    return 1;
+}
+
+static PyObject *scan_lanes(PyObject *self, PyObject *args)
+{
+    Py_buffer views[12] = {{0}}; /* data, names → state, lanes, four columns put aside, four columns */
+    PyObject *result = NULL;
+    long long lo, hi, shift, base, earliest, latest;
+    int64_t put = 0;
+    Rows out, aside;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*LLLLLLy*w*w*w*w*w*w*w*w*w*w*", &views[0], &lo, &hi, &shift, &base, &earliest, &latest,
+                          &views[1], &views[2], &views[3], &views[4], &views[5], &views[6], &views[7], &views[8],
+                          &views[9], &views[10], &views[11]))
+        goto done;
+    Py_ssize_t names = views[1].len / 4;
+    if (!fits(&views[1], names, 4) || !fits(&views[2], (Py_ssize_t)(sizeof(Lanes) / 8), 8) || !rows_of(&views[4], &aside) ||
+        !rows_of(&views[8], &out) || !fits(&views[3], (Py_ssize_t)aside.rows, 1))
+        goto done;
+    Lanes *state = views[2].buf;
+    if (state->open < 0 || state->open > MAX_LANES || state->counts[0] < 0 || earliest > latest ||
+        earliest < -((int64_t)1 << 61) || latest > (int64_t)1 << 61) {
+        PyErr_SetString(PyExc_ValueError, "the lanes or the times that can be make no sense");
+        goto done;
+    }
+    Data data = data_of(&views[0]);
+    const uint8_t *p, *end;
+    clip(&data, lo, hi, &p, &end);
+    long long most = out.near || aside.near ? (long long)UINT32_MAX : INT64_MAX;
+    if (shift < 0 || shift > most - (long long)views[0].len) {
+        PyErr_SetString(PyExc_ValueError, "the line begins too far before these events");
+        goto done;
+    }
+    Rules rules = {(uint64_t)shift, base, earliest, latest, views[1].buf, names};
+    Py_BEGIN_ALLOW_THREADS
+    p = walk_lanes(&data, p, end, &rules, state, &out, &aside, views[3].buf, &put);
+    Py_END_ALLOW_THREADS
+    result = Py_BuildValue("LL", (long long)put, p ? (long long)(p - data.first) : -1LL);
+done:
+    release(views, 12);
+    return result;
+}
+
+static PyObject *move_lanes(PyObject *self, PyObject *args)
+{
+    Py_buffer views[10] = {{0}}; /* lanes, start, duration, name, place → cursor, start, duration, name, place */
+    PyObject *result = NULL;
+    Rows from, to;
+    int fine;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*w*w*w*w*w*", &views[0], &views[1], &views[2], &views[3], &views[4], &views[5],
+                          &views[6], &views[7], &views[8], &views[9]))
+        goto done;
+    if (!rows_of(&views[1], &from) || !rows_of(&views[6], &to) || !fits(&views[0], (Py_ssize_t)from.rows, 1) ||
+        !fits(&views[5], MAX_LANES, 8))
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    fine = move_rows(&from, views[0].buf, views[5].buf, &to);
+    Py_END_ALLOW_THREADS
+    if (fine) {
+        result = Py_None;
+        Py_INCREF(result);
+    } else {
+        PyErr_SetString(PyExc_ValueError, "rows of a lane have no place in the columns");
+    }
+done:
+    release(views, 10);
+    return result;
+}
+
+/* ── columns ───────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Of each block of durations the sum (which may wrap) and where the longest lies, the first of equals. */
+static void sum_blocks(const int64_t *duration, int64_t n, int64_t *sum, uint8_t *top)
+{
+    for (int64_t lo = 0; lo < n; lo += BLOCK) {
+        int64_t hi = n - lo < BLOCK ? n : lo + BLOCK, best = lo;
+        uint64_t total = 0;
+        for (int64_t i = lo; i < hi; i++) {
+            total += (uint64_t)duration[i];
+            best = duration[i] > duration[best] ? i : best;
+        }
+        *sum++ = (int64_t)total;
+        *top++ = (uint8_t)(best - lo);
+    }
+}
+
+typedef struct {
+    const int64_t *duration;
+    int64_t rows;
+    const uint8_t *top; /* the longest of each block, counted from its first row */
+    int64_t blocks;
+    const int32_t *table; /* row k: the block with the longest event of the 2^k groups (FAN blocks each) from each on */
+    int64_t groups, levels;
+} Index;
+
+static inline int64_t longer_row(const Index *index, int64_t best, int64_t lo, int64_t hi)
+{
+    for (int64_t i = lo; i < hi; i++)
+        best = index->duration[i] > index->duration[best] ? i : best;
+    return best;
+}
+
+/* -1 when the index makes no sense. */
+static inline int64_t longer_block(const Index *index, int64_t best, int64_t lo, int64_t hi)
+{
+    for (int64_t i = lo; i < hi; i++) {
+        int64_t row = i < index->blocks ? i * BLOCK + index->top[i] : index->rows;
+        if (row >= index->rows)
+            return -1;
+        best = index->duration[row] > index->duration[best] ? row : best;
+    }
+    return best;
+}
+
+/* The longest event from row lo to row hi, the first of equals; -1 when the index or the rows make no sense. */
+static int64_t find_longest(const Index *index, int64_t lo, int64_t hi)
+{
+    if (lo < 0 || hi <= lo || hi > index->rows)
+        return -1;
+    int64_t first = lo / BLOCK + (lo % BLOCK > 0), last = hi / BLOCK; /* whole blocks */
+    if (first >= last)
+        return longer_row(index, lo, lo, hi);
+    int64_t best = longer_row(index, lo, lo, first * BLOCK);
+    int64_t from = first / FAN + (first % FAN > 0), to = last / FAN; /* whole groups of them */
+    if (from >= to) {
+        best = longer_block(index, best, first, last);
+    } else {
+        int64_t wide = 1, level = 0;
+        while (2 * wide <= to - from) {
+            wide *= 2;
+            level++;
+        }
+        if (level >= index->levels || to > index->groups)
+            return -1;
+        const int32_t *row = index->table + level * index->groups;
+        int64_t near = row[from], far = row[to - wide];
+        if (near < 0 || far < 0)
+            return -1;
+        best = longer_block(index, best, first, from * FAN);
+        best = best < 0 ? -1 : longer_block(index, best, near, near + 1);
+        best = best < 0 ? -1 : longer_block(index, best, far, far + 1);
+        best = best < 0 ? -1 : longer_block(index, best, to * FAN, last);
+    }
+    return best < 0 ? -1 : longer_row(index, best, last * BLOCK, hi);
+}
+
+/* Durations summed up to each of these rows; `before` is the sum up to each block. 0 when a row is none. */
+static int sum_until(const int64_t *duration, int64_t rows, const int64_t *before, const int64_t *at, int64_t n, int64_t *sum)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (at[i] < 0 || at[i] > rows)
+            return 0;
+        uint64_t total = (uint64_t)before[at[i] / BLOCK];
+        for (int64_t row = at[i] - at[i] % BLOCK; row < at[i]; row++)
+            total += (uint64_t)duration[row];
+        sum[i] = (int64_t)total;
+    }
+    return 1;
+}
+
+/* The first and the last row of each name; what no row has is left as it is. 0 when a name lies beyond the tables. */
+static int find_ends(const uint32_t *name, int64_t n, int64_t *first, int64_t *last, int64_t names)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (name[i] >= (uint64_t)names)
+            return 0;
+        last[name[i]] = i;
+        if (first[name[i]] < 0)
+            first[name[i]] = i;
+    }
+    return 1;
+}
+
+static PyObject *blocks(PyObject *self, PyObject *args)
+{
+    Py_buffer views[3] = {{0}}; /* duration → sum, top */
+    PyObject *result = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*w*w*", &views[0], &views[1], &views[2]))
+        goto done;
+    Py_ssize_t n = views[0].len / 8, count = n / BLOCK + (n % BLOCK > 0);
+    if (!fits(&views[0], n, 8) || !fits(&views[1], count, 8) || !fits(&views[2], count, 1))
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    sum_blocks(views[0].buf, n, views[1].buf, views[2].buf);
+    Py_END_ALLOW_THREADS
+    result = Py_None;
+    Py_INCREF(result);
+done:
+    release(views, 3);
+    return result;
+}
+
+static PyObject *sums(PyObject *self, PyObject *args)
+{
+    Py_buffer views[4] = {{0}}; /* duration, before, at → sum */
+    PyObject *result = NULL;
+    int fine;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*y*w*", &views[0], &views[1], &views[2], &views[3]))
+        goto done;
+    Py_ssize_t rows = views[0].len / 8, n = views[3].len / 8;
+    if (!fits(&views[0], rows, 8) || !fits(&views[1], rows / BLOCK + (rows % BLOCK > 0) + 1, 8) || !fits(&views[2], n, 8) ||
+        !fits(&views[3], n, 8))
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    fine = sum_until(views[0].buf, rows, views[1].buf, views[2].buf, n, views[3].buf);
+    Py_END_ALLOW_THREADS
+    if (fine) {
+        result = Py_None;
+        Py_INCREF(result);
+    } else {
+        PyErr_SetString(PyExc_IndexError, "a row lies outside the column");
+    }
+done:
+    release(views, 4);
+    return result;
+}
+
+static PyObject *longest(PyObject *self, PyObject *args)
+{
+    Py_buffer views[6] = {{0}}; /* duration, top, table, lo, hi → row */
+    PyObject *result = NULL;
+    int fine = 1;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*w*", &views[0], &views[1], &views[2], &views[3], &views[4], &views[5]))
+        goto done;
+    Py_ssize_t rows = views[0].len / 8, count = rows / BLOCK + (rows % BLOCK > 0), n = views[5].len / 8;
+    Py_ssize_t groups = count / FAN + (count % FAN > 0), levels = groups ? views[2].len / 4 / groups : 0;
+    if (!fits(&views[0], rows, 8) || !fits(&views[1], count, 1) || !fits(&views[2], levels * groups, 4) ||
+        !fits(&views[3], n, 8) || !fits(&views[4], n, 8) || !fits(&views[5], n, 8))
+        goto done;
+    Index index = {views[0].buf, rows, views[1].buf, count, views[2].buf, groups, levels};
+    const int64_t *lo = views[3].buf, *hi = views[4].buf;
+    int64_t *row = views[5].buf;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < n && fine; i++) {
+        row[i] = find_longest(&index, lo[i], hi[i]);
+        fine = row[i] >= 0;
+    }
+    Py_END_ALLOW_THREADS
+    if (fine) {
+        result = Py_None;
+        Py_INCREF(result);
+    } else {
+        PyErr_SetString(PyExc_IndexError, "a range of rows is empty or lies outside the column");
+    }
+done:
+    release(views, 6);
+    return result;
+}
+
+static PyObject *ends(PyObject *self, PyObject *args)
+{
+    Py_buffer views[3] = {{0}}; /* name → first, last */
+    PyObject *result = NULL;
+    int fine = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*w*w*", &views[0], &views[1], &views[2]))
+        goto done;
+    Py_ssize_t n = views[0].len / 4, names = views[1].len / 8;
+    if (!fits(&views[0], n, 4) || !fits(&views[1], names, 8) || !fits(&views[2], names, 8))
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    fine = find_ends(views[0].buf, n, views[1].buf, views[2].buf, names);
+    Py_END_ALLOW_THREADS
+    if (fine) {
+        result = Py_None;
+        Py_INCREF(result);
+    } else {
+        PyErr_SetString(PyExc_IndexError, "a name lies beyond the table of names");
+    }
+done:
+    release(views, 3);
+    return result;
+}
+
 /* ── module ────────────────────────────────────────────────────────────────────────────────────────────── */
 
 static PyMethodDef methods[] = {
@@ -628,6 +1041,15 @@ static PyMethodDef methods[] = {
     {"event_stats", event_stats, METH_VARARGS, "event_stats(data, position) -> [(id, kind, value)]"},
     {"scan_stats", scan_stats, METH_VARARGS, "scan_stats(data, positions, ids, kind, bits, end)"},
     {"nest", nest, METH_VARARGS, "nest(start, duration, lanes)"},
+    {"scan_lanes", scan_lanes, METH_VARARGS,
+     "scan_lanes(data, lo, hi, shift, base, earliest, latest, names, state, lanes, four columns aside, four columns)"
+     " -> (rows aside, next or -1)"},
+    {"move_lanes", move_lanes, METH_VARARGS,
+     "move_lanes(lanes, start, duration, name, place, cursor, start, duration, name, place)"},
+    {"blocks", blocks, METH_VARARGS, "blocks(duration, sum, top)"},
+    {"sums", sums, METH_VARARGS, "sums(duration, before, at, sum)"},
+    {"longest", longest, METH_VARARGS, "longest(duration, top, table, lo, hi, row)"},
+    {"ends", ends, METH_VARARGS, "ends(name, first, last)"},
     {NULL, NULL, 0, NULL},
 };
 
