@@ -144,11 +144,23 @@ def test_columns_that_are_right_already_are_not_copied() -> None:
     assert process.build().tracks[0].events.start is start
 
 
-def test_an_event_costs_28_bytes() -> None:
+def test_an_event_costs_24_bytes() -> None:
     events = track_of([(i, 3) for i in range(500)]).events
-    held = [events.start, events.duration, events.name, events.position]
-    assert sum(column.nbytes for column in held) == 28 * 500
+    held = [events.start, events.duration, events.name, events.place]
+    assert sum(column.nbytes for column in held) == 24 * 500
     assert all(column.base is None or column.base.nbytes == column.nbytes for column in held)
+
+
+def test_positions_beyond_32_bits_are_kept() -> None:
+    far = np.array([5, 1 << 40], np.uint64)
+    line = Line(np.array([0, 10], np.int64), np.array([5, 5], np.int64), np.zeros(2, np.uint32), far)
+    assert line.events.position.tolist() == far.tolist()
+    near = Line(line.start, line.duration, line.name, np.array([5, 9], np.uint32), origin=1 << 40).events
+    assert near.place.dtype == np.uint32
+    assert near.position.tolist() == [(1 << 40) + 5, (1 << 40) + 9]
+    assert near.position.dtype == np.uint64
+    assert near[1:].position_of(0) == (1 << 40) + 9
+    assert near.positions(np.array([1, 0])).tolist() == [(1 << 40) + 9, (1 << 40) + 5]
 
 
 def test_equal_starts_put_the_longer_event_outside() -> None:

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from powertui.data import wire
 from powertui.data.formats import registry, xplane
 from powertui.data.model import Process, ProcessKind, Stat, Trace
-from powertui.data.wire import schemas
+from powertui.data.wire import pure, schemas
 from powertui.errors import Cancelled, UnreadableFile
+from tests.synthetic import xplane as synthetic
 
 SMALL = "logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb"
 JAX = "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50/vm.xplane.pb"
@@ -441,6 +443,44 @@ def test_other_content_under_the_right_name_is_one_sentence(tmp_path: Path, cont
     assert error.value.hint
 
 
+# ── with and without a compiler ──
+
+
+def columns_of(trace: Trace) -> list[Any]:
+    return [
+        [track.name, track.lanes.tolist(), *(c.tolist() for c in (e.start, e.duration, e.name, e.position)), e.place.dtype]
+        for _, track in trace.tracks()
+        for e in [track.events]
+    ]
+
+
+LINES = st.lists(
+    st.tuples(st.booleans(), st.lists(st.tuples(st.integers(0, 400), st.integers(-1, 90), st.sampled_from("abc")), max_size=50)),
+    min_size=1, max_size=5,
+)  # fmt: skip
+
+
+@pytest.mark.skipif(not wire.COMPILED, reason="there is no compiled scanner to compare with")
+@settings(max_examples=60, deadline=None)
+@given(lines=LINES)
+def test_the_trace_is_the_same_without_a_compiler(tmp_path_factory: pytest.TempPathFactory, lines: list[Any]) -> None:
+    """Sorted lines go straight into lanes, others the general way, and all of them that way without a compiler."""
+    space = [
+        synthetic.Line(f"t{i}", [synthetic.Event(n, s, d) for s, d, n in (sorted(e, key=lambda r: (r[0], -r[1])) if tidy else e)])
+        for i, (tidy, e) in enumerate(lines)
+    ]
+    content = synthetic.encode([synthetic.Plane("/host:CPU", space)])
+    folder = tmp_path_factory.mktemp("both")
+    compiled = load_bytes(folder, content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wire, "COMPILED", False)
+        for name in ("blocks", "ends", "hop", "longest", "nest", "pick", "scan_events", "scan_stats", "stats", "sums"):
+            patch.setattr(wire, name, getattr(pure, name))
+        without = load_bytes(folder, content)
+    assert columns_of(compiled) == columns_of(without)
+    assert (compiled.span, compiled.event_count, compiled.warnings) == (without.span, without.event_count, without.warnings)
+
+
 # ── real ones ──
 
 
@@ -456,8 +496,8 @@ def test_known_counts(shared_data: Path, name: str, events: int) -> None:
     trace = own(shared_data, name)
     assert trace.event_count == events
     assert not trace.warnings
-    held = sum(c.nbytes for _, t in trace.tracks() for c in (t.events.start, t.events.duration, t.events.name, t.events.position))
-    assert held == 28 * events
+    held = sum(c.nbytes for _, t in trace.tracks() for c in (t.events.start, t.events.duration, t.events.name, t.events.place))
+    assert held == 24 * events
 
 
 def test_both_runs_of_jax(shared_data: Path) -> None:
