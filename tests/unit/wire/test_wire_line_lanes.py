@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -27,12 +28,19 @@ def event(start: int, duration: int, name: int = 1, more: bytes = b"") -> bytes:
 
 
 def straight(
-    message: bytes, base: int = 0, span: tuple[int, int] = SPAN, ticks: list[int] | None = None, aside: object = None
+    message: bytes, base: int = 0, span: tuple[int, int] = SPAN, aside: object = None, cuts: Sequence[int] = (), events: int = -1
 ) -> Laned | None:
+    """The line in pieces that are cut before these events."""
     data = as_data(message)
-    events = pure.hop(data, 0, len(data), skip=wire.EVENTS_FIELD).skipped
-    tick = (lambda _: None) if ticks is None else ticks.append
-    return compiled.scan_lanes(data, 0, len(data), events, base, span, TABLE, tick, aside or compiled.Aside())
+    whole = pure.hop(data, 0, len(data), skip=wire.EVENTS_FIELD)
+    if whole.bad >= 0:
+        return None  # the caller knows
+    scan = compiled.LaneScan(whole.skipped if events < 0 else events, len(data), base, span, TABLE, aside or compiled.Aside())
+    places = pure.scan_events(data, 0, len(data), 0, columns := wire.Columns.empty(whole.skipped), 0).rows
+    bounds = [0, *sorted({int(columns.position[i]) - 1 for i in cuts if i < places}), len(data)]
+    if not all(scan.feed(data[lo:hi], lo) for lo, hi in pairwise(bounds)):
+        return None
+    return scan.finish()
 
 
 def general(message: bytes, base: int = 0, span: tuple[int, int] = SPAN) -> Laned | None:
@@ -77,21 +85,43 @@ def test_lines_in_pieces(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
     monkeypatch.setattr(compiled, "SLICE", piece)
 
     @settings(max_examples=60, deadline=None)
-    @given(st.lists(ROWS, min_size=1, max_size=4))
-    def holds(lines: list[list[tuple[int, int, int]]]) -> None:
+    @given(st.lists(ROWS, min_size=1, max_size=4), st.lists(st.integers(0, 60), max_size=4))
+    def holds(lines: list[list[tuple[int, int, int]]], cuts: list[int]) -> None:
         aside = compiled.Aside()
         for number, rows in enumerate(lines):
             aside.last_line = number == len(lines) - 1
             message = b"".join(event(*row) for row in in_order(rows))
-            ticks: list[int] = []
-            made = straight(message, aside=aside, ticks=ticks)
+            made = straight(message, aside=aside, cuts=cuts)
             assert made is not None, "every event is as it should be"
             assert same(made, general(message))
             assert made.place.dtype == np.uint32
-            assert ticks == sorted(ticks)
-            assert ticks[-1] == len(rows)
 
     holds()
+
+
+def test_a_line_that_32_bits_cannot_measure() -> None:
+    """The second window of a line of five gigabytes: its places are wide, and so is the room aside; short lines follow."""
+    aside = compiled.Aside()
+    for size, kind in ((100, np.uint32), (5 << 30, np.uint64), (100, np.uint32)):
+        scan = compiled.LaneScan(4, size, 0, SPAN, TABLE, aside)
+        shift = size - 50
+        assert scan.feed(as_data(event(10, 50) + event(11, 5)), 0)
+        assert scan.feed(as_data(event(12, 2) + event(70, 1)), shift)
+        made = scan.finish()
+        assert made is not None
+        assert made.lanes.tolist() == [0, 2, 3, 4]
+        assert made.start.tolist() == [10, 70, 11, 12]
+        assert made.place.tolist() == [1, shift + 1 + len(event(12, 2)), 1 + len(event(10, 50)), shift + 1]
+        assert made.place.dtype == kind
+
+
+def test_a_line_that_ends_early_is_kept_as_far_as_it_was_read() -> None:
+    scan = compiled.LaneScan(100, 1000, 0, SPAN, TABLE, compiled.Aside())
+    assert scan.finish() is None
+    message = event(10, 50) + event(11, 5) + event(70, 1)
+    assert scan.feed(as_data(message), 0)
+    assert scan.rows == 3
+    assert same(scan.finish(), general(message))
 
 
 def test_deep_lines_share_the_last_lane() -> None:
@@ -120,20 +150,9 @@ def test_what_needs_a_closer_look_is_left_to_it(odd: bytes) -> None:
     assert general(event(10, 5) + odd + event(40, 2)) is None
 
 
-def test_a_tick_stops_it() -> None:
-    def stop(events: int) -> None:
-        raise KeyboardInterrupt
-
-    data = as_data(event(10, 5))
-    with pytest.raises(KeyboardInterrupt):
-        compiled.scan_lanes(data, 0, len(data), 1, 0, SPAN, TABLE, stop, compiled.Aside())
-
-
 def test_more_events_than_were_counted_are_refused() -> None:
     """The file grew or changed since it was looked through: nothing is written beyond the columns."""
-    data = as_data(event(10, 5) * 4)
-    for counted in (1, 3, 5):
-        assert compiled.scan_lanes(data, 0, len(data), counted, 0, SPAN, TABLE, lambda _: None, compiled.Aside()) is None
+    assert straight(event(10, 5) + event(20, 5) + event(30, 5), events=2) is None
 
 
 def test_wrong_columns_are_an_error_and_no_crash() -> None:
@@ -152,8 +171,9 @@ def test_wrong_columns_are_an_error_and_no_crash() -> None:
     data, state = as_data(event(10, 5)), np.zeros(2 * wire.MAX_LANES + 5, np.int64)
     state[2 * wire.MAX_LANES] = 1000  # lanes in use
     with pytest.raises(ValueError, match="no sense"):
-        _scan.scan_lanes(data, 0, len(data), 0, 0, *SPAN, 10, TABLE, state, lanes, *columns, *columns)
+        _scan.scan_lanes(data, 0, len(data), 0, 0, *SPAN, TABLE, state, lanes, *columns, *columns)
     with pytest.raises(ValueError, match="no sense"):
-        _scan.scan_lanes(data, 0, len(data), 0, 0, SPAN[0] - 1, 0, 10, TABLE, state * 0, lanes, *columns, *columns)
-    with pytest.raises(ValueError, match="too far before"):
-        _scan.scan_lanes(data, 0, len(data), len(data), 0, *SPAN, 10, TABLE, state * 0, lanes, *columns, *columns)
+        _scan.scan_lanes(data, 0, len(data), 0, 0, SPAN[0] - 1, 0, TABLE, state * 0, lanes, *columns, *columns)
+    for shift in (-1, (1 << 32) - len(data), (1 << 63) - 1):
+        with pytest.raises(ValueError, match="too far before"):
+            _scan.scan_lanes(data, 0, len(data), shift, 0, *SPAN, TABLE, state * 0, lanes, *columns, *columns)
