@@ -171,10 +171,10 @@ def memory_table() -> None:
             "what",
             "s",
             "CPU s",
-            "CPU ÷ scan of the same file",
+            "CPU ÷ bare scan",
             "peak MB",
             "bytes/event",
-            "above an empty start",
+            "above the start",
         ],
     )
     _, start = script(DRAW, logdir_of(make(1000)), "whole")
@@ -186,10 +186,11 @@ def memory_table() -> None:
             runs = sorted((script(DRAW, logdir_of(path), mode, pure=pure) for _ in range(3)), key=lambda run: run[0]["drawn_cpu_s"])
             found, usage = runs[1]
             assert mode == "stream" or found["events"] == events, "events were left out"
+            cpu, peak = found["drawn_cpu_s"], usage.peak_bytes
+            each = (f"{peak / events:.1f}", f"{(peak - start.peak_bytes) / events:.1f}") if mode != "stream" else ("", "")
             table.row(
-                f"{found['events']:,}", "pure" if pure else "compiled", what, f"{found['drawn_s']:.2f}", f"{found['drawn_cpu_s']:.2f}",
-                f"{found['drawn_cpu_s'] / scan:.2f}" if mode == "whole" else "", f"{usage.peak_bytes / MB:.0f}",
-                *((f"{usage.peak_bytes / events:.1f}", f"{(usage.peak_bytes - start.peak_bytes) / events:.1f}") if mode != "stream" else ("", "")),
+                f"{found['events']:,}", "pure" if pure else "compiled", what, f"{found['drawn_s']:.2f}", f"{cpu:.2f}",
+                f"{cpu / scan:.2f}" if mode == "whole" else "", f"{peak / MB:.0f}", *each,
             )  # fmt: skip
     table.note(
         f"The file is read in windows and not part of the memory. An empty start, of 1,000 events: {start.peak_bytes / MB:.0f} MB. "
@@ -262,9 +263,7 @@ def growth_table() -> None:
             f"{(usage.peak_bytes - nothing.peak_bytes) / events:.0f}",
         )  # fmt: skip
     start = f"{nothing.cpu_s:.2f} s CPU, {nothing.peak_bytes / MB:.0f} MB"
-    table.note(
-        f"The start: a report on 1,000 events takes {start} (Python, numpy, the package). The file is read in windows, never mapped."
-    )
+    table.note(f"The start: a report on 1,000 events takes {start} (Python, numpy, the package). The file is never mapped.")
     table.print()
 
 
