@@ -4,6 +4,8 @@ from _typeshed import ReadableBuffer, WriteableBuffer
 
 from powertui.data.wire.types import RawStat
 
+INTERFACE: int
+
 _In: TypeAlias = ReadableBuffer
 _Out: TypeAlias = WriteableBuffer
 

@@ -31,6 +31,10 @@ from powertui.data.wire.types import (
     places,
 )
 
+INTERFACE = 2  # of scan.c; counted up with every change of what its functions take or give
+if getattr(_scan, "INTERFACE", 1) != INTERFACE:  # an editable installation whose sources were updated
+    raise ImportError("it was built from another version of powertui; install powertui again")
+
 SLICE = 1 << 17  # events between two ticks: some ms
 _STATE = 2 * MAX_LANES + 5  # the numbers of scan.c's Lanes: `until`, `counts`, `open`, `rows`, `start`, `duration`, `end`
 _ROWS, _END = 2 * MAX_LANES + 1, _STATE - 1

@@ -1053,7 +1053,16 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* compiled.py says the same number: another one means that this was built from another version of powertui. */
+enum { INTERFACE = 2 };
+
+static int fill_module(PyObject *made)
+{
+    return PyModule_AddIntConstant(made, "INTERFACE", INTERFACE);
+}
+
 static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, fill_module},
 #ifdef Py_GIL_DISABLED
     {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* nothing here is shared between calls */
 #endif

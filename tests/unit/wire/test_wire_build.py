@@ -61,14 +61,14 @@ def test_a_scanner_for_another_machine_is_not_fatal(tmp_path: Path) -> None:
     assert done.stdout.startswith("False the compiled scanner cannot be loaded (")
 
 
-def build(into: Path, **env: str) -> list[Path]:
+def build(into: Path, source: Path = SCAN, **env: str) -> list[Path]:
     """The extension as setup.py builds it, outside of the tree."""
-    source = into / "source"
-    (source / "powertui/data/wire").mkdir(parents=True)
-    shutil.copy(ROOT / "setup.py", source)
-    shutil.copy(SCAN, source / "powertui/data/wire")
+    tree = into / "source"
+    (tree / "powertui/data/wire").mkdir(parents=True)
+    shutil.copy(ROOT / "setup.py", tree)
+    shutil.copy(source, tree / "powertui/data/wire")
     command = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", str(into / "lib"), "--build-temp", str(into / "temp")]
-    run(*command, cwd=source, **env)
+    run(*command, cwd=tree, **env)
     return sorted(into.glob("lib/powertui/data/wire/_scan*"))
 
 
@@ -83,6 +83,22 @@ def test_with_a_compiler_the_scanner_is_built(tmp_path: Path) -> None:
     (library,) = build(tmp_path)
     if sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
         assert "abi3" in library.name
+
+
+@needs_setuptools
+@needs_compiler
+def test_a_scanner_of_another_version_is_not_used(tmp_path: Path) -> None:
+    """An editable installation whose sources were updated: what was compiled gives and takes other things than is asked of it."""
+    (tmp_path / "old").mkdir()
+    shutil.copytree(ROOT / "powertui", tmp_path / "old/powertui", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    scan = tmp_path / "scan.c"
+    text = SCAN.read_text(encoding="utf-8")
+    scan.write_text(text.replace("INTERFACE = ", "INTERFACE = 1000 + "), encoding="utf-8")
+    (library,) = build(tmp_path, source=scan)
+    shutil.copy(library, tmp_path / "old/powertui/data/wire")
+    script = "from powertui.data import wire as w; print(w.COMPILED, w.WHY_PURE)"
+    done = run(sys.executable, "-c", script, cwd=tmp_path / "old", PYTHONPATH=str(tmp_path / "old"), POWERTUI_PURE="")
+    assert done.stdout.startswith("False the compiled scanner cannot be loaded (it was built from another version")
 
 
 @needs_compiler
