@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -298,17 +298,17 @@ class _Scan(Tree):
     def with_power(self, runs: list[RunEntry], logs: tuple[PowerFile, ...]) -> Iterator[RunEntry]:
         """Each power log goes to the runs below its own folder, else to those of the project that the folder lies in."""
         given: dict[int, list[PowerFile]] = {}
+        below = _runs_below(runs) if logs else {}
         for log in logs:
             base = Path(log.path).parent
             if base.name == "data":
                 base = base.parent
-            below = _runs_below(runs, base)
-            if not below and base != self.root and base.parent != base:
+            mine = below.get(str(base), _Below())
+            if not mine.runs and base != self.root and base.parent != base:
                 # `measurements/` beside `logs/`: theirs when the folder above holds one project, not a collection.
-                above = _runs_below(runs, base.parent)
-                tops = {Path(runs[i].path).relative_to(base.parent).parts[:1] for i in above}
-                below = above if len(tops) == 1 else []
-            for index in below:
+                above = below.get(str(base.parent), _Below())
+                mine = above if len(above.tops) == 1 else mine
+            for index in mine.runs:
                 given.setdefault(index, []).append(log)
         for index, run in enumerate(runs):
             yield replace(run, power=tuple(given.get(index, ())))
@@ -317,8 +317,28 @@ class _Scan(Tree):
 # ── one file ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _runs_below(runs: list[RunEntry], base: Path) -> list[int]:
-    return [i for i, run in enumerate(runs) if base in (Path(run.path), *Path(run.path).parents)]
+@dataclass
+class _Below:
+    """What lies below one folder: runs by their number, and the names of the next folders on the way to them."""
+
+    runs: list[int] = field(default_factory=list)
+    tops: set[str] = field(default_factory=set)
+
+
+def _runs_below(runs: list[RunEntry]) -> dict[str, _Below]:
+    """For every folder that has runs below it (or is one) which those are."""
+    out: dict[str, _Below] = {}
+    for index, run in enumerate(runs):
+        folder, top = run.path, ""
+        while True:
+            below = out.setdefault(folder, _Below())
+            below.runs.append(index)
+            below.tops.add(top)
+            above, top = os.path.split(folder)
+            if above == folder:
+                break
+            folder = above
+    return out
 
 
 def _is_run_folder(folder: Path) -> bool:

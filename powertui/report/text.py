@@ -138,9 +138,38 @@ def terminal_columns() -> int:
 # ── machines ─────────────────────────────────────────────────────────────────────────────────────
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False)
+
+
 def to_json(value: Any) -> str:
-    """JSON that every parser takes: no NaN, no Infinity, ASCII only (names may hold lone surrogates)."""
-    return json.dumps(_clean(value), ensure_ascii=True, allow_nan=False, indent=1)
+    """JSON that every parser takes: no NaN, no Infinity, ASCII only (names may hold lone surrogates).
+
+    Lists and objects stand on lines of their own down to those that hold plain values only: a row of a table is a line.
+    (`indent=` of the library does not use its compiled encoder: five times the time.)
+    """
+    try:
+        return "".join(_pieces(value, "\n"))
+    except ValueError:  # a figure that is no number
+        return "".join(_pieces(_clean(value), "\n"))
+
+
+def _pieces(value: Any, line: str) -> Iterator[str]:
+    """The text of a value; `line` begins a new line at its depth."""
+    items = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, (dict, list, tuple)) or not any(isinstance(item, (dict, list, tuple)) for item in items):
+        yield _ENCODER.encode(value)
+        return
+    deeper = line + " "
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    separator = opening + deeper
+    for item in value.items() if isinstance(value, dict) else value:
+        yield separator
+        if isinstance(value, dict):
+            key, item = item
+            yield _ENCODER.encode(str(key)) + ": "
+        yield from _pieces(item, deeper)
+        separator = "," + deeper
+    yield line + closing
 
 
 def _clean(value: Any) -> Any:
