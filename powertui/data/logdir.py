@@ -131,8 +131,11 @@ def scan(path: str | os.PathLike[str]) -> Logdir:
 # ── the scan ─────────────────────────────────────────────────────────────────────────────────────
 
 
+@dataclass
 class _Scan(Tree):
     """One scan: the tree, and what its files are to a run."""
+
+    events: dict[str, tuple[EventFile, ...]] = field(default_factory=dict)  # of each home
 
     def folder(self, shown: str) -> Logdir:
         """Everything below a folder."""
@@ -149,11 +152,13 @@ class _Scan(Tree):
         power: list[Found] = []
         for folder in folders:
             files, _ = self.listing(folder)
+            if not files and not _is_run_folder(folder):
+                continue
             run, others = self.run_of(Path(folder), files)
             if run is not None:
                 runs.append(run)
             loose.extend(others)
-            events.extend(_events(files, Path(folder)))
+            events.extend(_events(files, folder))
             power.extend(f for f in files if may_be_power(f.name))
         power.extend(self.beside(self.root, folders))
         logs = self.power_files(power)
@@ -173,7 +178,7 @@ class _Scan(Tree):
         run = RunEntry(name, str(path))
         events: tuple[EventFile, ...] = ()
         if filenames.is_events(path.name):
-            events = tuple(_events([Found(str(path), path.name, size)], path.parent))
+            events = tuple(_events([Found(str(path), path.name, size)], str(path.parent)))
             run = replace(run, name=path.name, tfevents=events)
             return Logdir(shown, (run,), events, (), (), tuple(self.problems), 1)
         if tool in filenames.RESULTS or tool in filenames.UNREAD:
@@ -246,27 +251,37 @@ class _Scan(Tree):
 
     def events_for(self, home: Path) -> tuple[EventFile, ...]:
         """The tfevents of a run: beside its plugins/, in train/ and validation/ next to that, and PowerBoard's marker."""
+        place = str(home)
+        known = self.events.get(place)
+        if known is None:  # many captures of one training share a home
+            known = self.events[place] = self._events_for(place)
+        return known
+
+    def _events_for(self, home: str) -> tuple[EventFile, ...]:
         folders = [home]
-        parent = home.parent if home.name in filenames.PARTS else home
+        above, name = os.path.split(home)
+        parent = above if name in filenames.PARTS else home
         if parent != home:
             folders.append(parent)
         if self.exists(parent):
-            folders += [Path(below) for below in self.listing(str(parent))[1] if Path(below).name in filenames.PARTS]
+            folders += [below for below in self.listing(parent)[1] if os.path.basename(below) in filenames.PARTS]  # noqa: PTH119
         events: list[EventFile] = []
         for folder in dict.fromkeys(folders):
             if self.exists(folder):
-                events += _events(self.listing(str(folder))[0], folder)
-        pids = {split[2] for e in events if (split := filenames.split_events(Path(e.path).name)) is not None} - {None}
-        for above in (home, *home.parents[:5]):
-            marker = above / "demo_logs"
+                events += _events(self.listing(folder)[0], folder)
+        pids = {split[2] for e in events if (split := filenames.split_events(os.path.basename(e.path))) is not None} - {None}  # noqa: PTH119
+        folder = home
+        for _ in range(6):
+            marker = os.path.join(folder, "demo_logs")  # noqa: PTH118
             if pids and self.exists(marker):
-                for event in _events(self.listing(str(marker))[0], marker):
-                    split = filenames.split_events(Path(event.path).name)
+                for event in _events(self.listing(marker)[0], marker):
+                    split = filenames.split_events(os.path.basename(event.path))  # noqa: PTH119
                     if split is not None and split[2] in pids:
                         events.append(event)
                 break
-            if self.exists(above / ".git"):
+            if self.exists(os.path.join(folder, ".git")) or os.path.dirname(folder) == folder:  # noqa: PTH118, PTH120
                 break
+            folder = os.path.dirname(folder)  # noqa: PTH120
         return tuple(events)
 
     # ── power ──
@@ -282,7 +297,7 @@ class _Scan(Tree):
         out: list[Found] = []
         for folder in dict.fromkeys(folders):
             for place in (folder, folder / "data"):
-                if str(place) not in known and self.exists(place):
+                if str(place) not in known and self.exists(str(place)):
                     known.add(str(place))
                     out += [f for f in self.listing(str(place))[0] if may_be_power(f.name)]
         return out
@@ -317,6 +332,9 @@ class _Scan(Tree):
 # ── one file ─────────────────────────────────────────────────────────────────────────────────────
 
 
+_RUNS_LIE_IN = os.path.join(os.sep, "plugins", "profile")  # noqa: PTH118
+
+
 @dataclass
 class _Below:
     """What lies below one folder: runs by their number, and the names of the next folders on the way to them."""
@@ -341,8 +359,8 @@ def _runs_below(runs: list[RunEntry]) -> dict[str, _Below]:
     return out
 
 
-def _is_run_folder(folder: Path) -> bool:
-    return folder.parent.name == "profile" and folder.parent.parent.name == "plugins"
+def _is_run_folder(folder: Path | str) -> bool:
+    return os.path.dirname(folder).endswith(_RUNS_LIE_IN)  # noqa: PTH120
 
 
 def _home(folder: Path) -> Path:
@@ -353,8 +371,9 @@ def _home(folder: Path) -> Path:
     return folder
 
 
-def _events(files: Iterable[Found], folder: Path) -> list[EventFile]:
-    group = folder.name if folder.name in filenames.PARTS or folder.name == "demo_logs" else ""
+def _events(files: Iterable[Found], folder: str) -> list[EventFile]:
+    name = os.path.basename(folder)  # noqa: PTH119
+    group = name if name in filenames.PARTS or name == "demo_logs" else ""
     return [
         EventFile(f.path, group, "profile-empty" if f.name.endswith(".profile-empty") else "scalars", f.size)
         for f in files

@@ -44,6 +44,7 @@ class Tree:
     entries: int = 0
     truncated: bool = False
     listed: dict[str, tuple[list[Found], list[str]]] = field(default_factory=dict)
+    _exists: dict[str, bool] = field(default_factory=dict)
 
     def walk(self) -> Iterator[str]:
         """All folders below the root, each once, in a stable order. Links are followed, loops are not."""
@@ -106,12 +107,12 @@ class Tree:
         self.listed[folder] = (files, below)
         return self.listed[folder]
 
-    def exists(self, folder: Path) -> bool:
-        """Whether this is a folder; one that may not be looked at is not."""
-        try:
-            return folder.is_dir()
-        except OSError:
-            return False
+    def exists(self, folder: str) -> bool:
+        """Whether this is a folder; one that may not be looked at is not. Thousands of runs ask for the same few."""
+        known = self._exists.get(folder)
+        if known is None:
+            known = self._exists[folder] = folder in self.listed or os.path.isdir(folder)  # noqa: PTH112
+        return known
 
 
 def may_matter(name: str) -> bool:

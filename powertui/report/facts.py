@@ -162,15 +162,24 @@ def _spread(values: np.ndarray[Any, np.dtype[np.int64]]) -> Facts | None:
     """Median and extremes of times in ps, in s; None where there is none."""
     if not len(values):
         return None
-    middle = float(np.median(values))
+    in_order = np.sort(values)  # once: the library's own median and percentile cost a quarter of a millisecond each
     return {
-        "median_s": middle / PS_PER_S,
+        "median_s": _quantile(in_order, 0.5) / PS_PER_S,
         "mean_s": float(values.mean()) / PS_PER_S,
-        "p95_s": float(np.percentile(values, 95)) / PS_PER_S,
-        "min_s": int(values.min()) / PS_PER_S,
-        "max_s": int(values.max()) / PS_PER_S,
+        "p95_s": _quantile(in_order, 0.95) / PS_PER_S,
+        "min_s": int(in_order[0]) / PS_PER_S,
+        "max_s": int(in_order[-1]) / PS_PER_S,
         "first_s": int(values[0]) / PS_PER_S,
     }
+
+
+def _quantile(in_order: np.ndarray[Any, np.dtype[np.int64]], share: float) -> float:
+    """Between two values in proportion, as numpy's percentile by default."""
+    place = share * (len(in_order) - 1)
+    below = int(place)
+    low, high = float(in_order[below]), float(in_order[min(below + 1, len(in_order) - 1)])
+    part = place - below
+    return high - (high - low) * (1 - part) if part >= 0.5 else low + (high - low) * part
 
 
 def _epochs(steps: Steps, epochs: Epochs) -> Facts:
