@@ -11,7 +11,7 @@ from powertui.data import logdir
 from powertui.data.loading import LoadOptions
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.plain import plain
-from powertui.report import checks, facts, text
+from powertui.report import checks, facts, many, text
 from powertui.report.checks import Check
 from powertui.report.summary import load
 
@@ -22,7 +22,8 @@ def run(args: argparse.Namespace) -> int:
     """The verb. Exit code 3 when nothing readable was found."""
     found = logdir.scan(args.path)
     options = LoadOptions.from_args(args)
-    examined = [examine(entry, options) for entry in found.runs]
+    largest = max((entry.size for entry in found.runs), default=0)
+    examined = list(many.each(lambda entry: examine(entry, options), found.runs, largest))
     whole = list(checks.of_logdir(found))
     if args.json:
         text.out(text.to_json({

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from powertui import __version__, units
@@ -15,7 +15,7 @@ from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import PS_PER_S, Run, Warn
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
-from powertui.report import chart, checks, facts, text
+from powertui.report import chart, checks, facts, many, text
 from powertui.report.facts import Facts
 
 EPOCHS_SHOWN = 12
@@ -54,12 +54,15 @@ def chosen(found: Logdir, name: str | None) -> Sequence[RunEntry]:
     raise UsageError(f"{what} named {plain(name, 80)!r}", hint=f"There are: {names}" if names else "There are no runs here.")
 
 
-def _read(entries: Iterable[RunEntry], options: LoadOptions) -> Iterator[tuple[Facts, bool]]:
-    """(facts, whether anything of it could be read) of each run, one at a time: traces are let go of before the next."""
-    for entry in entries:
+def _read(entries: Sequence[RunEntry], options: LoadOptions) -> Iterator[tuple[Facts, bool]]:
+    """(facts, whether anything of it could be read) of each run: traces are let go of before the next."""
+
+    def read(entry: RunEntry) -> tuple[Facts, bool]:
         run, problem = load(entry, options)
         readable = run is not None and bool(run.traces or run.scalars or run.power)
-        yield facts.of_run(entry, run, problem), readable
+        return facts.of_run(entry, run, problem), readable
+
+    return many.each(read, entries, max((entry.size for entry in entries), default=0))
 
 
 def load(entry: RunEntry, options: LoadOptions) -> tuple[Run | None, str]:

@@ -1,0 +1,58 @@
+"""One question to many, by several processes."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from powertui.report import many
+
+
+def children() -> set[str]:
+    with open(f"/proc/self/task/{os.getpid()}/children") as file:
+        return set(file.read().split())
+
+
+def test_answers_come_in_order_from_processes_of_their_own() -> None:
+    before = children()
+    answers = list(many.each(lambda item: (item * item, os.getpid()), range(100), processes=3))
+    assert [square for square, _ in answers] == [item * item for item in range(100)]
+    assert len({pid for _, pid in answers}) == 3
+    assert os.getpid() not in {pid for _, pid in answers}
+    assert children() == before
+
+
+def test_few_are_asked_here() -> None:
+    assert set(many.each(lambda _: os.getpid(), range(many.LEAST))) == {os.getpid()}
+
+
+def test_what_a_process_leaves_is_worked_out_here() -> None:
+    here = os.getpid()
+
+    def work(item: int) -> int:
+        if item == 7 and os.getpid() != here:
+            os._exit(3)
+        return item
+
+    assert list(many.each(work, range(40), processes=2)) == list(range(40))
+
+
+def test_what_goes_wrong_goes_wrong_here() -> None:
+    def work(item: int) -> int:
+        return 1 // (item - 9)
+
+    before = children()
+    answers = many.each(work, range(40), processes=2)
+    assert len([next(answers) for _ in range(9)]) == 9
+    with pytest.raises(ZeroDivisionError):
+        next(answers)
+    assert children() == before
+
+
+def test_whoever_stops_listening_leaves_no_process_behind() -> None:
+    before = children()
+    answers = many.each(lambda item: "x" * 100_000, range(1000), processes=4)
+    assert next(answers)
+    answers.close()  # type: ignore[attr-defined]
+    assert children() == before
