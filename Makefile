@@ -3,6 +3,7 @@
 #   make demo          set up, then open the recorded run that ships with powertui
 #   make test          set up, then run the tests
 #   make check         ruff, mypy --strict, the layer contracts, the tests
+#   make monkey        random keys, mouse and window sizes on every screen (minutes)
 #   make bench         the benchmarks (minutes)
 #   make screenshots   draw the pictures in docs/ again
 #   make dist          an sdist and a wheel in dist/
@@ -12,7 +13,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check lint bench screenshots dist clean
+.PHONY: demo test check lint monkey bench screenshots dist clean
 
 demo: $(READY)
 	$(BIN)/powertui demo
@@ -28,6 +29,10 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/keymap_table.py --check
+
+# KEYS="--keys 1000000 --seed 1" for a long night; KEYS="--pty --keys 2000" for the real program in a terminal.
+monkey: $(READY)
+	$(BIN)/python -m tests.monkey $(KEYS)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks $(TOPICS)

@@ -43,6 +43,8 @@ def global_bindings() -> list[BindingType]:
 class _Paced(Screen[Any]):
     """Renders only when the result can leave: what changes meanwhile is rendered once."""
 
+    is_there = False  # in front with all its widgets: keys and other screens wait for that
+
     def _on_timer_update(self) -> None:
         # Textual's own update method: while the gate is closed the timer stays awake and asks again.
         if not cast("Shell", self.app).holds_frames:
@@ -97,11 +99,7 @@ class BaseScreen(_Paced):
         """Shown (again): catch up with what changed meanwhile."""
         self.adapt()
         self.session_changed("shown")
-        if self.shell.unsaid is not None:
-            message, warn = self.shell.unsaid
-            self.shell.unsaid = None
-            self.say(message, warn=warn)
-        self.shell.release_keys()
+        self.shell.arrived(self)
 
     def session_changed(self, what: str) -> None:
         """Something of the session changed: "run", "power", "window", "trace", or the screen was just "shown"."""
@@ -149,10 +147,20 @@ class Dialog(ModalScreen[Any], _Paced):
         ),
     ]
 
+    _answered = False
+
     def on_screen_resume(self) -> None:
         """In front: keys that came in meanwhile are for this dialog."""
-        cast("Shell", self.app).release_keys()
+        cast("Shell", self.app).arrived(self)
+
+    def answer(self, result: Any) -> bool:
+        """Close with an answer; False when it is closed already (two Enters, an answer that came after Esc)."""
+        if self._answered or not self.is_current:
+            return False
+        self._answered = True
+        self.dismiss(result)
+        return True
 
     def action_dismiss_dialog(self) -> None:
         """Leave without an answer."""
-        self.dismiss(None)
+        self.answer(None)

@@ -117,25 +117,28 @@ class ExportDialog(Dialog):
         self._busy = True
         self._say("Writing …")
         run, index, power, what = self._session.run, self._session.trace_index, self._session.power, self.what
-        force = bool(self._exists)
+        force, shell = bool(self._exists), cast("Shell", self.app)
 
         def write() -> None:
             try:
                 message = export.write(run, index, self._lo, self._hi, what=what, path=str(path), force=force, power=power)
             except (PowertuiError, OSError) as error:
-                self.app.call_from_thread(self._failed, str(error))
+                shell.from_thread(self._failed, str(error))
             else:
-                self.app.call_from_thread(self._written, message)
+                shell.from_thread(self._written, message)
 
         self.run_worker(write, thread=True, exclusive=True)
 
     def _written(self, message: str) -> None:
-        self.dismiss(message)
+        if not self.answer(message):
+            cast("Shell", self.app).say(message)  # Esc came first: it is written all the same
 
     def _failed(self, message: str) -> None:
         self._busy = False
-        self._say(message)
+        if self.is_current:
+            self._say(message)
+        else:
+            cast("Shell", self.app).say(message, warn=True)
 
     def _say(self, message: str) -> None:
-        cast("Shell", self.app).release_keys()
         self.query_one("#export-message", Static).update(Text(plain(message)))

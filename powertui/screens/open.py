@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Resize
 from textual.widgets import DataTable, Input, Static
+from textual.widgets.data_table import RowKey
 
 from powertui import units
 from powertui.data import logdir
@@ -23,6 +24,7 @@ from powertui.plain import plain, width
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.loader import size
 from powertui.screens.status import StatusLine
+from powertui.widgets.lists import Listing
 
 COLUMNS = ("run", "hosts", "device", "when", "duration", "steps", "epochs", "power", "size")
 NAME_LEAST = 28
@@ -125,7 +127,7 @@ class OpenScreen(BaseScreen):
     def body(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
         yield Input(placeholder="filter: any words of a row", id="filter", compact=True)
-        yield DataTable(id="runs", cursor_type="row", zebra_stripes=False)
+        yield Listing(id="runs", cursor_type="row", zebra_stripes=False)
         yield Static("", id="problems", markup=False)
 
     def on_mount(self) -> None:
@@ -258,20 +260,24 @@ class OpenScreen(BaseScreen):
                 table.update_cell(str(index), name, Text(facts.cell(name)), update_width=True)
             self.call_after_refresh(self._fit_names)
 
+    def _listed(self, key: RowKey | None) -> int | None:
+        """Which run a row stands for. None where the row is gone: the table tells of rows that it had before it was filled anew."""
+        index = int(key.value) if key is not None and key.value is not None else None
+        return index if index is not None and index < len(self._runs) else None
+
     # ── actions ──────────────────────────────────────────────────────────────────────────────────
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Enter, or a click."""
-        if event.row_key.value is not None:
-            index = int(event.row_key.value)
-            if index in self._problems:
-                self.say(self._problems[index], warn=True)
-            else:
-                self.shell.open_run(self._runs[index])
+        index = self._listed(event.row_key)
+        if index in self._problems:
+            self.say(self._problems[index], warn=True)
+        elif index is not None:
+            self.shell.open_run(self._runs[index])
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Say why a row cannot be read."""
-        index = int(event.row_key.value) if event.row_key.value is not None else -1
+        index = self._listed(event.row_key)
         if index in self._problems:
             self.say(self._problems[index], warn=True)
         elif self.query_one("#status", StatusLine).message in self._problems.values():

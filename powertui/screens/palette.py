@@ -19,6 +19,7 @@ from powertui.plain import plain
 from powertui.screens import SCREENS
 from powertui.screens.base import BaseScreen, Dialog
 from powertui.terminal import keymap
+from powertui.widgets.lists import Choices
 
 NOT_LISTED = ("palette", "back", "pane-next", "pane-previous")
 
@@ -72,7 +73,7 @@ class Palette(Dialog):
     def compose(self) -> ComposeResult:
         with Vertical(id="palette"):
             yield Input(placeholder="a command, 27.31s, 27.31s-28.78s, step 12, epoch 1 step 185-258", compact=True)
-            yield OptionList(markup=False, compact=True)
+            yield Choices(markup=False, compact=True)
 
     def on_mount(self) -> None:
         box = self.query_one(Input)
@@ -131,14 +132,14 @@ class Palette(Dialog):
         event.stop()
         listed = self.query_one(OptionList)
         if listed.highlighted is not None:
-            self.dismiss(listed.get_option_at_index(listed.highlighted).id)
+            self.answer(listed.get_option_at_index(listed.highlighted).id)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A click."""
         event.stop()
-        self.dismiss(event.option.id)
+        self.answer(event.option.id)
 
     def on_click(self, event: events.Click) -> None:
         """A click beside the palette closes it."""
         if event.widget is self:
-            self.dismiss(None)
+            self.answer(None)

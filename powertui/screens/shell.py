@@ -8,11 +8,16 @@ import importlib
 import sys
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy.ma  # noqa: F401  (np.unique imports it when it is first called: better now than in the middle of a frame)
+from textual.app import ScreenStackError
 from textual.binding import BindingType
+from textual.css.query import NoMatches
+from textual.dom import NoScreen
+from textual.screen import Screen
 
 from powertui.data import watch
 from powertui.data.loading import LoadOptions
@@ -63,6 +68,7 @@ class Shell(TypeAhead[int]):
         self._changed_run: Run | None = None  # the run whose files are known to have changed
         self._looking = False
         self.unsaid: tuple[str, bool] | None = None
+        self._changes: deque[Callable[[], None]] = deque()  # of the screen in front, while one is coming up
         for entry in SCREENS:
             if entry.key:
                 self.bind(entry.key, f"show('{entry.name}')", description=entry.title, show=False)
@@ -100,6 +106,11 @@ class Shell(TypeAhead[int]):
             return 1
         return self.return_code or 0
 
+    def _handle_exception(self, error: Exception) -> None:
+        # Widgets go one after another at the end: whoever asks for one that is gone, or never came, asks for nothing.
+        if not (self.is_leaving and isinstance(error, NoMatches | NoScreen | ScreenStackError)):
+            super()._handle_exception(error)
+
     def _fatal_error(self) -> None:
         # Textual's own traceback shows the values of local variables: passwords, perhaps. Ours is printed after the screen is gone.
         self._crash = self._crash or self._exception or sys.exc_info()[1]
@@ -120,23 +131,46 @@ class Shell(TypeAhead[int]):
         if entry.needs_run and self.session.entry is None:
             self.say("Open a run first: choose one and press Enter.", warn=True)
             return
+        if self._must_wait(lambda: self.show(name)):
+            return
         page = self.page(name)
         if self.screen is page:
             return
+        page.is_there = False
         while len(self.screen_stack) > 2:
             self.pop_screen()
-        self.hold_keys()
-        if not page.is_attached:
+        if not self.is_screen_installed(page):
             self.install_screen(page, name)
         if len(self.screen_stack) > 1:
             self.switch_screen(name)
         else:
             self.push_screen(name)
 
-    def ask(self, dialog: Dialog, answered: Callable[[Any], None]) -> None:
+    def ask(self, dialog: Dialog, answered: Callable[[Any], Any]) -> None:
         """Show a dialog in front of the page."""
-        self.hold_keys()
-        self.push_screen(dialog, answered)
+        if not self._must_wait(lambda: self.ask(dialog, answered)):
+            self.push_screen(dialog, answered)
+
+    def _must_wait(self, change: Callable[[], None]) -> bool:
+        """One screen after another: a change that comes while a screen is coming up is made when that is there."""
+        if self.is_leaving:
+            return True
+        if len(self.screen_stack) > 1 and self.is_turning:
+            self._changes.append(change)
+            return True
+        return False
+
+    def arrived(self, screen: Screen[Any]) -> None:
+        """A screen is in front with all its widgets: changes that waited for it are made, then its keys are handled."""
+        if screen is not self.screen:
+            return
+        screen.is_there = True  # type: ignore[attr-defined]
+        while self._changes and not self.is_leaving and not self.is_turning:
+            self._changes.popleft()()
+        if self.unsaid is not None and not self.is_turning:
+            (message, warn), self.unsaid = self.unsaid, None
+            self.say(message, warn=warn)
+        self.release_keys()
 
     def action_show(self, name: str) -> None:
         """A number key."""
@@ -149,7 +183,7 @@ class Shell(TypeAhead[int]):
     def say(self, message: str, *, warn: bool = False) -> None:
         """One sentence on the bottom line of the page in front; on one that is only just coming up, as soon as it is there."""
         page = self.current()
-        if page is not None and page.is_mounted:
+        if page is not None and page.is_there and not self._changes:
             page.say(message, warn=warn)
         else:
             self.unsaid = (message, warn)
@@ -234,6 +268,8 @@ class Shell(TypeAhead[int]):
             loop.call_soon_threadsafe(self._in_context, function, args)
 
     def _in_context(self, function: Callable[..., None], args: tuple[Any, ...]) -> None:
+        if self.is_leaving:
+            return  # nobody is there to look at it
         with self._context():
             try:
                 function(*args)
@@ -364,7 +400,7 @@ class Shell(TypeAhead[int]):
         if page is not None and not isinstance(self.screen, Palette):
             self.ask(Palette(page), self.run_command)
 
-    def run_command(self, command: str | None) -> None:
+    async def run_command(self, command: str | None) -> None:
         """What the palette answered: an action's id, `show:<screen>`, or a place."""
         if not command:
             return
@@ -377,12 +413,9 @@ class Shell(TypeAhead[int]):
         else:
             action = next(action for action in keymap.ACTIONS if action.id == text)
             target: Any = self if "*" in action.screens else self.current()
-            self.call_later(self._perform, target, action.method)
-
-    async def _perform(self, target: Any, method: str) -> None:
-        result = getattr(target, f"action_{method}")()
-        if asyncio.iscoroutine(result):
-            await result
+            result = getattr(target, f"action_{action.method}")()
+            if asyncio.iscoroutine(result):
+                await result
 
     def action_runs(self) -> None:
         """Back to the list of runs."""

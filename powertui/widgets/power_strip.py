@@ -122,11 +122,10 @@ class PowerStrip(TimeLane):
         """A bar as long as the 95 % interval of the offset, in that corner where it covers least of the curve."""
         assert self.curve is not None
         power = self.curve.power
-        length = -(-(power.offset_hi_ps - power.offset_lo_ps) // view.cell_ps)
+        length = min(-(-(power.offset_hi_ps - power.offset_lo_ps) // view.cell_ps), view.width)
         if power.status == "none" or length < 2 or len(chars) < 2:
             return
         style, glyphs = self.theme_colors.style("estimated"), self.glyphs
-        length = min(length, view.width)
         corners = [(row, at) for row in (0, len(chars) - 1) for at in (0, view.width - length)]
         row, at = min(corners, key=lambda corner: sum(char != " " for char in chars[corner[0]][corner[1] : corner[1] + length]))
         bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right

@@ -31,6 +31,8 @@ def any_state(rng: random.Random, state: State) -> State:
         return rng.randint(lo, hi - 1)
 
     view = state.viewport.zoom(rng.randint(-len(LADDER), len(LADDER)), moment()).reveal(moment()).pan(rng.randint(-999, 999))
+    if rng.random() < 0.2:  # a resize that the lanes learn of before the timeline does, or after it
+        view = view.resized(rng.choice([1, 2, 3, view.width + 40]), view.height)
     ends = sorted((moment(), moment()))
     track = rng.choice([info.number for info in MODEL.tracks if len(info.track.events)])
     selection = Selected(track, rng.randrange(len(MODEL.tracks[track].track.events)))
@@ -65,6 +67,7 @@ async def test_lanes_draw_any_window_over_any_view(size: tuple[int, int]) -> Non
                 lane.update_state(MODEL, state)
                 for y in range(lane.size.height):
                     assert line(lane, y).cell_length == lane.size.width, (lane, state)
+            assert len(view.strips[0]._draw(state.viewport, rng.randint(1, 9))) > 0
             cells = view.timeline.scene.cells(state, view.timeline.rows)
             assert cells.mark.shape == (len(view.timeline.rows), state.viewport.width)
 

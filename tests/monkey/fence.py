@@ -1,0 +1,49 @@
+"""Keeps the monkey in its folder: whatever it types into a form, no file outside is opened for writing.
+
+python -m tests.monkey.fence FOLDER open PATH …     the program, with the fence around it
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+FREE = ("/dev/", "/proc/self/")
+
+
+def install(folder: Path) -> None:
+    """From now on, and for good: audit hooks cannot be taken back."""
+    inside = str(folder.resolve()) + os.sep
+
+    def check(event: str, args: tuple[object, ...]) -> None:
+        if event == "open":
+            path, mode, flags = args
+            writes = (isinstance(flags, int) and flags & WRITING) or (isinstance(mode, str) and set(mode) & set("wax+"))
+            if writes and isinstance(path, str | bytes):
+                _refuse(os.fsdecode(path))
+        elif event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink"):
+            for path in args[:2]:
+                if isinstance(path, str | bytes):
+                    _refuse(os.fsdecode(path))
+
+    def _refuse(path: str) -> None:
+        whole = os.path.abspath(path)
+        if not whole.startswith((inside, *FREE)) and not whole.endswith((".pyc", "__pycache__")) and ".pyc." not in whole:
+            raise PermissionError(1, "the monkey stays in its folder", path)
+
+    sys.addaudithook(check)
+
+
+def main() -> int:
+    """The program itself."""
+    folder, sys.argv = sys.argv[1], ["powertui", *sys.argv[2:]]
+    install(Path(folder))
+    from powertui.cli import main as powertui
+
+    return int(powertui() or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""Keys that come before what they are meant for: in order, to the right screen, and never to one that is not there yet."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.app import ComposeResult
+from textual.geometry import Offset
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList
+
+from powertui.screens import typeahead
+from powertui.screens.base import Dialog
+from powertui.screens.open import OpenScreen
+from powertui.screens.palette import Palette
+from powertui.screens.shell import Shell
+from powertui.screens.timeline import TimelineScreen
+from powertui.screens.typeahead import LONGEST_S
+from powertui.widgets.lists import Listing
+from tests.monkey import play, script
+from tests.monkey.worlds import worlds
+
+from .conftest import Maker, loaded, settled
+
+FOUND = [  # by the monkey, and shrunk: each ended in a traceback
+    ("empty", "idle pagedown pageup enter r pageup enter"),
+    ("live", "idle 5 ? q 5 : w"),
+    ("demo", "idle q w w paste:x : 2"),
+    ("runs", "enter w w w"),
+    ("broken", "enter w w w"),
+    ("hosts", "idle ? ctrl+c"),
+    ("demo", "idle : escape escape : enter enter 2 down 3 down ? pagedown"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("monkey")
+
+
+@pytest.mark.parametrize(("world", "words"), FOUND)
+def test_what_the_monkey_found_stays_mended(folder: Path, world: str, words: str) -> None:
+    for size in ((80, 24), (25, 5), (160, 50)):
+        played = play.play(play.Episode(worlds(folder)[world], script.parse(words), size))
+        assert not played.trouble, "\n".join(played.trouble)
+
+
+def at_once(shell: Shell, *keys: str) -> None:
+    """What a slow line delivers in one piece."""
+    assert shell._driver is not None
+    for key in keys:
+        shell._driver.process_message(events.Key(key, key if len(key) == 1 else None))
+
+
+async def until(pilot: Pilot[Any], done: Any) -> None:
+    for _ in range(600):
+        if done():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("not within half a minute")
+
+
+class Slow(Dialog):
+    """A dialog that takes its time to come up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.typed: list[str] = []
+        self.up = asyncio.Event()
+
+    def compose(self) -> ComposeResult:
+        yield Input()
+
+    async def on_mount(self) -> None:
+        await self.up.wait()
+
+    def key_x(self) -> None:
+        assert self.up.is_set()
+        self.typed.append("x")
+
+    def key_down(self) -> None:
+        self.query_one(Input)
+        assert self.up.is_set()
+        self.typed.append("down")
+
+
+async def test_keys_wait_for_a_screen_however_long_it_takes(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        slow, said = Slow(), []
+        shell.ask(slow, said.append)
+        at_once(shell, "down", "x", "escape")
+        await asyncio.sleep(LONGEST_S * 1.5)
+        assert shell.screen is slow
+        assert not slow.typed
+        slow.up.set()
+        await until(pilot, lambda: said)
+        assert said == [None]
+        assert isinstance(shell.screen, TimelineScreen)
+
+
+async def test_a_screen_that_is_asked_for_while_another_comes_up_comes_after_it(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        shell.show("help")
+        shell.show("symmetry")
+        shell.action_palette()
+        shell.show("open")
+        shell.say("the last word")
+        await until(pilot, lambda: isinstance(shell.screen, OpenScreen) and shell.screen.is_there)
+        await settled(pilot)
+        assert len(shell.screen_stack) == 2
+        assert shell.screen.query_one("#status").message == "the last word"  # type: ignore[attr-defined]
+
+
+async def test_a_dialog_answers_once(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        dialog, said = Slow(), []
+        dialog.up.set()
+        shell.ask(dialog, said.append)
+        await until(pilot, lambda: dialog.is_there)
+        assert dialog.answer("first")
+        assert not dialog.answer("second")
+        await settled(pilot)
+        assert said == ["first"]
+        assert isinstance(shell.screen, TimelineScreen)
+
+
+async def test_enter_that_nobody_acts_upon_does_not_hold_the_next_keys_up(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(typeahead, "LONGEST_S", 3600.0)  # nothing here needs a timer to run out
+    shell = make()
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        at_once(shell, "colon", *"zzz", "enter", "escape", "2")
+        await until(pilot, lambda: getattr(shell.screen, "NAME", "") == "symmetry")
+
+
+async def test_a_key_that_a_box_had_no_use_for_is_not_given_to_the_next_screen(make: Maker) -> None:
+    shell = make("logdirs")
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(shell.screen, OpenScreen) and shell.screen.is_there)
+        at_once(shell, "slash", *"jax", "left", "enter", "enter")
+        await loaded(pilot)
+        timeline = shell.screen
+        assert isinstance(timeline, TimelineScreen)
+        assert timeline.timeline.selection is None
+
+
+async def test_a_click_on_an_option_that_is_gone_chooses_nothing(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(100, 30)) as pilot:
+        await loaded(pilot)
+        await pilot.press("colon")
+        assert isinstance(shell.screen, Palette)
+        listed = shell.screen.query_one(OptionList)
+        where = Offset(listed.region.x + 20, listed.region.bottom - 1)
+        style = shell.screen.get_style_at(*where)
+        assert style.meta["option"] > 2
+        shell.screen._fill("zoom in")
+        click = events.Click(listed, 1, 1, 0, 0, 1, False, False, False, *where, style=style)
+        listed.post_message(click)
+        await settled(pilot)
+        assert isinstance(shell.screen, Palette)
+
+
+async def test_a_click_on_a_row_that_is_gone_chooses_nothing(make: Maker) -> None:
+    shell = make("logdirs")
+    async with shell.run_test(size=(200, 30)) as pilot:
+        await until(pilot, lambda: isinstance(shell.screen, OpenScreen) and shell.screen.is_there)
+        await settled(pilot)
+        table = shell.screen.query_one(Listing)
+        style = shell.screen.get_style_at(table.region.x + table.virtual_size.width - 2, table.region.y)
+        assert style.meta["column"] > 5
+        await pilot.resize_terminal(60, 20)
+        await settled(pilot)
+        table.post_message(events.Click(table, 1, 0, 0, 0, 1, False, False, False, 1, 0, style=style))
+        await settled(pilot)
+        assert isinstance(shell.screen, OpenScreen)
