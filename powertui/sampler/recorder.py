@@ -191,7 +191,7 @@ class Recorder:
             return
         self._halt.set()
         end = time.monotonic() + _PATIENCE
-        for thread, state in zip(self._threads[1:], self.states.values(), strict=True):
+        for thread, state in zip(self._threads[1:], self.states.values(), strict=False):
             if state.info is not None:  # one that is only being opened has nothing to record
                 thread.join(max(0.0, end - time.monotonic()))
         self.ended = Stamp.now()

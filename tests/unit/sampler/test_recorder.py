@@ -293,3 +293,21 @@ def test_the_file_is_saved_where_values_stop_and_where_they_come_again(tmp_path,
     recorder = record([Scripted(lambda: next(values, 130.0))], 0.3, file=Watched(tmp_path / "p.csv", 0.05))
     assert saved == [2, 5], "rows so far: two readings; then a gap more, the note of the return, and the value"
     assert recorder.file.held > 5
+
+
+def test_a_source_that_is_still_being_opened_does_not_hold_up_the_end():
+    """Leaving the live screen must not wait for a host that is silent."""
+    answer = threading.Event()
+    recorder = Recorder([Scripted(name="good"), Scripted(name="silent", opening=lambda: answer.wait(60))], interval=0.05)
+    recorder.start()
+    until(lambda: recorder.states["good"].channels)
+    recorder.stop()
+    assert not answer.is_set()
+    assert recorder.ended is not None
+    answer.set()
+
+
+def test_one_that_was_never_started_can_be_stopped():
+    recorder = Recorder([Scripted()])
+    recorder.stop()
+    assert recorder.ended is not None
