@@ -79,7 +79,7 @@ def of_run(run: Run, entry: RunEntry | None, how: align.Options, idle_w: float |
     out = []
     for index, trace in enumerate(run.traces):
         found = account.of(run, index, entry, how, idle_w=idle_w)
-        out.append(Told(run, trace.host, found, found.compare(_ops(trace)), "" if run.power else NO_POWER))
+        out.append(Told(run, trace.host, found, found.compare(_ops(trace)), found.apart if run.power else NO_POWER))
     return out
 
 

@@ -18,7 +18,20 @@ from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.integrate import Energy
 from powertui.data.energy.symmetry import Ops, Symmetry
 from powertui.data.logdir import RunEntry
-from powertui.data.model import Badge, Epochs, Figure, Int64s, PowerKind, PowerOnTrace, PowerSeries, Run, Steps, Trace
+from powertui.data.model import (
+    PS_PER_NS,
+    PS_PER_S,
+    Badge,
+    Epochs,
+    Figure,
+    Int64s,
+    PowerKind,
+    PowerOnTrace,
+    PowerSeries,
+    Run,
+    Steps,
+    Trace,
+)
 
 _RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
 _MOST_SUMMED = 200_000  # rows of a sum of channels
@@ -100,9 +113,38 @@ class Account:
                 known.append((index, start, end, epoch.slack / 1.96))
         return known
 
+    @property
+    def apart(self) -> str:
+        """A sentence when the power lies on the profile's clock, but wholly before or after the profile; else ""."""
+        lo, hi = self.trace.span
+        gaps = []
+        for one in self.placed:
+            power = one.power
+            if power.status == "none" or not len(power.series):
+                continue
+            # Not `power.times`: a log of another year is farther away than its ps can tell.
+            first, last = (power.offset_ps + int(power.series.times[row]) * PS_PER_NS for row in (0, -1))
+            if first < hi and last > lo:
+                return ""
+            gaps.append(first - hi if first >= hi else last - lo)
+        if not gaps:
+            return ""
+        gap = min(gaps, key=abs)
+        where = "begins {} after the profile ends" if gap >= 0 else "ends {} before the profile begins"
+        return f"The power log does not meet this run: it {where.format(_long(abs(gap)))}."
+
     def compare(self, ops: Ops | None = None) -> Symmetry:
         """What makes one epoch unlike the others."""
         return symmetry.compare(self.steps, self.epochs, self.power, ops)
+
+
+def _long(ps: int) -> str:
+    """A length that may be days."""
+    seconds = ps / PS_PER_S
+    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:.1f} seconds"
 
 
 def of(
@@ -219,11 +261,12 @@ def _busy(trace: Trace, epochs: Epochs, channels: Sequence[PowerOnTrace]) -> tup
         los.append(one.edges[:-1][working])
         his.append(one.edges[1:][working])
     bounds = [e.start for e in epochs if e.start is not None] + [e.end for e in epochs if e.end is not None]
+    times = [c.times for c in channels if len(c.times)]
     if bounds:
         around = [(min(*bounds, trace.span[0]), trace.span[0]), (trace.span[1], max(*bounds, trace.span[1]))]
     else:
-        first = min(int(c.times[0]) for c in channels if len(c.times)) - 1
-        last = max(int(c.times[-1]) for c in channels if len(c.times)) + 1
+        first = min((int(t[0]) for t in times), default=trace.span[0]) - 1
+        last = max((int(t[-1]) for t in times), default=trace.span[1]) + 1
         around = [(min(first, trace.span[0]), trace.span[0]), (trace.span[1], max(last, trace.span[1]))]
     los.append(np.array([a for a, b in around if b > a], np.int64))
     his.append(np.array([b for a, b in around if b > a], np.int64))

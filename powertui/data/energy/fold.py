@@ -76,6 +76,20 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
     )
 
 
+def median(values: Floats) -> float:
+    """Of those that are known; NaN when none is. (numpy's own warns then, on the person's terminal.)"""
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else float("nan")
+
+
+def medians(values: Floats) -> Floats:
+    """The same of each column."""
+    some = np.isfinite(values).any(axis=0)
+    out = np.full(values.shape[1], np.nan)
+    out[some] = np.nanmedian(values[:, some], axis=0)
+    return out
+
+
 def _keys(steps: Steps, rows: list[Int64s]) -> list[Int64s]:
     """What makes two steps the same: the program's number, counted within the epoch where it runs on over epochs."""
     numbers = [steps.number[r] for r in rows]
@@ -89,7 +103,7 @@ def _keys(steps: Steps, rows: list[Int64s]) -> list[Int64s]:
 
 def _tracing(seconds: Floats) -> Bools:
     """Long steps at the very beginning of an epoch: the first, and those after it as long as they stay long."""
-    usual = np.nanmedian(seconds)
+    usual = median(seconds)
     slow = np.asarray(np.nan_to_num(seconds, nan=0.0) > TRACING * usual, np.bool_)
     slow[:, min(20, slow.shape[1]) :] = False
     running: Bools = np.logical_and.accumulate(slow, axis=1)
@@ -130,7 +144,7 @@ def _notes(labels: tuple[int, ...], tracing: Bools, seconds: Floats, numbers: In
     for line, label in enumerate(labels):
         count = int(tracing[line].sum())
         if count:
-            extra = float(np.nansum(seconds[line, :count]) - count * np.nanmedian(seconds))
+            extra = float(np.nansum(seconds[line, :count]) - count * median(seconds))
             first, last = int(numbers[line, 0]), int(numbers[line, count - 1])
             what = f"step {first}" if count == 1 else f"steps {first}-{last}"
             notes.append(f"epoch {label}, {what}: tracing and first run, {extra:.2f} s longer than a usual step; not compared")

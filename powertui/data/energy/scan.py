@@ -140,7 +140,9 @@ def _binned(values: Floats, size: int) -> Floats:
         return values
     pad = -len(values) % size
     padded = np.concatenate([values, np.full(pad, np.nan)]).reshape(-1, size)
-    return np.asarray(np.nanmean(padded, axis=1))
+    known = np.isfinite(padded)
+    with np.errstate(invalid="ignore"):  # a bin of nothing
+        return np.asarray(np.where(known, padded, 0.0).sum(axis=1) / known.sum(axis=1))
 
 
 def _largest(bins: Floats, least: int, size: int, total: int) -> tuple[int, int]:

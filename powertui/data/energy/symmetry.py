@@ -93,7 +93,10 @@ def compare(steps: Steps, epochs: Epochs, power: PowerOnTrace | None, ops: Ops |
     else:
         if power.status == "ambiguous":
             notes.append("the alignment of the power log is ambiguous: where a stretch begins and ends is as uncertain as that")
-        found += _power(folded, power, rng)
+        if np.isfinite(folded.watts).any():
+            found += _power(folded, power, rng)
+        else:
+            notes.append("the power log covers no step of this profile: only times are compared")
     found += _merged(found, _time(folded, rng))
     found.sort(key=lambda f: (f.kind != "power", -abs(f.delta_joules or 0.0), -abs(f.delta_seconds)))
     return Symmetry(folded, tuple(_told(f, ops) for f in found), tuple(notes))
@@ -110,9 +113,11 @@ def _power(folded: Folded, power: PowerOnTrace, rng: np.random.Generator) -> lis
     for line in range(len(folded.epochs)):
         difference = folded.watts[line] - _others(folded.watts, folded.comparable, line)
         usable = folded.comparable[line] & np.isfinite(difference)
-        pace = float(np.nanmedian(folded.seconds[line]))
+        pace = folding.median(folded.seconds[line])
+        if not usable.any():
+            continue
         block = max(1, int(np.ceil(reach / max(pace, 1e-12))))
-        floor = max(quantum / 2, 0.01 * float(np.nanmedian(folded.watts)))
+        floor = max(quantum / 2, 0.01 * folding.median(folded.watts))
         for stretch in scan.stretches(difference, usable, block, max(3, 2 * block), floor, len(folded.epochs), rng):
             sampled = _sampled(folded, line, stretch, power)
             if sampled > stretch.error:
@@ -150,9 +155,9 @@ def _time(folded: Folded, rng: np.random.Generator) -> list[Finding]:
         difference = folded.seconds[line] - _others(folded.seconds, good, line)
         usable = good[line] & np.isfinite(difference)
         usable[-1:] = False  # no next step: its end is its own
-        floor = 0.01 * float(np.nanmedian(folded.seconds))
+        floor = 0.01 * folding.median(folded.seconds)
         for stretch in scan.stretches(difference, usable, 1, 1, floor, len(folded.epochs), rng):
-            if stretch.mean > 0.05 * float(np.nanmedian(folded.seconds)):
+            if stretch.mean > 0.05 * folding.median(folded.seconds):
                 found.append(_finding(folded, line, stretch, "time", None, Badge.MEASURED))
     return found
 
@@ -161,10 +166,7 @@ def _others(values: Floats, good: Bools, line: int) -> Floats:
     """Median of all other epochs at every step; NaN where none has it."""
     rest = np.where(good, values, np.nan)
     rest[line] = np.nan
-    some = np.isfinite(rest).any(axis=0)
-    out = np.full(values.shape[1], np.nan)
-    out[some] = np.nanmedian(rest[:, some], axis=0)
-    return out
+    return folding.medians(rest)
 
 
 # ── findings ─────────────────────────────────────────────────────────────────────────────────────
@@ -179,7 +181,7 @@ def _finding(folded: Folded, line: int, stretch: Stretch, kind: str, power: Powe
         for o in others
         if len(have := columns[folded.start[o, columns] >= 0])
     )
-    seconds = float(np.nansum(folded.seconds[line, here] - np.nanmedian(folded.seconds[others][:, here], axis=0)))
+    seconds = float(np.nansum(folded.seconds[line, here] - folding.medians(folded.seconds[others][:, here])))
     start, end = int(folded.start[line, here[0]]), int(folded.end[line, here[-1]])
     is_power = kind == "power"
     delta_joules = _joules(power, (start, end), elsewhere) if power is not None else None

@@ -1,0 +1,121 @@
+"""Power logs that do not fit the run: of another day, of one row, of nothing. Answers, never a warning of numpy's."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from powertui import demo
+from powertui.data import export, loading, logdir
+from powertui.data.energy import align
+from powertui.data.logdir import RunEntry
+from powertui.data.model import Run
+from powertui.data.power import registry
+from powertui.errors import PowertuiError
+from powertui.report import energy, energy_json, facts, summary
+
+DAY = 86_400.0
+Rows = list[tuple[float, str]]
+
+
+@pytest.fixture(scope="module")
+def recorded() -> tuple[RunEntry, Run, Rows]:
+    """The demo's run, and its log as Unix seconds and watts."""
+    entry = logdir.scan(demo.folder()).runs[0]
+    run = loading.load_run(entry, options=loading.LoadOptions(find_power=False))
+    lines = demo.power_file().read_text().splitlines()[1:]
+    rows = [(float(time), watts) for time, watts in (line.split(",") for line in lines)]
+    return entry, run, rows
+
+
+def told(folder: Path, recorded: tuple[RunEntry, Run, Rows], rows: Rows) -> str:
+    """Everything that report, energy and export say of this log, with every warning an error."""
+    entry, run, _ = recorded
+    path = folder / "power.csv"
+    path.write_text("time_unix_s,watts\n" + "".join(f"{t:.6f},{w}\n" for t, w in rows))
+    out: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            log = registry.load(str(path))
+            both = replace(run, power=log.series, warnings=(*run.warnings, *log.warnings))
+            found = energy.of_run(both, entry, align.Options(), None)
+            out += [line for one in found for style in (energy._Plain(), energy._Markdown()) for line in energy._page(one, style)]
+            energy_json.as_json("x", found)
+            list(energy._csv_rows(found))
+            out += summary.describe(facts.of_run(entry, both, ""))
+            placed = tuple(one.power for one in align.place_all(both, 0, entry, align.Options()))
+            span = both.traces[0].span
+            for what in ("samples", "steps", "ops"):
+                try:
+                    export.write(both, 0, *span, what=what, path=str(folder / what), format="csv", force=True, power=placed)
+                except PowertuiError as error:
+                    out.append(str(error))
+        except PowertuiError as error:
+            out.append(str(error))
+    return "\n".join(out)
+
+
+def shifted(rows: Rows, by: float) -> Rows:
+    return [(t + by, w) for t, w in rows]
+
+
+@pytest.mark.parametrize("by", [0.0, 30.0, 3600.0, DAY, 30 * DAY, 365 * DAY, 3000 * DAY])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_log_of_another_time_is_one_sentence(tmp_path: Path, recorded: tuple[RunEntry, Run, Rows], by: float, sign: int) -> None:
+    said = told(tmp_path, recorded, shifted(recorded[2], sign * by))
+    apart = [line.strip() for line in said.splitlines() if line.startswith("  The power log does not meet this run")]
+    assert len(apart) == (abs(by) >= 3600)
+    if apart:
+        assert ("before the profile begins" in apart[0]) is (sign < 0)
+        assert ("after the profile ends" in apart[0]) is (sign > 0)
+
+
+def one_sample_inside(rows: Rows) -> Rows:
+    return shifted(rows, rows[0][0] - rows[-1][0] + 12.0)
+
+
+def middle(rows: Rows) -> Rows:
+    return rows[len(rows) // 2 :][:1]
+
+
+WAYS: dict[str, Callable[[Rows], Rows]] = {
+    "one row": middle,
+    "two rows": lambda rows: [rows[0], rows[-1]],
+    "no reading": lambda rows: [(t, "nan") for t, _ in rows],
+    "no reading, another day": lambda rows: [(t + DAY, "nan") for t, _ in rows],
+    "one reading": lambda rows: [(t, w if i == len(rows) // 2 else "nan") for i, (t, w) in enumerate(rows)],
+    "backwards": lambda rows: rows[::-1],
+    "backwards, another day": lambda rows: shifted(rows, DAY)[::-1],
+    "hardly overlapping": one_sample_inside,
+    "all at once": lambda rows: [(rows[0][0], w) for _, w in rows],
+    "constant": lambda rows: [(t, "200") for t, _ in rows],
+    "zero": lambda rows: [(t, "0") for t, _ in rows],
+    "huge": lambda rows: [(t, "1e300") for t, _ in rows],
+    "endless": lambda rows: [(t, "inf") for t, _ in rows],
+    "before Unix": lambda rows: [(t - 2e9, w) for t, w in rows],
+    "far future": lambda rows: [(t + 6e9, w) for t, w in rows],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_odd_logs_are_told_without_a_warning(tmp_path: Path, recorded: tuple[RunEntry, Run, Rows], way: str) -> None:
+    assert told(tmp_path, recorded, WAYS[way](recorded[2]))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_any_part_of_a_log_anywhere(tmp_path: Path, recorded: tuple[RunEntry, Run, Rows], seed: int) -> None:
+    rng = random.Random(seed)
+    rows = list(recorded[2])
+    lo = rng.randrange(len(rows))
+    rows = rows[lo : lo + rng.choice([1, 2, 3, 10, len(rows)])]
+    rows = shifted(rows, rng.choice([0.0, 1.0, -1.0]) * 10 ** rng.uniform(0, 8))
+    rows = [(t, rng.choice([w, w, w, "nan", "0", "-5"])) for t, w in rows]
+    if rng.random() < 0.3:
+        rng.shuffle(rows)
+    assert told(tmp_path, recorded, rows)
