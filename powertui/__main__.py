@@ -1,10 +1,22 @@
-"""The program: `powertui`, and `python -m powertui`."""
+"""The program: `powertui`, and `python -m powertui`. Each step imports what it needs, no more: it all is time until an answer."""
 
-from powertui.terminal import signals
+import sys
 
-signals.at_once()  # before the imports of the rest, which take long enough to be interrupted
+from powertui import __version__
 
-from powertui.cli import main  # noqa: E402
+
+def main() -> int:
+    """The version, or whatever else the command line asks for."""
+    if sys.argv[1:] == ["--version"]:
+        print(f"powertui {__version__}")
+        return 0
+    from powertui.terminal import signals
+
+    signals.at_once()  # before the imports of the rest, which take long enough to be interrupted
+    from powertui import cli
+
+    return cli.main()
+
 
 if __name__ == "__main__":
     raise SystemExit(main())

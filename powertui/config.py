@@ -23,7 +23,6 @@ belong here: name a file that only you can read. A key that is not known is an e
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
@@ -33,11 +32,6 @@ from pathlib import Path
 from typing import Any
 
 from powertui.errors import UsageError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 @dataclass(frozen=True)
@@ -119,6 +113,11 @@ def load(environ: Mapping[str, str] = os.environ) -> Config:
 
 def parse(text: str, path: str) -> Config:
     """Check and convert the content of a config file."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -149,6 +148,8 @@ def _checked(data: dict[str, Any], known: Mapping[str, Any], path: str, text: st
                 raise UsageError(
                     f"{at}: secrets do not belong into a config file", hint=f'Name a file that only you can read: {meant} = "…".'
                 )
+            import difflib
+
             near = difflib.get_close_matches(key, known, 1)
             hint = f"Did you mean {near[0]}?" if near else f"Known here: {', '.join(known)}."
             raise UsageError(f"{at}: unknown key {key!r}", hint=hint)

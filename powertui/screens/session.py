@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from powertui.data.energy.align import Options
-from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.model import Epochs, PowerOnTrace, Run, Steps, Trace
-from powertui.feed import Feed
-from powertui.widgets.timeline_model import TimelineModel
+if TYPE_CHECKING:  # names alone: importing all this would be time until the first picture
+    from powertui.data.energy.align import Options
+    from powertui.data.logdir import Logdir, RunEntry
+    from powertui.data.model import Epochs, PowerOnTrace, Run, Steps, Trace
+    from powertui.feed import Feed
+    from powertui.widgets.timeline_model import TimelineModel
 
 
 @dataclass
@@ -42,6 +44,8 @@ class Session:
     def steps(self) -> Steps:
         """Its steps."""
         if self.run is None or self.trace_index >= len(self.run.steps):
+            from powertui.data.model import Steps
+
             return Steps.none()
         return self.run.steps[self.trace_index]
 
@@ -49,6 +53,8 @@ class Session:
     def epochs(self) -> Epochs:
         """Its epochs."""
         if self.run is None or self.trace_index >= len(self.run.epochs):
+            from powertui.data.model import Epochs
+
             return Epochs()
         return self.run.epochs[self.trace_index]
 

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import numpy.ma  # noqa: F401  (np.unique imports it when it is first called: better now than in the middle of a frame)
 from textual.app import ScreenStackError
 from textual.binding import BindingType
 from textual.css.query import NoMatches
@@ -31,13 +30,14 @@ from powertui.screens.loader import Loader, Part, Progress
 from powertui.screens.session import Session
 from powertui.screens.style import textual_theme
 from powertui.screens.typeahead import TypeAhead
-from powertui.terminal import clipboard, keymap, signals
+from powertui.terminal import clipboard, keymap, launch, signals
 from powertui.terminal import theme as themes
 from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.pacing import Quality
 from powertui.widgets.timeline_model import TimelineModel
 
 SWITCH_S = 0.0005
+EASE_S = 1.0  # by then the first picture is there
 CHANGED = "The file changed since it was read; r reads it again."
 LOOK_EVERY_S = 2.0  # whether the files of the run are still those that were read
 COMPRESS = "This line is slow: `ssh -C` (compression) makes powertui several times quicker."
@@ -79,6 +79,7 @@ class Shell(TypeAhead[int]):
         """The terminal is ours now: colours, first screen."""
         self.register_theme(textual_theme(self.look))
         self.theme = "powertui"
+        self.set_timer(EASE_S, launch.at_ease)
         self.set_interval(LOOK_EVERY_S, self._look)
         folder = self.session.logdir
         runs = folder.runs if folder is not None else ()

@@ -6,6 +6,7 @@ Call `prepare` before anything imports textual.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 
@@ -37,7 +38,24 @@ def prepare(args: argparse.Namespace) -> tuple[caps.Capabilities, theme.Theme]:
     if getattr(args, "step_marker", None) is None and settings.step_marker:
         args.step_marker = settings.step_marker
     settle_textual(found)
+    hurry()
     return found, theme.get("light" if name == "light" else "dark", found.color)
+
+
+def hurry() -> None:
+    """Until the first picture: what is imported is not searched for garbage again and again, and numpy starts no pool of threads.
+
+    (For what we compute, the pool is never worth its start; a machine with many cores would start as many threads.)
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.disable()
+
+
+def at_ease() -> None:
+    """The first picture is there: collect garbage again, but not among what was imported."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def settle_textual(found: caps.Capabilities) -> None:
