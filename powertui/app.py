@@ -12,15 +12,19 @@ import dataclasses
 from powertui.errors import UsageError
 from powertui.terminal.launch import prepare
 
+FIRST_S = 0.2  # folders are looked through so long before the list is shown, and each time that it grows
+
 
 def run(args: argparse.Namespace) -> int:
     """Open a logdir, a run or one profile."""
     capabilities, look = prepare(args)
     from powertui.data import logdir
 
-    found = logdir.scan(args.path)
     wanted = getattr(args, "run", None)
+    stages = logdir.stream(args.path, FIRST_S)  # thousands of runs: the list stands with the first of them
+    found = next(stages)
     if wanted:
+        found = logdir.scan(args.path) if not found.complete else found
         runs = tuple(entry for entry in found.runs if entry.name == wanted or entry.name.endswith("/" + wanted))
         if not runs:
             names = ", ".join(entry.name for entry in found.runs[:8]) or "none"
@@ -28,4 +32,4 @@ def run(args: argparse.Namespace) -> int:
         found = dataclasses.replace(found, runs=runs)
     from powertui.screens.shell import start
 
-    return start(args, capabilities, look, found)
+    return start(args, capabilities, look, found, stages)

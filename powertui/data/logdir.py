@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -98,6 +99,7 @@ class Logdir:
     problems: tuple[Warn, ...] = ()
     entries: int = 0  # how many names were looked at
     truncated: bool = False  # the tree is larger than a scan goes through
+    complete: bool = True  # False while folders are still looked through: power logs are given to runs last
 
 
 def again(path: str, entry: RunEntry) -> RunEntry:
@@ -110,11 +112,18 @@ def again(path: str, entry: RunEntry) -> RunEntry:
 
 def scan(path: str | os.PathLike[str]) -> Logdir:
     """Look through a logdir, a run folder, or at one file ("-": a profile on standard input)."""
+    (*_, found) = stream(path)
+    return found
+
+
+def stream(path: str | os.PathLike[str], every_s: float = 1e9) -> Iterator[Logdir]:
+    """The same, with what was found so far every so many seconds; the whole comes last."""
     text = os.fspath(path)
     if not text:
         raise UsageError("the path is empty", hint="Name a logdir, a run folder or a profile; . is where you are.")
     if text == "-":
-        return Logdir("-", (RunEntry("standard input", "-", (ProfileFile("-", "", "", 0),)),))
+        yield Logdir("-", (RunEntry("standard input", "-", (ProfileFile("-", "", "", 0),)),))
+        return
     where = Path(text).resolve() if ".." in Path(text).parts else Path(text).absolute()
     try:
         mode = where.stat().st_mode
@@ -122,10 +131,11 @@ def scan(path: str | os.PathLike[str]) -> Logdir:
         hint = "Check the path; `powertui doctor .` looks around where you are."
         raise UnreadableFile(text, reason(error), hint=hint) from None
     if stat.S_ISDIR(mode):
-        return _Scan(where).folder(text)
+        yield from _Scan(where).folder(text, every_s)
+        return
     if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
         raise UnreadableFile(text, "is neither a folder nor a plain file", hint="Name a logdir, a run folder or a profile.")
-    return _Scan(where.parent).single(text, where)
+    yield _Scan(where.parent).single(text, where)
 
 
 # ── the scan ─────────────────────────────────────────────────────────────────────────────────────
@@ -137,20 +147,24 @@ class _Scan(Tree):
 
     events: dict[str, tuple[EventFile, ...]] = field(default_factory=dict)  # of each home
 
-    def folder(self, shown: str) -> Logdir:
-        """Everything below a folder."""
+    def folder(self, shown: str, every_s: float) -> Iterator[Logdir]:
+        """Everything below a folder, and before that what was found so far, now and then."""
         try:
             os.scandir(self.root).close()
         except OSError as error:
             hint = "Ask its owner for read access, or copy the logs to where you may read them."
             raise UnreadableFile(shown, f"cannot be listed: {reason(error)}", hint=hint) from None
-        folders = list(self.walk())
-        entries = self.entries
+        folders: list[str] = []
         runs: list[RunEntry] = []
         loose: list[OtherFile] = []
         events: list[EventFile] = []
         power: list[Found] = []
-        for folder in folders:
+        told = time.monotonic()
+        for folder in self.walk():
+            folders.append(folder)
+            if time.monotonic() - told >= every_s:
+                yield Logdir(shown, tuple(runs), entries=self.entries, complete=False)
+                told = time.monotonic()
             files, _ = self.listing(folder)
             if not files and not _is_run_folder(folder):
                 continue
@@ -160,9 +174,10 @@ class _Scan(Tree):
             loose.extend(others)
             events.extend(_events(files, folder))
             power.extend(f for f in files if may_be_power(f.name))
+        entries = self.entries
         power.extend(self.beside(self.root, folders))
         logs = self.power_files(power)
-        return Logdir(
+        yield Logdir(
             shown, tuple(self.with_power(runs, logs)), tuple(events), logs, tuple(loose),
             tuple(self.problems), entries, self.truncated,
         )  # fmt: skip

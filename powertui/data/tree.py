@@ -46,6 +46,9 @@ class Tree:
     listed: dict[str, tuple[list[Found], list[str]]] = field(default_factory=dict)
     _exists: dict[str, bool] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._within = str(self.root).rstrip(os.sep) + os.sep
+
     def walk(self) -> Iterator[str]:
         """All folders below the root, each once, in a stable order. Links are followed, loops are not."""
         seen: set[tuple[int, int]] = set()
@@ -90,7 +93,8 @@ class Tree:
         except OSError as error:
             self.problems.append(Warn(folder, "", f"cannot be listed: {reason(error)}"))
             found = []
-        self.entries += len(found)
+        if folder.startswith(self._within) or folder == str(self.root):  # what is asked for beside the tree is not the tree
+            self.entries += len(found)
         for entry in found:
             try:
                 if entry.is_dir():

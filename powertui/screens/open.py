@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import ClassVar
@@ -11,20 +12,21 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Resize
-from textual.widgets import DataTable, Input, Static
-from textual.widgets.data_table import RowKey
+from textual.widgets import Input, Static
 
 from powertui import units
 from powertui.data import logdir
 from powertui.data.loading import LoadOptions, load_run
-from powertui.data.logdir import RunEntry
+from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import Run
 from powertui.errors import Cancelled, PowertuiError
-from powertui.plain import plain, width
+from powertui.plain import plain
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.loader import size
 from powertui.screens.status import StatusLine
-from powertui.widgets.lists import Listing
+from powertui.terminal.theme import Theme
+from powertui.widgets import background
+from powertui.widgets.run_list import RunList
 
 COLUMNS = ("run", "hosts", "device", "when", "duration", "steps", "epochs", "power", "size")
 NAME_LEAST = 28
@@ -32,6 +34,8 @@ NAME_LEAST = 28
 ROOM_FOR = {"size": 125, "device": 115, "hosts": 95, "power": 70, "epochs": 0}
 # Runs up to this size are read to say more of them; a larger one says it when it is opened.
 LOOK_INTO = 100_000_000
+ALL = 500  # so many runs are all looked into; of more those in sight, as they come into it
+STAGE_S = 0.25  # what was found so far is shown so often while folders are looked through
 
 
 @dataclass(frozen=True)
@@ -60,14 +64,6 @@ class Facts:
         """Whether every word stands somewhere in the row."""
         text = " ".join(self.cells()).lower()
         return all(word in text for word in words)
-
-
-def shorten(name: str, room: int) -> str:
-    """A run's name in so many cells: its end (the date) tells runs apart, so the middle gives way."""
-    if width(name) <= room:
-        return name
-    head = max(4, (room - 1) // 3)
-    return name[:head] + "…" + name[len(name) - max(1, room - 1 - head) :]
 
 
 def first_facts(entry: RunEntry) -> Facts:
@@ -121,35 +117,50 @@ class OpenScreen(BaseScreen):
         self._facts: dict[int, Facts] = {}
         self._problems: dict[int, str] = {}
         self._stop = threading.Event()
-        self._fitted = False
-        self._shown: list[str] = []
+        self._looker: threading.Thread | None = None
 
     def body(self) -> ComposeResult:
+        look, glyphs = self.shell.look, self.shell.capabilities.glyphs
         yield Static("", id="title", markup=False)
         yield Input(placeholder="filter: any words of a row", id="filter", compact=True)
-        yield Listing(id="runs", cursor_type="row", zebra_stripes=False)
+        yield RunList(lambda number: self._fact(number).cells(), theme=look, glyphs=glyphs, least=NAME_LEAST, id="runs")
         yield Static("", id="problems", markup=False)
 
     def on_mount(self) -> None:
         """Fill the list."""
-        table = self.query_one("#runs", DataTable)
         box = self.query_one("#filter", Input)
         box.cursor_blink = box.display = False
         self._fill()
-        self.set_focus(table)
+        self.set_focus(self._list)
+        if self.session.rest is not None:
+            rest, self.session.rest = self.session.rest, None
+            self._follow(rest)
 
     def on_unmount(self) -> None:
         self._stop.set()
+
+    @property
+    def _list(self) -> RunList:
+        return self.query_one("#runs", RunList)
 
     @property
     def _runs(self) -> tuple[RunEntry, ...]:
         folder = self.session.logdir
         return folder.runs if folder is not None else ()
 
+    def _fact(self, index: int) -> Facts:
+        """What is known of a run: made when it is first asked for."""
+        if index not in self._facts:
+            self._facts[index] = first_facts(self._runs[index])
+        return self._facts[index]
+
     def session_changed(self, what: str) -> None:
         """Look into the runs while this page is in front, and only then."""
-        if what == "shown" and len(self._runs) > 1:
+        if what == "shown":
             self._look_into()
+
+    def restyle(self, look: Theme) -> None:
+        self._list.restyle(look, self.shell.capabilities.glyphs)
 
     def on_screen_suspend(self) -> None:
         """A run is being read: it needs the machine."""
@@ -158,85 +169,104 @@ class OpenScreen(BaseScreen):
     def _fill(self) -> None:
         folder = self.session.logdir
         runs = self._runs
-        count = f"{len(runs)} run{'s' * (len(runs) != 1)}"
+        count = f"{len(runs):,} run{'s' * (len(runs) != 1)}"
+        if folder is not None and not folder.complete:
+            count = f"{count} so far, looking through folders …"
         self.query_one("#title", Static).update(Text(f" {plain(folder.path if folder else '')}: {count}", no_wrap=True))
-        for index, entry in enumerate(runs):
-            self._facts.setdefault(index, first_facts(entry))
         self._show_rows()
         problems = [str(warn) for warn in folder.problems] if folder else []
         if folder and folder.unread:
             problems.append(
                 f"{len(folder.unread)} more files are known by name, but have no reader yet: `powertui doctor` lists them."
             )
-        if not runs:
+        if not runs and (folder is None or folder.complete):
             problems.insert(0, f"No profile was found here. `powertui doctor {folder.path if folder else '.'}` says what was.")
         self.query_one("#problems", Static).update(Text("\n".join(plain(p) for p in problems[:6])))
         self.query_one("#problems").set_class(not problems, "hidden")
 
     def _show_rows(self) -> None:
-        table = self.query_one("#runs", DataTable)
-        chosen = self._chosen()
         words = self.query_one("#filter", Input).value.lower().split()
-        shown = [name for name in COLUMNS if self.size.width >= ROOM_FOR.get(name, 0)]
-        if shown != self._shown:
-            self._shown = shown
-            table.clear(columns=True)
-            for column in shown:
-                table.add_column(column, key=column, width=NAME_LEAST if column == "run" else None)
-        table.clear()
-        for index in range(len(self._runs)):
-            facts = self._facts[index]
-            if facts.matches(words):
-                table.add_row(*(Text(facts.cell(name)) for name in shown), key=str(index))
-                if index == chosen:
-                    table.move_cursor(row=table.row_count - 1)
-        self._fitted = False
-        self.call_after_refresh(self._fit_names)
+        every = range(len(self._runs))
+        rows = [index for index in every if self._fact(index).matches(words)] if words else every
+        columns = [place for place, name in enumerate(COLUMNS) if self.size.width >= ROOM_FOR.get(name, 0)]
+        self._list.show(rows, COLUMNS, columns)
 
     def on_resize(self, event: Resize) -> None:
-        """The names get the room that the other columns leave."""
+        """Columns give way where the window is narrow."""
         super().on_resize(event)
         self._show_rows()
 
-    def _fit_names(self) -> None:
-        table = self.query_one("#runs", DataTable)
-        if not table.columns or not self.size.width:
-            return
-        name, *others = table.ordered_columns
-        taken = sum(column.get_render_width(table) for column in others)
-        room = max(NAME_LEAST, self.size.width - taken - 2 * table.cell_padding - 2)
-        longest = max((width(facts.name) for facts in self._facts.values()), default=NAME_LEAST)
-        wanted = max(NAME_LEAST, min(room, longest))
-        if name.width != wanted or not self._fitted:
-            name.width = wanted
-            self._fitted = True
-            for row in list(table.rows):
-                table.update_cell(row, "run", Text(shorten(self._facts[int(row.value or 0)].name, wanted)))
-            table.refresh(layout=True)
+    # ── looking through folders ──────────────────────────────────────────────────────────────────
 
-    def _chosen(self) -> int | None:
-        table = self.query_one("#runs", DataTable)
-        if not table.row_count:
-            return None
-        key = table.coordinate_to_cell_key(table.cursor_coordinate).row_key.value
-        return int(key) if key is not None else None
+    def _follow(self, stages: Iterable[Logdir], *, again: bool = False) -> None:
+        """Show what is found, stage by stage, while a thread goes through the folders."""
+
+        def work(check: background.Check) -> Logdir | PowertuiError | None:
+            last: Logdir | None = None
+            try:
+                for found in stages:
+                    check()
+                    if last is not None:
+                        self.shell.from_thread(self._found, last)
+                    last = found
+            except PowertuiError as error:
+                if isinstance(error, Cancelled):
+                    raise
+                return error
+            return last
+
+        background.begin(self, "scan", work, lambda found: self._found_all(found, again))
+
+    def _found(self, found: Logdir) -> None:
+        """More of the same: runs that were listed keep their places."""
+        if self.is_mounted and not (self.session.logdir and self.session.logdir.complete):
+            self.session.logdir = found
+            self._fill()
+
+    def _found_all(self, found: Logdir | PowertuiError | None, again: bool) -> None:
+        if isinstance(found, PowertuiError):
+            self.say(str(found), warn=True)
+        elif found is not None:
+            self.session.logdir = found
+            # Power logs and the like are known only now.
+            self._facts = {index: facts for index, facts in self._facts.items() if facts.steps != "…" and index < len(found.runs)}
+            self._fill()
+            self._look_into()
+            if again:
+                self.say(f"{len(found.runs):,} runs.")
+            elif self.shell.only_run(found) and self.session.entry is None:
+                self.shell.open_run(found.runs[0])
 
     # ── looking into the runs ────────────────────────────────────────────────────────────────────
 
+    def _next(self) -> int | None:
+        """Which run to look into next: those in sight come first."""
+        runs = self._runs
+        others = range(len(runs)) if len(runs) <= ALL else range(0)
+        for index in (*self._list.in_sight, *others):
+            if index < len(runs) and self._fact(index).steps == "…" and runs[index].size <= LOOK_INTO:
+                return int(index)
+        return None
+
     def _look_into(self) -> None:
-        self._stop.set()
+        folder = self.session.logdir
+        if folder is None or not folder.complete or len(folder.runs) < 2 or self.shell.current() is not self:
+            return
+        if self._looker is not None and self._looker.is_alive() and not self._stop.is_set():
+            return
         self._stop = stop = threading.Event()
-        todo = [(i, e) for i, e in enumerate(self._runs) if self._facts[i].steps == "…" and e.size <= LOOK_INTO]
         options = LoadOptions.from_args(self.session.args)
+        tried: set[int] = set()
 
         def look() -> None:
             def check(_done: int, _total: int, _events: int, /) -> None:
                 if stop.is_set():
                     raise Cancelled("not looked at any more")
 
-            for index, entry in todo:
-                if stop.is_set():
-                    return
+            while not stop.is_set() and (index := self._next()) is not None and index not in tried:
+                tried.add(index)
+                entry = folder.runs[index]
+                problem = ""
                 try:
                     facts = all_facts(entry, load_run(entry, options=options, progress=check))
                 except Cancelled:
@@ -244,44 +274,37 @@ class OpenScreen(BaseScreen):
                 except PowertuiError as error:
                     facts = first_facts(entry)
                     facts = Facts(facts.name, facts.hosts, "–", "–", "cannot be read", "–", "–", facts.power, facts.size)
-                    self._problems[index] = str(error)
-                if not stop.is_set():
-                    self.shell.from_thread(self._learned, index, facts)
+                    problem = str(error)
+                if not stop.is_set() and self.session.logdir is folder:
+                    self._facts[index] = facts
+                    if problem:
+                        self._problems[index] = problem
+                    self.shell.from_thread(self._learned)
 
-        threading.Thread(target=look, name="powertui-looking", daemon=True).start()
+        self._looker = threading.Thread(target=look, name="powertui-looking", daemon=True)
+        self._looker.start()
 
-    def _learned(self, index: int, facts: Facts) -> None:
-        if not self.is_mounted or index >= len(self._runs):
-            return
-        self._facts[index] = facts
-        table = self.query_one("#runs", DataTable)
-        if str(index) in {row.value for row in table.rows}:
-            for name in self._shown[1:]:
-                table.update_cell(str(index), name, Text(facts.cell(name)), update_width=True)
-            self.call_after_refresh(self._fit_names)
-
-    def _listed(self, key: RowKey | None) -> int | None:
-        """Which run a row stands for. None where the row is gone: the table tells of rows that it had before it was filled anew."""
-        index = int(key.value) if key is not None and key.value is not None else None
-        return index if index is not None and index < len(self._runs) else None
+    def _learned(self) -> None:
+        if self.is_mounted:
+            self._list.seen()
 
     # ── actions ──────────────────────────────────────────────────────────────────────────────────
 
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        """Enter, or a click."""
-        index = self._listed(event.row_key)
-        if index in self._problems:
-            self.say(self._problems[index], warn=True)
-        elif index is not None:
-            self.shell.open_run(self._runs[index])
+    def on_run_list_chosen(self, event: RunList.Chosen) -> None:
+        """Enter, or a second click."""
+        if event.number in self._problems:
+            self.say(self._problems[event.number], warn=True)
+        elif event.number < len(self._runs):
+            self.shell.open_run(self._runs[event.number])
 
-    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Say why a row cannot be read."""
-        index = self._listed(event.row_key)
-        if index in self._problems:
-            self.say(self._problems[index], warn=True)
+    def on_run_list_moved(self, event: RunList.Moved) -> None:
+        """Say why a row cannot be read; look into what came into sight."""
+        number = self._list.number
+        if number in self._problems:
+            self.say(self._problems[number], warn=True)
         elif self.query_one("#status", StatusLine).message in self._problems.values():
             self.say("")
+        self._look_into()
 
     def action_filter_runs(self) -> None:
         """Type words: rows that have them all stay."""
@@ -295,23 +318,18 @@ class OpenScreen(BaseScreen):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter: to the list."""
-        self.set_focus(self.query_one("#runs"))
+        self.set_focus(self._list)
 
     def action_reload(self) -> None:
         """Look through the folder again."""
         folder = self.session.logdir
         if folder is None or folder.path == "-":
             return
-        try:
-            self.session.logdir = logdir.scan(folder.path)
-        except PowertuiError as error:
-            self.say(str(error), warn=True)
-            return
+        self._stop.set()
         self._facts.clear()
         self._problems.clear()
-        self._fill()
-        self._look_into()
-        self.say(f"{len(self._runs)} runs.")
+        self.say("Looking through the folder again …")
+        self._follow(logdir.stream(folder.path), again=True)
 
     def back(self) -> bool:
         """Close the filter; or return to the run that is open."""
@@ -319,7 +337,7 @@ class OpenScreen(BaseScreen):
         if box.display:
             box.value = ""
             box.display = False
-            self.set_focus(self.query_one("#runs"))
+            self.set_focus(self._list)
             return True
         if self.session.run is not None:
             self.shell.show("timeline")

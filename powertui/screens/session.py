@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ class Session:
 
     args: argparse.Namespace
     logdir: Logdir | None = None
+    rest: Iterator[Logdir] | None = None  # what is still to be found there, stage by stage
     entry: RunEntry | None = None
     run: Run | None = None
     model: TimelineModel | None = None  # index of the trace that is looked at

@@ -9,7 +9,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from textual.app import ScreenStackError
@@ -82,11 +82,15 @@ class Shell(TypeAhead[int]):
         self.set_timer(EASE_S, launch.at_ease)
         self.set_interval(LOOK_EVERY_S, self._look)
         folder = self.session.logdir
-        runs = folder.runs if folder is not None else ()
-        if self._first == "open" and len(runs) == 1 and runs[0].profiles:
-            self.open_run(runs[0])  # one run: straight to its timeline
+        if self._first == "open" and folder is not None and self.only_run(folder):
+            self.open_run(folder.runs[0])  # one run: straight to its timeline
         else:
             self.show(self._first)
+
+    @staticmethod
+    def only_run(folder: Logdir) -> bool:
+        """Whether there is but one run, with something to see."""
+        return folder.complete and len(folder.runs) == 1 and bool(folder.runs[0].profiles)
 
     def on_unmount(self) -> None:
         """Stop what still runs."""
@@ -466,8 +470,10 @@ class Shell(TypeAhead[int]):
             self.say(COMPRESS)
 
 
-def start(args: argparse.Namespace, capabilities: Capabilities, look: themes.Theme, logdir: Logdir) -> int:
-    """Show a logdir: the list of its runs, or the timeline at once when there is but one."""
+def start(
+    args: argparse.Namespace, capabilities: Capabilities, look: themes.Theme, logdir: Logdir, rest: Iterator[Logdir] | None = None
+) -> int:
+    """Show a logdir: the list of its runs, or the timeline at once when there is but one. `rest` is what is still to be found."""
     shell = Shell(args, capabilities, look)
-    shell.session.logdir = logdir
+    shell.session.logdir, shell.session.rest = logdir, None if logdir.complete else rest
     return shell.run_to_exit()

@@ -11,6 +11,8 @@ from textual.worker import Worker, get_current_worker
 from powertui.data.texts import Check
 from powertui.errors import Cancelled
 
+__all__ = ["Check", "begin", "cancel"]
+
 T = TypeVar("T")
 
 

