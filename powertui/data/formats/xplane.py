@@ -291,7 +291,7 @@ class _LineReader:
 
     def _carefully(self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int, where: str) -> None:
         """A line of whatever there may be: columns in the order of the file, which the builder looks through."""
-        start, duration, name = np.empty(head.events, np.int64), np.empty(head.events, np.int64), np.empty(head.events, np.uint32)
+        start, duration, name = (wire.empty(head.events, kind) for kind in (np.int64, np.int64, np.uint32))
         origin = head.stretches[0].lo
         places = wire.places(head.events, head.stretches[-1].hi - origin)
         far = np.empty(min(SLICE, head.events), np.uint64)  # where the events of one slice lie, in their window

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -28,6 +27,7 @@ from powertui.data.wire.types import (
     UInt32s,
     UInt64s,
     as_positions,
+    empty,
     places,
 )
 
@@ -142,7 +142,7 @@ class _Columns(NamedTuple):
 
 
 def _columns(rows: int, size: int) -> _Columns:
-    return _Columns(np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.uint32), places(rows, size))
+    return _Columns(empty(rows, np.int64), empty(rows, np.int64), empty(rows, np.uint32), places(rows, size))
 
 
 def _views(columns: _Columns) -> tuple[memoryview, memoryview, memoryview, memoryview]:
@@ -192,9 +192,6 @@ class Aside:
 def _piece(wide: np.dtype[Any]) -> tuple[UInt8s, _Columns]:
     size = wide.itemsize
     whole = mmap.mmap(-1, SLICE * (8 + 8 + 4 + size + 1))
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):  # a kernel without them
-            whole.madvise(mmap.MADV_HUGEPAGE)
     start, duration = np.frombuffer(whole, np.int64, 2 * SLICE).reshape(2, SLICE)
     name, place = np.frombuffer(whole, np.uint32, SLICE, 16 * SLICE), np.frombuffer(whole, wide, SLICE, 20 * SLICE)
     return np.frombuffer(whole, np.uint8, SLICE, (20 + size) * SLICE), _Columns(start, duration, name, place)

@@ -708,14 +708,14 @@ static const uint8_t *walk_lanes(const Data *data, const uint8_t *p, const uint8
                 return NULL;
             int lane = next_lane(state->until, &state->open, start, duration);
             uint64_t place = (uint64_t)(field.body - data->first) + rules->shift;
-            if (lane) {
-                put_row(aside, n, start, duration, name, place);
-                lanes[n++] = (uint8_t)lane;
-            } else if (state->counts[0] < out->rows) {
-                put_row(out, state->counts[0], start, duration, name, place);
-            } else {
+            /* both ways are written as one, for no processor can guess which it is */
+            const Rows *to = lane ? aside : out;
+            int64_t row = lane ? n : state->counts[0];
+            if (row >= to->rows)
                 return NULL;
-            }
+            put_row(to, row, start, duration, name, place);
+            lanes[n] = (uint8_t)lane; /* n is below aside->rows */
+            n += lane != 0;
             state->counts[lane]++;
             state->rows++;
             state->start = start;

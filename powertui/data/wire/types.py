@@ -6,6 +6,7 @@ was read before the trouble is given, and `bad` is the byte where it stopped mak
 
 from __future__ import annotations
 
+import mmap
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,6 +31,8 @@ EVENTS_FIELD = 4  # XLine.events
 EVENT_STATS_FIELD = 4  # XEvent.stats
 
 MAX_LANES = 255  # deeper nesting than this shares the last lane
+
+LARGE = 1 << 22  # bytes of a column from which numpy asks for huge pages
 
 BLOCK = 16  # rows that are summed up together …
 FAN = 4  # … and so many such blocks are a group
@@ -128,9 +131,16 @@ def text(data: Bytes, lo: int, hi: int) -> str:
     return data[lo:hi].tobytes().decode("utf-8", "replace")
 
 
+def empty(rows: int, kind: type[Any]) -> npt.NDArray[Any]:
+    """np.empty for columns that are kept. For large ones numpy asks the kernel for huge pages: to find and clear those took
+    as long as to decode what goes into them, and a page that is touched in one place is resident as a whole."""
+    size = rows * np.dtype(kind).itemsize
+    return np.empty(rows, kind) if size < LARGE else np.frombuffer(mmap.mmap(-1, size), kind)
+
+
 def places(rows: int, size: int) -> UInt32s | UInt64s:
     """Room for places within a line of so many bytes: four bytes each unless the line is longer than they can measure."""
-    return np.empty(rows, np.uint32) if size < 1 << 32 else np.empty(rows, np.uint64)
+    return empty(rows, np.uint32 if size < 1 << 32 else np.uint64)
 
 
 def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
