@@ -134,6 +134,15 @@ def test_a_bomb_costs_a_sentence(tmp_path: Path, name: str) -> None:
     assert bomb.name in done.stdout
 
 
+def test_a_profile_that_unpacks_too_far_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "RATIO_FROM", MB)
+    path = tmp_path / "vm.xplane.pb"
+    path.write_bytes(gzip.compress(b"\x0a\xff\xff\xff\xff\x0f\x12\x09/host:CPU" + bytes(8 * MB)))
+    with pytest.raises(UnreadableFile, match="unpacks to more than 250 times its size") as error:
+        registry.read(path)
+    refused(error)
+
+
 def test_a_profile_that_packs_well_is_read(tmp_path: Path) -> None:
     events = [{"ph": "X", "pid": 1, "tid": 1, "ts": i * 10, "dur": 5, "name": "the same name"} for i in range(20_000)]
     path = tmp_path / "a.trace.json.gz"

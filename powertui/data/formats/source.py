@@ -72,6 +72,9 @@ class Source:
                 out += piece
                 if len(out) % LOOK < len(piece):  # what is free changes meanwhile
                     self.limit.check(self.path, len(out), "what it unpacks to takes")
+            problem = self.limit.unpacks_too_far(self.done, len(out))
+            if problem:  # half of a protobuf would only be told as damaged
+                raise UnreadableFile(self.path, problem.partition(":")[0], hint=limits.HINT)
             self._inflated = Stored(self.path, memory=out)
         return self._inflated
 
