@@ -5,6 +5,7 @@
 #   make check         ruff, mypy --strict, the layer contracts, the tests
 #   make monkey        random keys, mouse and window sizes on every screen (minutes)
 #   make bench         the benchmarks (minutes)
+#   make fuzz          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
 #   make screenshots   draw the pictures in docs/ again
 #   make dist          an sdist and a wheel in dist/
 
@@ -13,7 +14,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check lint monkey bench screenshots dist clean
+.PHONY: demo test check lint monkey bench fuzz screenshots dist clean
 
 demo: $(READY)
 	$(BIN)/powertui demo
@@ -36,6 +37,9 @@ monkey: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks $(TOPICS)
+
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 screenshots: $(READY)
 	$(BIN)/python scripts/screenshots.py

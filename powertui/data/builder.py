@@ -39,6 +39,7 @@ from powertui.data.model import (
 LIMIT_PS = 1 << 61
 # Events may lie a little outside the session: device clocks drift, threads end late.
 MARGIN_PS = 60 * PS_PER_S
+MOST_FINDINGS = 1000  # different ones of one file: who reads so many?
 SLICE = 1 << 20  # rows looked at together where a whole line's temporaries would be large
 
 # ── names that mean something ────────────────────────────────────────────────────────────────────
@@ -142,6 +143,8 @@ class Findings:
     def add(self, cause: str, where: str = "", count: int = 1) -> None:
         """Something could not be read or believed."""
         if count > 0:
+            if len(self._found) >= MOST_FINDINGS and (where, cause) not in self._found:
+                where, cause = "", "there is more that could not be read"
             self._found[where, cause] = self._found.get((where, cause), 0) + count
 
     def all(self) -> tuple[Warn, ...]:

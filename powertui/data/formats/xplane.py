@@ -33,6 +33,8 @@ NAME = "xplane"
 SLICE = 1 << (18 if wire.COMPILED else 16)  # events decoded between two looks at the clock: some ms, pure a tenth of a second
 EVENT = 45  # bytes of memory for each: its columns, and the index that the screens draw by
 FIRST_PART = 1 << 16  # events after which the first partial trace is shown; each next one at twice as many
+# More than any profile has. A file of empty planes, lines or texts must not take minutes.
+PLANES, LINES, SAID = 10_000, 100_000, 1000
 LONG_LINE = 1 << 18  # events of a line that is worth showing the others before it
 # Unix times of this century in ns. A session that is older than three years is no session.
 UNIX_NS = (10**18, 4 * 10**18)
@@ -122,7 +124,11 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
     space = windows.hop(stored, 0, stored.size).hop
     builder = TraceBuilder(source.path, NAME, size=source.size)
     names = EventNames(stored)
-    planes = [_outline(stored, lo, hi, names, builder) for lo, hi in _pairs(space.ranges(1))]
+    planes: list[_Plane] = []
+    lines_left = LINES
+    for lo, hi in _first(space.ranges(1), PLANES, "planes", builder):
+        planes.append(_outline(stored, lo, hi, names, builder, lines_left))
+        lines_left -= len(planes[-1].lines)
     _say(stored, space, builder)
     if not planes and not builder.hostnames and not builder.findings.all():
         problem, hint = describe(source.head, source.path)
@@ -163,8 +169,12 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
     yield builder.build(names, complete=True, warnings=source.warnings)
 
 
-def _pairs(ranges: tuple[wire.types.Int64s, wire.types.Int64s]) -> list[tuple[int, int]]:
-    return list(zip(ranges[0].tolist(), ranges[1].tolist(), strict=True))
+def _first(
+    ranges: tuple[wire.types.Int64s, wire.types.Int64s], most: int, what: str, builder: TraceBuilder
+) -> list[tuple[int, int]]:
+    """As many as there can be in a profile; the rest is damage, and counted."""
+    builder.findings.add(f"there are more {what} than any profile has; the others were left out", count=len(ranges[0]) - most)
+    return list(zip(ranges[0][:most].tolist(), ranges[1][:most].tolist(), strict=True))
 
 
 def _text(stored: Stored, lo: int, hi: int) -> str:
@@ -174,25 +184,28 @@ def _text(stored: Stored, lo: int, hi: int) -> str:
 def _say(stored: Stored, space: wire.Hop, builder: TraceBuilder) -> None:
     """What the profiler itself wrote down, and where the file stops making sense."""
     for number, prefix in ((2, ERROR), (3, WARNING)):
-        for lo, hi in _pairs(space.ranges(number)):
+        for lo, hi in _first(space.ranges(number), SAID, f"{prefix.strip(': ')}s", builder):
             builder.findings.add(prefix + _text(stored, lo, min(hi, lo + 2000)).strip())
-    builder.hostnames = tuple(_text(stored, lo, min(hi, lo + 255)) for lo, hi in _pairs(space.ranges(4)))
+    builder.hostnames = tuple(
+        _text(stored, lo, min(hi, lo + 255)) for lo, hi in _first(space.ranges(4), SAID, "host names", builder)
+    )
     if space.bad >= 0:
         builder.findings.add(
             "the file is truncated or damaged from here on; what is whole was read", f"byte {space.bad:,} of {stored.size:,}"
         )
 
 
-def _outline(stored: Stored, lo: int, hi: int, names: EventNames, builder: TraceBuilder) -> _Plane:
+def _outline(stored: Stored, lo: int, hi: int, names: EventNames, builder: TraceBuilder, most_lines: int) -> _Plane:
     """Everything of a plane but its events: they cost most and are read later."""
     plane = windows.hop(stored, lo, hi).hop
     name = _text(stored, *plane.payload(2))
     stat_names = TextTable.of_map(stored, *plane.ranges(5))
     source = PlaneStats(stored, stat_names)
     names.extend(plane.ranges(4), source)
-    stats = xplane_tables.decode(windows.each_stat(stored, plane.ranges(6)), stat_names)
+    lo_hi = np.array(_first(plane.ranges(6), SAID, "stats of a plane", builder), np.int64).reshape(-1, 2)
+    stats = xplane_tables.decode(windows.each_stat(stored, (lo_hi[:, 0], lo_hi[:, 1])), stat_names)
     lines = []
-    for at, end in _pairs(plane.ranges(3)):
+    for at, end in _first(plane.ranges(3), most_lines, "lines", builder):
         line, stretches = windows.hop(stored, at, end, skip=wire.EVENTS_FIELD)
         label = _text(stored, *line.payload(11)) or _text(stored, *line.payload(2))
         key = line.integer(10) or line.integer(1)

@@ -20,8 +20,10 @@ from powertui.data.power.units import scope_of
 from powertui.errors import UnreadableFile
 
 NAME = "rapl"
+# Everything is bounded: a line of megabytes must not be tried again from each of its characters.
 _PATH = re.compile(
-    r"(?:\S*/)?((?:intel-rapl|amd-rapl|intel-rapl-mmio)[:\d]*(?:/[\w:-]+)*?)/(energy_uj|name|max_energy_range_uj)[:=\s]+(\S+)"
+    r"((?:intel-rapl|amd-rapl|intel-rapl-mmio)[:\d]{0,20}(?:/[\w:-]{1,80}){0,4}?)/(energy_uj|name|max_energy_range_uj)[:=\s]{1,9}"
+    r"(\S{1,400})"
 )
 _LEADING = re.compile(r"\s*(\d{1,10}(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)[\s,;]+(?=\S)")
 _COLUMN = re.compile(r"(package|pkg|dram|core|uncore|psys|pp0|pp1|nvidia_gpu)[-_ ]?\d*(?:[-_](?:energy[-_])?uj)?", re.IGNORECASE)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.data import wire
+from powertui.data.builder import MOST_FINDINGS, Findings
 from powertui.data.formats import registry, xplane
 from powertui.data.model import Process, ProcessKind, Stat, Trace
 from powertui.data.wire import pure, schemas
@@ -533,3 +534,28 @@ def test_idle_devices_are_counted_and_derived_lines_marked(shared_data: Path) ->
     busy = next(p for p in trace.processes if p.name == "/device:GPU:4")
     assert {"Steps", "TensorFlow Ops", "TensorFlow Name Scope"} <= derived(busy)
     assert not any(name.startswith("Stream") for name in derived(busy))
+
+
+def test_a_file_of_empty_things_is_read_as_far_as_any_profile_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.synthetic import xplane as made
+
+    for name, most in (("PLANES", 5), ("LINES", 7), ("SAID", 3)):
+        monkeypatch.setattr(xplane, name, most)
+    plane = made.blob(2, b"/host:CPU") + made.blob(3, made.blob(4, b"\x08\x01\x10\x00\x18\x05"))
+    path = tmp_path / "vm.xplane.pb"
+    path.write_bytes(made.blob(1, plane) * 4 + made.blob(1, plane + made.blob(3, b"") * 9) * 3 + made.blob(4, b"host") * 10)
+    trace = registry.read(path)
+    said = {warn.cause: warn.count for warn in trace.warnings}
+    assert said["there are more planes than any profile has; the others were left out"] == 2
+    assert said["there are more lines than any profile has; the others were left out"] == 7
+    assert said["there are more host names than any profile has; the others were left out"] == 7
+    assert len(trace.hostnames) == 3
+    assert trace.event_count == 5
+
+
+def test_findings_of_one_file_are_no_more_than_anyone_reads() -> None:
+    findings = Findings("x")
+    for number in range(5000):
+        findings.add(f"error {number}")
+    assert len(findings.all()) == MOST_FINDINGS + 1
+    assert sum(warn.count for warn in findings.all()) == 5000

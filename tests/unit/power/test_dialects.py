@@ -334,3 +334,11 @@ def test_the_database_and_the_csv_of_one_run_agree(shared_data: Path) -> None:
     table, base = (registry.load(str(folder / name)).series[0] for name in ("data/ipmi_data.csv", "ipmi_data.db"))
     assert (table.watts == base.watts).all()
     assert np.abs(table.times - base.times).max() <= 5_000  # the CSV has five decimals
+
+
+def test_a_line_of_megabytes_between_counters_is_looked_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "rapl.txt"
+    counters = "".join(f"17000000{i:02}\n/sys/class/powercap/intel-rapl:0/energy_uj:{10**7 * i}\n" for i in range(10))
+    for line in ("1" * (4 << 20), "intel-rapl/" * (1 << 18), "/a" * (1 << 20), "intel-rapl:0/energy_uj" + " " * (4 << 20)):
+        path.write_text(counters + line + "\n" + counters.replace("170000000", "170000001"))
+        assert len(registry.load(str(path)).series[0]) == 20

@@ -103,3 +103,12 @@ def test_notes_count_and_name() -> None:
     assert [str(w) for w in notes.warnings()] == ["f (rows 1, 2, 3, 4, 5 …): bad, 8 times", "f (row 3): odd", "f: remark"]
     assert notes.dropped == 9
     assert notes.first_reason() == "bad"
+
+
+@pytest.mark.parametrize("rows", [3, 150_000])  # by the csv module, and by pandas
+def test_a_number_beyond_any_unit_is_no_number(tmp_path: Path, rows: int) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("time,watts\n" + "".join(f"{1_700_000_000 + i},{100 + i % 3}.5\n" for i in range(rows)) + "1800000000,1e308\n")
+    log = registry.load(str(path))
+    assert len(log.series[0]) == rows
+    assert max(log.series[0].watts) < 200

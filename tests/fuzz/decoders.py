@@ -1,32 +1,20 @@
-"""Feeds the scanner with mangled profiles for a while. Started by fuzz_scan.sh; any finding of a sanitizer ends it.
+"""Both decoders on the same lines, cut and mangled: whatever a line holds, compiled and pure say the same of it.
 
-Seeds are lines written here, so that it runs without a file and without protobuf. What is fed to the compiled
-decoder goes to the pure one as well from time to time, and their answers have to agree.
+Lines are made here, from a seed, or come from the inputs that libFuzzer kept.
 """
 
 from __future__ import annotations
 
 import random
-import sys
-import time
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any
-
-sys.path.insert(0, str(Path.cwd()))
 
 import numpy as np
 
-from powertui.data.wire import compiled, pure, tag
+from powertui.data.wire import pure, tag
 from powertui.data.wire.types import EVENTS_FIELD, Columns
-
-
-def varint(value: int) -> bytes:
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
+from tests.fuzz.scanner import Finding
+from tests.synthetic.xplane import varint
 
 
 def number(chance: random.Random) -> int:
@@ -68,9 +56,16 @@ def mangle(chance: random.Random, line: bytes) -> bytes:
     return bytes(out)
 
 
+def lines(count: int, seed: int) -> Iterator[bytes]:
+    """So many lines, the same for the same seed."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        yield mangle(chance, message(chance))
+
+
 def answers(decoder: Any, line: bytes, chance: random.Random) -> list[Any]:
     """Every call of a decoder on one line, in a form that == compares."""
-    data = np.array(bytearray(line), np.uint8)  # exactly as long as the line: one byte too far is one too many
+    data = np.array(bytearray(line), np.uint8)
     lo, hi = chance.choice(((0, len(line)), (chance.randrange(-2, len(line) + 2), chance.randrange(-2, len(line) + 9))))
     hop = decoder.hop(data, lo, hi)
     rows = decoder.hop(data, lo, hi, skip=EVENTS_FIELD).skipped
@@ -95,22 +90,20 @@ def answers(decoder: Any, line: bytes, chance: random.Random) -> list[Any]:
     ]
 
 
-def main() -> int:
-    seconds = float(sys.argv[1])
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 and sys.argv[2] else time.time_ns()
-    chance, until, rounds = random.Random(seed), time.monotonic() + seconds, 0
-    while time.monotonic() < until:
-        line, choices = mangle(chance, message(chance)), chance.getrandbits(64)
-        compiled_says = answers(compiled, line, random.Random(choices))
-        if rounds % 8 == 0:
-            pure.FEW = chance.choice((0, 16))
-            if answers(pure, line, random.Random(choices)) != compiled_says:
-                print(f"the decoders disagree (seed {seed}, round {rounds}) about {line!r}")
-                return 1
-        rounds += 1
-    print(f"{rounds} lines, no finding (seed {seed})")
-    return 0
+def compare(messages: Iterable[bytes], seed: int) -> int:
+    """How many lines both decoders agreed on. Raises `Finding` with the first that they do not."""
+    from powertui.data.wire import compiled
 
-
-if __name__ == "__main__":
-    sys.exit(main())
+    count = 0
+    few = pure.FEW
+    for line in messages:
+        choices = seed * 1_000_003 + count
+        pure.FEW = (0, 16)[count % 2]  # both of its ways: numpy for many records, a walk for few
+        try:
+            same = answers(compiled, line, random.Random(choices)) == answers(pure, line, random.Random(choices))
+        finally:
+            pure.FEW = few
+        if not same:
+            raise Finding(f"the decoders disagree (choices {choices}) about {line!r}")
+        count += 1
+    return count
