@@ -15,7 +15,7 @@ from tests.fuzz import decoders, readers, scanner, seeds
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
-    parser.add_argument("--scanner", type=int, default=100_000, metavar="N", help="executions of libFuzzer (default: %(default)s)")
+    parser.add_argument("--scanner", type=int, default=100_000, metavar="N", help="inputs made by libFuzzer (default: %(default)s)")
     parser.add_argument("--lines", type=int, default=2_000, metavar="N", help="generated lines for both decoders (%(default)s)")
     parser.add_argument("--files", type=int, default=1_500, metavar="N", help="mutated files for all readers (%(default)s)")
     parser.add_argument("--json", type=int, default=1_000, metavar="N", help="examples for the JSON stream (%(default)s)")
@@ -42,7 +42,8 @@ def fuzz_scanner(options: argparse.Namespace) -> str:
             return f"only the {count:,} kept inputs, no finding; libFuzzer needs clang ({str(error)[:200]})"
         before = len(list(corpus.iterdir()))
         executed = scanner.fuzz(target, corpus, options.scanner, options.seed, options.processes)
-        said = f"{executed:,} executions from {before:,} inputs, {len(list(corpus.iterdir())):,} reach something of their own"
+        said = f"{executed.inputs:,} inputs made from {before:,}, {executed.calls:,} calls of the scanner, no finding; "
+        said += f"{len(list(corpus.iterdir())):,} reach something of their own"
         agreed = decoders.compare((file.read_bytes()[scanner.HEADER :] for file in sorted(corpus.iterdir())), options.seed)
         said += f"; compiled and pure agree on {agreed:,} of them"
         if options.coverage:

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from hashlib import sha1
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 SCAN = HERE.parents[1] / "powertui" / "data" / "wire" / "scan.c"
@@ -102,8 +103,15 @@ def keep(corpus: Path) -> int:
 # ── runs ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def fuzz(target: Path, corpus: Path, runs: int, seed: int, processes: int = 1) -> int:
-    """So many executions, shared by some processes; how many they were. Raises `Finding` with the input that did it."""
+class Executed(NamedTuple):
+    """How much was run: each input goes through every function, some of them several times."""
+
+    inputs: int
+    calls: int
+
+
+def fuzz(target: Path, corpus: Path, runs: int, seed: int, processes: int = 1) -> Executed:
+    """So many inputs, shared by some processes. Raises `Finding` with the input that did it."""
     prefix = corpus.parent / "finding-"
     command = [
         str(target), f"-runs={-(-runs // processes)}", f"-max_len={LONGEST}", "-timeout=10", "-rss_limit_mb=2048",
@@ -114,21 +122,21 @@ def fuzz(target: Path, corpus: Path, runs: int, seed: int, processes: int = 1) -
         subprocess.Popen([*command, f"-seed={seed + number}"], stdout=log, stderr=log, env=_env())
         for number, log in enumerate(logs)
     ]
-    executed = 0
+    inputs = calls = 0
     problem = ""
     for process, log in zip(started, logs, strict=True):
         code = process.wait()
         log.seek(0)
         said = log.read()
         log.close()
-        count = re.search(r"stat::number_of_executed_units:\s+(\d+)", said)
-        executed += int(count[1]) if count else 0
+        if count := re.search(r"(\d+) inputs, (\d+) calls of the scanner", said):
+            inputs, calls = inputs + int(count[1]), calls + int(count[2])
         if code:
-            inputs = {path.name: path.read_bytes().hex() for path in corpus.parent.glob("finding-*")}
-            problem = f"{_essence(said)}\ninputs: {inputs}"
+            kept = {path.name: path.read_bytes().hex() for path in corpus.parent.glob("finding-*")}
+            problem = f"{_essence(said)}\ninputs: {kept}"
     if problem:
         raise Finding(problem)
-    return executed
+    return Executed(inputs, calls)
 
 
 def replay(target: Path, corpus: Path) -> int:

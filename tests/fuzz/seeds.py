@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -46,8 +47,15 @@ def of_scanner() -> Iterator[bytes]:
         yield zero + np.concatenate((start, duration)).astype("<i8").tobytes()
     for choice in range(1, 256):
         yield bytes([choice, *(0,) * 15, choice // 7, *(0,) * 15]) + xplane.blob(4, b"\x08\x01\x10\x02\x18\x03")
+    chance = random.Random(0)
+    for size in (1, 3, 17, 300):
+        for _ in range(20):
+            yield bytes([255, *(0,) * 15]) + chance.randbytes(8) + bytes(8) + bytes(chance.randrange(256) for _ in range(size))
+            yield (
+                bytes([255, *(0,) * 15]) + chance.randbytes(8) + bytes(8) + bytes(chance.choice((0, 0, 1, 5)) for _ in range(size))
+            )
     for number, line in enumerate(decoders.lines(300, 0)):
-        yield bytes([0, number % 8, *(0,) * 22, 0, 1, 5, 255, 8, 16, 34, 17]) + line
+        yield bytes([0, number % 16, *(0,) * 22, 0, 1, 5, 255, 8, 16, 34, 17]) + line
 
 
 def _protobuf() -> Iterator[Seed]:

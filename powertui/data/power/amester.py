@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from powertui.data.model import Clock, PowerSeries, Scope, Sensor
-from powertui.data.power import table
+from powertui.data.power import table, times
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog, PowerOptions
@@ -45,7 +45,7 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
             hint="Say which column holds the time: --time-col NAME.",
         )
     ticks, bad = rows.floats(tick)
-    bad |= np.isnan(ticks)
+    bad |= ~(np.abs(ticks) < times.MOST_NS / _TICK)
     notes.drop_all(rows.lines[bad], "the counter is no number")
     ms = ticks[~bad].astype(np.int64)
     ms += np.r_[0, np.cumsum(np.diff(ms) < -_WRAP // 2)] * _WRAP

@@ -44,12 +44,13 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
     column = times.in_zone(times.from_texts(rows.texts(stamp)), options.tz)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
     seconds = rows.floats(duration)[0]
-    notes.drop_all(rows.lines[column.ok & ~(seconds > 0)], "the duration is missing or not positive")
-    good = column.ok & (seconds > 0)
+    length, lasting = times.lengths(seconds)
+    notes.drop_all(rows.lines[column.ok & ~lasting], "the duration is missing or not positive")
+    good = column.ok & lasting
     runs = rows.texts(run) if run is not None else [""] * len(rows)
     if not good.any():
         raise UnreadableFile(source.path, f"has no row with time and duration ({notes.first_reason()})")
-    zero = int((column.ns[good] - np.round(seconds[good] * times.S).astype(np.int64)).min())
+    zero = int((column.ns[good] - length[good]).min())
     clock = times.clock(column, zero)
     series: list[PowerSeries] = []
     for name, label, scope in _PARTS:

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from powertui.data.model import Clock, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import times
+from powertui.data.power import table, times
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog, PowerOptions
@@ -56,9 +56,11 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
         value = _number(match[3])
         if value is None:
             notes.drop(number, f"{match[3]} instead of joules")
-        found.setdefault(name, []).append(
-            (round(float(match[1].replace(",", ".")) * 1e9), float("nan") if value is None else value)
-        )
+        passed = float(match[1].replace(",", "."))
+        if not passed < times.LONGEST_S:
+            notes.drop(number, "the time is none")
+            continue
+        found.setdefault(name, []).append((round(passed * 1e9), float("nan") if value is None else value))
     series: list[PowerSeries] = []
     for name, pairs in found.items():
         ns = np.array([0, *(when for when, _ in pairs)], np.int64)  # perf counts from its own start
@@ -82,9 +84,10 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
 def _number(text: str) -> float | None:
     if text.startswith("<"):
         return None
-    if "," in text and "." in text:  # 1,234.56
-        return float(text.replace(",", "")) if text.rfind(".") > text.rfind(",") else float(text.replace(".", "").replace(",", "."))
+    if "," in text and "." in text:  # 1,234.56, or 1.234,56
+        text = text.replace("," if text.rfind(".") > text.rfind(",") else ".", "")
     try:
-        return float(text.replace(",", "."))
+        value = float(text.replace(",", "."))
     except ValueError:
         return None
+    return value if abs(value) <= table.MOST else None

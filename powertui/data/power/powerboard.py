@@ -107,9 +107,9 @@ def _csv(source: Source, options: PowerOptions) -> PowerLog:
 def _both(epoch: times.TimeColumn, elapsed: np.ndarray, good: np.ndarray) -> tuple[np.ndarray, Clock]:
     """Rows timed by the wall clock, on a zero that stays start(): the median tells where that was."""
     ns = epoch.ns[good]
-    since = np.round(elapsed[good] * times.S)
-    fine = np.isfinite(since)
-    zero = int(np.median((ns - np.where(fine, since, 0).astype(np.int64))[fine])) if fine.any() else int(ns.min())
+    fine = np.abs(elapsed[good]) < times.LONGEST_S
+    since = np.round(np.where(fine, elapsed[good], 0.0) * times.S).astype(np.int64)
+    zero = int(np.median((ns - since)[fine])) if fine.any() else int(ns.min())
     return ns - zero, times.clock(epoch, zero)
 
 

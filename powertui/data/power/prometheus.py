@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.model import Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, counters, times, units
+from powertui.data.power import assemble, counters, table, times, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog, PowerOptions
 from powertui.data.power.source import Source
@@ -90,9 +90,15 @@ _Found = tuple[dict[str, str], Int64s, Floats, Clock]
 def _value(text: Any) -> float:
     try:
         value = float(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # JSON's whole numbers have no end
         return float("nan")
-    return value if np.isfinite(value) else float("nan")
+    return value if abs(value) <= table.MOST else float("nan")
+
+
+def _stamp(milliseconds: str) -> int | None:
+    """Unix milliseconds as ns; None for no time of ours."""
+    value = _value(milliseconds)
+    return round(value * 1e6) if abs(value) < times.MOST_NS / 1e6 else None
 
 
 def _json(source: Source, notes: Notes) -> list[_Found]:
@@ -124,9 +130,14 @@ def _json(source: Source, notes: Notes) -> list[_Found]:
             pending.append((labels, np.array([_value(pair[0]) for pair in good]), np.array([_value(pair[1]) for pair in good])))
     for labels, when, values in pending:
         column = times.from_numbers(when, "time")
-        first = int(column.ns.min())
+        if not column.ok.all():
+            notes.say(f"{int((~column.ok).sum())} points are at no time that can be")
+        if not column.ok.any():
+            continue
+        ns = column.ns[column.ok]
+        first = int(ns.min())
         zero = first if zero is None else min(zero, first)
-        out.append((labels, column.ns, values, times.clock(column, 0)))
+        out.append((labels, ns, values[column.ok], times.clock(column, 0)))
     return [
         (labels, ns - (zero or 0), values, Clock(zero, zero, times.ABSOLUTE, "Prometheus' time stamps"))
         for labels, ns, values, _ in out
@@ -155,7 +166,7 @@ def _text(source: Source, notes: Notes) -> list[_Found]:
         if metric_unit(match[1]) is None and not units.means_power(match[1]):
             continue
         labels = {"__name__": match[1], **{key: re.sub(r"\\(.)", r"\1", value) for key, value in _LABEL.findall(match[2] or "")}}
-        when = round(float(match[4]) * 1e6) if match[4] else now
+        when = _stamp(match[4]) if match[4] else now
         channels.setdefault(tuple(labels.items()), []).append((number, when, _value(match[3])))
     timed = any(when is not None for points in channels.values() for _, when, _ in points)
     if not timed and any(len(points) > 1 for points in channels.values()):

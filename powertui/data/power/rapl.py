@@ -162,8 +162,8 @@ def _pyjoules(source: Source, options: PowerOptions) -> PowerLog:
     rows = table.read(source, layout, notes) if layout is not None else None
     if rows is None or not len(rows):
         raise UnreadableFile(source.path, "has pyJoules' header and no row below it")
-    begun, length = times.from_numbers(rows.floats(0)[0].copy(), "timestamp"), rows.floats(2)[0]
-    good = begun.ok & (length > 0)
+    begun, length = times.from_numbers(rows.floats(0)[0].copy(), "timestamp"), times.lengths(rows.floats(2)[0])
+    good = begun.ok & length[1]
     notes.drop_all(rows.lines[~good], "start or duration is no number")
     _, clock = zeroed(begun, good)
     zero = int(begun.ns[good].min()) if good.any() else 0
@@ -175,7 +175,7 @@ def _pyjoules(source: Source, options: PowerOptions) -> PowerLog:
         joules, bad = rows.floats(at)
         usable = good & ~bad & np.isfinite(joules)
         starts = begun.ns[usable] - zero
-        ends = starts + np.round(length[usable] * times.S).astype(np.int64)
+        ends = starts + length[0][usable]
         ns, watts, energy = windows.rows(starts, ends, joules[usable] / 1e6, rows.lines[usable], notes)
         if len(ns):
             sensor = Sensor(name, NAME, scope_of(name), options.host)

@@ -53,7 +53,8 @@ def unix_ns(text: str) -> int | None:
     whole, _, rest = text.strip().partition(".")
     if not whole.isdigit() or (rest and not rest.isdigit()) or len(whole) > 10:
         return None
-    return int(whole) * times.S + int((rest or "0")[:9].ljust(9, "0"))
+    ns = int(whole) * times.S + int((rest or "0")[:9].ljust(9, "0"))
+    return ns if ns < times.MOST_NS else None
 
 
 def _misfit(found: int, width: int) -> str:
@@ -151,7 +152,7 @@ def _large(source: Source, notes: Notes) -> Rows | None:
             )  # fmt: skip
     except (ValueError, Warning, OverflowError):
         return None
-    frame = frame[frame["channel"].notna() & np.isfinite(frame[FIRST])]
+    frame = frame[frame["channel"].notna() & (frame[FIRST].abs() < times.MOST_NS / times.S)]
     when = frame[FIRST].to_numpy(np.float64)
     whole = np.floor(when)
     ns = whole.astype(np.int64) * times.S + np.round((when - whole) * 1e6).astype(np.int64) * 1000  # written to the µs

@@ -20,7 +20,7 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.source import Source
 
 LARGE = 2 << 20  # bytes from which pandas is worth its import
-_MOST = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a square would overflow
+MOST = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a square would overflow
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*[A-Za-zµ%°]{0,6}")
 _COMMA = re.compile(r"([-+]?\d+),(\d+)\s*[A-Za-zµ%°]{0,6}")
 
@@ -35,7 +35,7 @@ def number(text: str) -> float:
             match = _COMMA.fullmatch(text.strip())
             return float(f"{match[1]}.{match[2]}") if match else float("nan")
         value = float(match[1])
-    return value if abs(value) <= _MOST else float("nan")
+    return value if abs(value) <= MOST else float("nan")
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Table:
         """The cells as numbers, and which of them hold something that is no number. Empty cells are NaN and not bad."""
         cells = self.columns[column]
         if isinstance(cells, np.ndarray):
-            beyond = np.abs(cells) > _MOST
+            beyond = np.abs(cells) > MOST
             return (np.where(beyond, np.nan, cells) if beyond.any() else cells), beyond
         values = np.fromiter((number(cell) for cell in cells), np.float64, len(cells))
         bad = np.isnan(values)

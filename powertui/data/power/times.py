@@ -21,6 +21,8 @@ from powertui.errors import UsageError
 
 S = 1_000_000_000
 DAY = 86_400 * S
+MOST_NS = 4_200_000_000 * S  # from 1970 to 2103, or so long before: two such times, and a length, can be added in 64 bits
+LONGEST_S = 1e9
 APART = 400 * DAY  # a time further than this from the log's middle was damaged, or written before the clock was set
 LOCAL = "local time without zone"
 ABSOLUTE = "absolute timestamps"
@@ -44,7 +46,7 @@ _CTIME = re.compile(
 )
 _DAY = re.compile(r"(\d{1,2}):(\d\d):(\d\d)(?:[.:,](\d{1,9}))?\s*([AaPp][Mm])?")
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
-_PLAIN = re.compile(r"\s*\d{4}([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?\s*")
+_PLAIN = re.compile(r"\s*(?:19|20)\d\d([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?\s*")
 _MONTHS = {
     name: i for i, name in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
 }
@@ -94,7 +96,7 @@ def _ns(year: int, month: int, day: int, clock: tuple[str | None, ...], half: st
     h, m, s = int(hour or 0), int(minute or 0), int(second or 0)
     if half:
         h = h % 12 + (12 if half.upper() == "PM" else 0)
-    if not (1 <= month <= 12 and 1 <= day <= 31 and h < 25 and m < 60 and s < 62 and 1900 <= year < 2300):
+    if not (1 <= month <= 12 and 1 <= day <= 31 and h < 25 and m < 60 and s < 62 and 1900 <= year < 2100):
         return None
     if day > calendar.monthrange(year, month)[1]:
         return None
@@ -162,10 +164,16 @@ def from_numbers(values: Floats, name: str = "") -> TimeColumn:
     return TimeColumn(_scaled(values, ok, factor), ok, "elapsed", f"{plain[factor]} since a start that the log does not tell")
 
 
+def lengths(seconds: Floats) -> tuple[Int64s, Bools]:
+    """Durations in ns, and which of them are some: longer than nothing, and than no log is long."""
+    ok = (seconds > 0) & (seconds < LONGEST_S)
+    return np.round(np.where(ok, seconds, 0.0) * S).astype(np.int64), ok
+
+
 def _scaled(values: Floats, ok: Bools, factor: int) -> Int64s:
     """To ns without losing digits: whole units and the rest apart (1.8e9 s * 1e9 has no room in a double)."""
     safe = np.where(ok, values, 0.0)
-    ok &= np.abs(safe) * factor < 9e18
+    ok &= np.abs(safe) < MOST_NS / factor
     safe = np.where(ok, safe, 0.0)
     whole = np.floor(safe)
     return whole.astype(np.int64) * factor + np.round((safe - whole) * factor).astype(np.int64)

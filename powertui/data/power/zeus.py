@@ -33,10 +33,10 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
     rows = table.read(source, layout, notes) if layout is not None else None
     if rows is None or not len(rows):
         raise UnreadableFile(source.path, f"has Zeus' header and no row that fits it ({notes.first_reason() or 'no row'})")
-    begun, length = rows.floats(0)[0], rows.floats(2)[0]
-    bad = ~(np.isfinite(begun) & (length > 0))
+    begun, (length, lasting) = rows.floats(0)[0], times.lengths(rows.floats(2)[0])
+    column = times.from_numbers(np.where(lasting, begun, np.nan), "start_time (s)")
+    bad = ~(column.ok & lasting)
     notes.drop_all(rows.lines[bad], "start or length is no number")
-    column = times.from_numbers(np.where(bad, np.nan, begun), "start_time (s)")
     absolute = column.kind == "absolute"
     zero = int(column.ns[~bad].min()) if (~bad).any() else 0
     clock = times.clock(column, zero) if absolute else Clock(detail="start_time counts from the machine's boot")
@@ -50,7 +50,7 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
         notes.drop_all(rows.lines[wrong & ~bad], f"{name} is no number")
         usable = ~bad & ~wrong
         starts = column.ns[usable] - zero
-        ends = starts + np.round(length[usable] * times.S).astype(np.int64)
+        ends = starts + length[usable]
         ns, watts, energy = windows.rows(starts, ends, joules[usable], rows.lines[usable], notes)
         if len(ns):
             label = f"{match[1].upper()} {match[2]}".strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import re
 import threading
 from pathlib import Path
 
@@ -124,3 +125,15 @@ def test_a_file_that_grows_is_read_again_and_again(data: Path, tmp_path: Path) -
         rows = sum(len(series) for series in registry.load(str(path)).series)
         assert rows >= before
         before = rows
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=[path.name for path in SAMPLES])
+def test_a_number_that_cannot_be(sample: Path, tmp_path: Path) -> None:
+    """Any number of any log, exchanged for one that no sensor and no clock gives. A warning of numpy is an error here."""
+    whole = sample.read_bytes()
+    numbers = list(re.finditer(rb"\d+(?:\.\d+)?", whole))
+    target = tmp_path / sample.name
+    for new in (b"1e308", b"-1e308", b"1e400", b"9" * 25, b"9" * 400, b"4300000000", b"2299-12-31"):
+        for match in numbers[:: max(1, len(numbers) // 25)]:
+            target.write_bytes(whole[: match.start()] + new + whole[match.end() :])
+            read(target)
