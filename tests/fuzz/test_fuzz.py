@@ -54,7 +54,7 @@ def test_libfuzzer_finds_nothing(built: tuple[Path, bool], tmp_path: Path) -> No
     target, fuzzes = built
     if not fuzzes:
         pytest.skip("libFuzzer comes with clang, which is not installed")
-    assert scanner.fuzz(target, scanner.unpack(tmp_path / "corpus"), 10_000, 1).inputs >= 10_000
+    assert scanner.fuzz(target, scanner.unpack(tmp_path / "corpus"), 10_000, 1).calls > 100_000
 
 
 @needs_headers
