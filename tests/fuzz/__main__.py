@@ -18,9 +18,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scanner", type=int, default=100_000, metavar="N", help="inputs made by libFuzzer (default: %(default)s)")
     parser.add_argument("--lines", type=int, default=2_000, metavar="N", help="generated lines for both decoders (%(default)s)")
     parser.add_argument("--files", type=int, default=1_500, metavar="N", help="mutated files for all readers (%(default)s)")
-    parser.add_argument("--json", type=int, default=1_000, metavar="N", help="examples for the JSON stream (%(default)s)")
+    parser.add_argument("--json", type=int, default=400, metavar="N", help="examples for the JSON stream (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="another one does other things (%(default)s)")
     parser.add_argument("--processes", type=int, default=min(4, os.cpu_count() or 1), metavar="N")
+    parser.add_argument("--case", type=int, metavar="N", help="write the file of one case, read it here and do nothing else")
     parser.add_argument("--coverage", action="store_true", help="say what of scan.c all kept and found inputs reach")
     parser.add_argument("--keep", action="store_true", help="pack the fewest inputs that reach all that was reached as corpus.zip")
     return parser.parse_args()
@@ -76,6 +77,13 @@ def fuzz_json(options: argparse.Namespace) -> str:
 
 def main() -> int:
     options = arguments()
+    if options.case is not None:
+        origin, data = readers.case(options.case, options.seed, seeds.files())
+        path = Path(tempfile.mkdtemp(prefix="fuzz-")) / origin.name
+        path.write_bytes(data)
+        print(f"{path}: {len(data):,} bytes", flush=True)
+        print(readers.read(origin.kind, path))
+        return 0
     failed = 0
     for name, fuzz in (("scanner", fuzz_scanner), ("decoders", fuzz_lines), ("readers", fuzz_readers), ("JSON stream", fuzz_json)):
         begin = time.perf_counter()
