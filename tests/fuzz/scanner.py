@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 import zipfile
 from collections.abc import Iterable, Sequence
@@ -54,7 +55,8 @@ def build(folder: Path, kind: str = "fuzz") -> Path:
     includes = [f"-I{sysconfig.get_paths()['include']}"]
     warnings = ["-std=gnu99", "-g", "-Wall", "-Wextra", "-Werror"]
     scanned = ["-fsanitize=fuzzer-no-link"] if kind == "fuzz" else []  # only branches of the scanner itself guide the search
-    limited = [] if sysconfig.get_config_var("Py_GIL_DISABLED") else ["-DPy_LIMITED_API=0x030B0000"]
+    full = sys.version_info < (3, 11) or sysconfig.get_config_var("Py_GIL_DISABLED")  # as setup.py builds it
+    limited = [] if full else ["-DPy_LIMITED_API=0x030B0000"]
     scan, target = folder / f"scan-{kind}.o", folder / f"scan-{kind}"
     flags = [*warnings, *_FLAGS[kind], *includes]
     _run([found, *flags, *scanned, *limited, "-c", str(SCAN), "-o", str(scan)])
