@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +78,7 @@ def _protobuf() -> Iterator[Seed]:
 
 
 def files() -> list[Seed]:
-    """A small file of every profile, tfevents and power format."""
+    """A small file of every profile, tfevents and power format, and those of the folder that POWERTUI_FUZZ_DATA names."""
     found = list(_protobuf())
     for path in sorted(DATA.rglob("*.trace.json.gz")):
         text = gzip.decompress(path.read_bytes())[: LARGEST // 2]
@@ -91,4 +92,18 @@ def files() -> list[Seed]:
     for path in sorted((DATA / "power").iterdir()):
         data = path.read_bytes()
         found.append(Seed("power", path.name, data if path.suffix == ".db" else data[:LARGEST]))
-    return found
+    more = os.environ.get("POWERTUI_FUZZ_DATA")
+    return found + list(_of_folder(Path(more))) if more else found
+
+
+def _of_folder(folder: Path) -> Iterator[Seed]:
+    """Recordings of one's own, where they are small."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and 0 < path.stat().st_size <= LARGEST:
+            name = path.name
+            if ".xplane.pb" in name or ".trace.json" in name:
+                yield Seed("profile", name, path.read_bytes())
+            elif ".tfevents." in name:
+                yield Seed("tfevents", name, path.read_bytes())
+            elif path.suffix in (".csv", ".txt", ".log", ".db", ".json", ".tsv"):
+                yield Seed("power", name, path.read_bytes())
