@@ -407,7 +407,7 @@ class Shell(TypeAhead[int]):
 
     async def run_command(self, command: str | None) -> None:
         """What the palette answered: an action's id, `show:<screen>`, or a place."""
-        if not command:
+        if not command or self.is_leaving:
             return
         kind, _, text = command.partition(":")
         if kind == "show":

@@ -21,7 +21,7 @@ import signal
 import sys
 import termios
 import time
-from threading import Thread
+from threading import Event, Thread, get_ident
 from typing import TYPE_CHECKING, Any
 
 from textual import events
@@ -57,6 +57,9 @@ class TerminalDriver(LinuxDriver):
         self._output: OutputThread | None = None
         self._unanswered = 0
         self.holds_terminal = False  # from before the first byte to after the last
+        self._settled = False  # wholly in possession of the terminal: not while taking it or giving it back
+        self._away = False  # suspended
+        self._wanted_back = self._coming_back = False
 
     # Textual assigns its own writer here: ours takes its place.
     @property  # type: ignore[override]
@@ -76,6 +79,37 @@ class TerminalDriver(LinuxDriver):
         self._unanswered = 0
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self._paced.terminal_taken()
+        self._settled = self._key_thread is not None
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back, for a while or for good."""
+        self._settled = False
+        super().stop_application_mode()
+
+    # ── suspending: signals come between any two steps, also while the terminal is being taken or given back ──────────
+
+    def _sigtstp_application(self, *_: object) -> None:
+        if not self._settled:
+            return  # a second Ctrl+Z, typed before the terminal was ours again
+        self.suspend_application_mode()
+        # To this very thread: what follows is done after `fg`. To wait for the handler of SIGCONT would not do: one more Ctrl+Z
+        # on the terminal, which is the shell's now, takes that signal back.
+        signal.pthread_kill(get_ident(), signal.SIGSTOP)
+        self._away = self._must_signal_resume = True
+        self._sigcont_application()
+
+    def _sigcont_application(self, *_: object) -> None:
+        self._wanted_back = True
+        if self._coming_back:
+            return  # the call that this one interrupts looks again
+        self._coming_back = True
+        try:
+            while self._away and self._wanted_back:
+                self._wanted_back = False
+                self.resume_application_mode()
+                self._away = self._key_thread is None  # in the background the terminal cannot be taken: `fg` comes later
+        finally:
+            self._coming_back = False
 
     def write(self, data: str) -> None:
         """Queue something for the terminal. The shape of a mouse pointer (OSC 22) is not worth bytes: few terminals know it."""
@@ -135,14 +169,18 @@ class TerminalDriver(LinuxDriver):
             self.exit_event.set()
             os.write(self._wake_write, b"x")
             thread.join(1.0)
-            self.exit_event.clear()
+            # Each thread has an event of its own: one that is late still ends, and what was to wake it does not end the next.
+            self.exit_event = Event()
+            while select.select([self._wake_read], [], [], 0)[0]:
+                os.read(self._wake_read, 64)
         super().disable_input()
 
     def run_input_thread(self) -> None:
         """Read keys until told to stop; the end of input is a hang-up."""
         parser = XTermParser(self._debug)
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        while not self.exit_event.is_set():
+        leave = self.exit_event
+        while not leave.is_set():
             ready, _, _ = select.select([self.fileno, self._wake_read], [], [], 0.1)
             if self._wake_read in ready:
                 os.read(self._wake_read, 64)

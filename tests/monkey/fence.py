@@ -5,7 +5,10 @@ python -m tests.monkey.fence FOLDER open PATH …     the program, with the fenc
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import runpy
+import signal
 import sys
 from pathlib import Path
 
@@ -36,14 +39,16 @@ def install(folder: Path) -> None:
     sys.addaudithook(check)
 
 
-def main() -> int:
+def main() -> None:
     """The program itself."""
+    from powertui.terminal import signals
+
+    signals.at_once()  # as the program's own first line does
     folder, sys.argv = sys.argv[1], ["powertui", *sys.argv[2:]]
     install(Path(folder))
-    from powertui.cli import main as powertui
-
-    return int(powertui() or 0)
+    faulthandler.register(signal.SIGUSR2, all_threads=True)
+    runpy.run_module("powertui", run_name="__main__")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

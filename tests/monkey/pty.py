@@ -12,8 +12,9 @@ from pathlib import Path
 
 from ..e2e.terminal import Terminal, environment
 from . import script
-from .play import PATIENCE_S, Episode
+from .play import Episode
 
+PATIENCE_S = 60.0
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = {0, 129, 130, 143}
 SHOUTS = (
@@ -32,16 +33,29 @@ def play(episode: Episode, folder: Path) -> Episode:
     command = [sys.executable, "-m", "tests.monkey.fence", str(folder), *episode.world.arguments]
     extra = {"PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(own / "state"), "HOME": str(own), "TMPDIR": str(own)}
     with Terminal(command, size=episode.size, env=environment(extra=extra), cwd=own) as terminal:
+        if rng.random() < 0.8:  # others type before there is anything to type at
+            _until_drawn(terminal)
         _type(terminal, episode)
         episode.left = terminal.eof
         code = _leave(terminal, rng, episode)
         shouts = [shout.decode() for shout in SHOUTS if shout in bytes(terminal.raw)]
         hung_up = terminal.fd < 0
         left_on = [] if hung_up else terminal.left_on()
+        if (
+            code is not None and code < 0
+        ):  # at the very first and last the system's own answer to a signal holds, as a shell says it
+            code = 128 - code
         if shouts or code not in GOOD or left_on:
             tail = bytes(terminal.raw[-6000:]).decode(errors="replace")
             episode.trouble.append(f"exit code {code}, {shouts}, left on: {left_on}\n{tail}")
     return episode
+
+
+def _until_drawn(terminal: Terminal) -> None:
+    for _ in range(int(PATIENCE_S * 10)):
+        if terminal.eof or terminal.modes:
+            return
+        terminal.run(0.1)
 
 
 def _type(terminal: Terminal, episode: Episode) -> None:
@@ -86,7 +100,11 @@ def _leave(terminal: Terminal, rng: random.Random, episode: Episode) -> int | No
         if _ended(terminal, 3.0 if way == "q" else PATIENCE_S):
             return terminal.status
         if way != "q":
-            episode.trouble.append(f"still running {PATIENCE_S:.0f} s after {way}\n{terminal.text()}")
+            before = terminal.total
+            terminal.signal(signal.SIGUSR2)  # where it stands (see fence.py)
+            terminal.run(2.0)
+            stacks = bytes(terminal.raw[before:]).decode(errors="replace")
+            episode.trouble.append(f"still running {PATIENCE_S:.0f} s after {way}\n{stacks}\n{terminal.text()}")
     return terminal.status
 
 
