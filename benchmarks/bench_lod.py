@@ -20,11 +20,11 @@ from powertui.data.lod import Forest
 from powertui.data.model import PS_PER_S, Epochs, Floats, Int64s, PowerKind, PowerOnTrace, PowerSeries, Run, Sensor, Steps, Trace
 from powertui.data.tools import op_stats
 from powertui.terminal import glyphs, theme
-from powertui.widgets.paint import Cells, Palette, levels, paint, palette
-from powertui.widgets.power_curve import PowerCurve
+from powertui.view.paint import Cells, Palette, levels, paint, palette
+from powertui.view.power_curve import PowerCurve
+from powertui.view.timeline_model import TimelineModel
+from powertui.view.viewport import Viewport
 from powertui.widgets.power_strip import half_edges
-from powertui.widgets.timeline_model import TimelineModel
-from powertui.widgets.viewport import Viewport
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 LANES, CELLS = 40, 160

@@ -19,11 +19,12 @@ LIMIT_MS = 50
 PROGRAM = """
 import asyncio, json, sys, time
 from powertui import cli
-from powertui.terminal.launch import prepare
+from powertui.verbs import common
 path, out = sys.argv[1:]
-args = cli.build_parser().parse_args(["open", path])
-capabilities, look = prepare(args)
+args = cli.build_parser("open").parse_args(["open", path])
+screen = common.display_of(args, "")
 from powertui.data import logdir
+from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 pauses = []
 mounted = Shell.on_mount
@@ -38,8 +39,7 @@ def on_mount(self):
             last = now
     self.heartbeat = asyncio.get_running_loop().create_task(beat())
 Shell.on_mount = on_mount
-shell = Shell(args, capabilities, look)
-shell.session.logdir = logdir.scan(path)
+shell = Shell(Session(common.reading_of(args), common.aligning_of(args), logdir=logdir.scan(path)), screen)
 shell.run_to_exit()
 with open(out, "w") as file:
     json.dump(pauses, file)

@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 
 from powertui.data import loading, logdir
+from powertui.data.asked import Reading
 from powertui.data.limits import Limit
-from powertui.data.loading import LoadOptions
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import Bools, Clock, Epochs, Int64s, Names, Process, Run, StatColumn, Steps, Trace, Track, Warn
 
@@ -50,7 +50,7 @@ def open(
     Raises `powertui.errors.UnreadableFile` when there is nothing at that path.
     """
     named = tuple(str(Path(p).expanduser()) for p in power)
-    options = LoadOptions(step_marker=step_marker, tz=tz, power=named, find_power=not named, limit=Limit.parse(max_memory))
+    options = Reading(step_marker=step_marker, tz=tz, power=named, find_power=not named, limit=Limit.parse(max_memory))
     where = "-" if os.fspath(path) == "-" else str(Path(path).expanduser())
     return Runs(logdir.scan(where), options)
 
@@ -58,7 +58,7 @@ def open(
 class Runs(Sequence["RunView"]):
     """The runs that were found: by number, by name, or one after the other."""
 
-    def __init__(self, found: Logdir, options: LoadOptions) -> None:
+    def __init__(self, found: Logdir, options: Reading) -> None:
         self.logdir = found
         self._views = tuple(RunView(entry, options) for entry in found.runs)
 
@@ -96,7 +96,7 @@ class Runs(Sequence["RunView"]):
 class RunView:
     """One run. Reading it happens at the first question that needs it."""
 
-    def __init__(self, entry: RunEntry, options: LoadOptions) -> None:
+    def __init__(self, entry: RunEntry, options: Reading) -> None:
         self.entry = entry
         self._options = options
 

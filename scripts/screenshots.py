@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import sys
@@ -12,13 +11,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from powertui import cli, demo  # noqa: E402
+from powertui import demo  # noqa: E402
+from powertui.config import Config  # noqa: E402
 from powertui.data import logdir  # noqa: E402
 from powertui.data.power import registry  # noqa: E402
 from powertui.feed import ReplayFeed  # noqa: E402
+from powertui.screens.session import Session  # noqa: E402
 from powertui.screens.shell import Shell  # noqa: E402
 from powertui.terminal import theme  # noqa: E402
 from powertui.terminal.capabilities import Capabilities  # noqa: E402
+from powertui.terminal.launch import Display  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
 SIZE = (120, 34)
@@ -38,11 +40,14 @@ PICTURES: dict[str, tuple[str, ...]] = {
 }
 
 
+def screen() -> Display:
+    """A terminal that can show everything."""
+    return Display(Capabilities(color="true"), theme.get("dark", "true"), Config())
+
+
 async def picture(name: str, keys: tuple[str, ...]) -> None:
     """One picture."""
-    args: argparse.Namespace = cli.build_parser().parse_args(["open", str(demo.folder())])
-    shell = Shell(args, Capabilities(color="true"), theme.get("dark", "true"))
-    shell.session.logdir = logdir.scan(demo.folder())
+    shell = Shell(Session(logdir=logdir.scan(demo.folder())), screen())
     async with shell.run_test(size=SIZE) as pilot:
         while not (shell.session.complete and shell.session.model):
             await asyncio.sleep(0.05)
@@ -60,10 +65,7 @@ async def live(name: str) -> None:
     now = 0.0
     feed = ReplayFeed(registry.load(str(demo.power_file())).series, "replay of the demo (a simulated sensor)", clock=lambda: now)
     feed.start()
-    shell = Shell(
-        cli.build_parser().parse_args(["live", "--demo"]), Capabilities(color="true"), theme.get("dark", "true"), first="live"
-    )
-    shell.session.feed = feed
+    shell = Shell(Session(feed=feed), screen(), first="live")
     async with shell.run_test(size=SIZE) as pilot:
         now = 1e6
         await pilot.pause(1.5)

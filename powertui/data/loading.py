@@ -8,68 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from powertui.data import clocks, epochs
+from powertui.data.asked import Reading
 from powertui.data.formats import registry, tfevents
 from powertui.data.formats.registry import Progress, silent
-from powertui.data.limits import MACHINE, Limit
 from powertui.data.logdir import ProfileFile, RunEntry
 from powertui.data.model import Clock, Epochs, PowerSeries, Run, Steps, Trace, Warn
-from powertui.data.steps import nothing as no_steps
-from powertui.data.steps import search as find_steps
+from powertui.data.run import clocks, epochs
+from powertui.data.run.steps import nothing as no_steps
+from powertui.data.run.steps import search as find_steps
 from powertui.errors import FileChanged, UnreadableFile
 
 if TYPE_CHECKING:
-    from powertui.data.power.options import PowerOptions
+    pass
 
 LOADING = "still loading"
 
 
-@dataclass(frozen=True)
-class LoadOptions:
-    """What a person can say about how to read a run."""
-
-    step_marker: str | None = None  # a regular expression: events with such names start a step
-    tz: str | None = None  # zone of local times in names and logs: "America/Sao_Paulo", "-03:00"
-    power: tuple[str, ...] = ()  # power logs that were named, beside those that lie with the run
-    find_power: bool = True  # also take the logs that lie with the run
-    power_options: PowerOptions | None = None
-    limit: Limit = MACHINE  # of the memory that one file may take
-
-    @classmethod
-    def from_args(cls, args: object) -> LoadOptions:
-        """From the command line; options that a verb does not have stay as they are by default."""
-
-        def said(name: str, default: Any = None) -> Any:
-            return getattr(args, name, default)
-
-        power = tuple(said("power") or ())
-        columns = {name: said(name) for name in ("time_col", "watts_col", "unit", "tz") if said(name)}
-        options = None
-        limit = Limit.parse(said("max_memory"))
-        if columns:
-            from powertui.data.power.options import PowerOptions
-
-            options = PowerOptions(**columns, limit=limit)
-        # Whoever names a log means that one; what lies around is for those who name none.
-        return cls(said("step_marker"), said("tz"), power, not (said("no_power", False) or power), options, limit)
-
-
-def load_run(entry: RunEntry, *, options: LoadOptions | None = None, progress: Progress = silent) -> Run:
+def load_run(entry: RunEntry, *, options: Reading | None = None, progress: Progress = silent) -> Run:
     """Read a run wholly.
 
     Raises `UnreadableFile` when nothing at all is left of it: no profile, no scalars, no power.
     """
-    loader = _Loader(entry, options or LoadOptions(), progress)
+    loader = _Loader(entry, options or Reading(), progress)
     for _ in loader.traces(partial=False):
         pass
     return loader.finish()
 
 
-def stream_run(entry: RunEntry, *, options: LoadOptions | None = None, progress: Progress = silent) -> Iterator[Run]:
+def stream_run(entry: RunEntry, *, options: Reading | None = None, progress: Progress = silent) -> Iterator[Run]:
     """Read a run and give it as it grows. The last one is whole; those before have no steps for traces that still grow."""
-    loader = _Loader(entry, options or LoadOptions(), progress)
+    loader = _Loader(entry, options or Reading(), progress)
     yield from loader.traces(partial=True)
     yield loader.finish()
 
@@ -77,7 +47,7 @@ def stream_run(entry: RunEntry, *, options: LoadOptions | None = None, progress:
 @dataclass
 class _Loader:
     entry: RunEntry
-    options: LoadOptions
+    options: Reading
     progress: Progress
     logs: list[tfevents.EventLog] = field(default_factory=list)
     done: list[Trace] = field(default_factory=list)
@@ -175,10 +145,10 @@ class _Loader:
         paths = list(dict.fromkeys((*self.options.power, *found)))
         if not paths:
             return
+        from powertui.data.asked import LogColumns
         from powertui.data.power import registry as power  # fifteen dialects: only for those who have a log
-        from powertui.data.power.options import PowerOptions
 
-        options = self.options.power_options or PowerOptions(tz=self.options.tz, limit=self.options.limit)
+        options = self.options.columns or LogColumns(tz=self.options.tz, limit=self.options.limit)
         for path in paths:
             try:
                 log = power.load(path, options)

@@ -74,7 +74,7 @@ class Warn:
 class Clock:
     """Where a zero lies in Unix time: an interval in ns, and the evidence for it.
 
-    `source` names the evidence: for a profile a rung of the ladder in `data/clocks.py` ("task environment" …
+    `source` names the evidence: for a profile a rung of the ladder in `data/run/clocks.py` ("task environment" …
     "file time"), for a power log how its times were read, and "none". Without evidence both ends are None:
     relative time only.
     """
@@ -336,9 +336,14 @@ class Step:
     number: int
     name: str
     start: int
-    duration: int
+    duration: int  # of its marker
     start_to_start: int | None  # to the next step of the same epoch; None for the last
     epoch: int | None  # index into Epochs
+
+    @property
+    def end(self) -> int:
+        """Where it ends: see `Steps.ends`."""
+        return self.start + (self.start_to_start or self.duration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,6 +368,15 @@ class Steps:
             same = self.epoch[1:] == self.epoch[:-1]
             out[:-1] = np.where(same, np.diff(self.start), -1)
         return out
+
+    def ends(self) -> Int64s:
+        """Where each step ends: where the next one of its epoch starts; the last of an epoch where its marker ends.
+
+        The one rule for everything that counts by steps: energies, windows, exports, the lane of steps. A marker may end before the
+        work does (asynchronous dispatch), and what runs between two markers belongs to the first.
+        """
+        gaps = self.start_to_start()
+        return self.start + np.where(gaps > 0, gaps, self.duration)
 
     def __getitem__(self, index: int) -> Step:
         index = range(len(self))[index]
@@ -421,6 +435,20 @@ class Epochs:
 
     def __len__(self) -> int:
         return len(self.epochs)
+
+    def bounds(self, index: int, steps: Steps, mine: Int64s | None = None) -> tuple[int, int] | None:
+        """Where an epoch lies: what it says itself, else from its first step to the end of its last. None when neither tells.
+
+        `mine` are the rows of its steps, where the caller has those of all epochs at hand.
+        """
+        epoch = self.epochs[index]
+        lo, hi = epoch.start, epoch.end
+        if lo is None or hi is None:
+            mine = np.flatnonzero(steps.epoch == index) if mine is None else mine
+            if len(mine):
+                lo = int(steps.start[mine].min()) if lo is None else lo
+                hi = int(steps.ends()[mine].max()) if hi is None else hi
+        return (lo, hi) if lo is not None and hi is not None and hi > lo else None
 
     def __getitem__(self, index: int) -> Epoch:
         return self.epochs[index]

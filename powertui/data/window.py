@@ -11,7 +11,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Epochs, Events, Int64s, PowerOnTrace, Process, Steps, Trace, Track
+from powertui.data.model import Bools, Epochs, Events, Int64s, PowerOnTrace, Process, Steps, Trace, Track
+
+
+def touches(start: Int64s, end: Int64s, lo: int, hi: int) -> Bools:
+    """Which stretches belong to [lo, hi): those that overlap it, and those without length that lie in it.
+
+    The one rule for windows. What belongs to one counts by its part inside.
+    """
+    inside: Bools = (start < hi) & ((end > lo) | (start >= lo))
+    return inside
+
+
+def lane_rows(lane: Events, lo: int, hi: int) -> tuple[int, int]:
+    """Rows [first, last) of a lane that belong to [lo, hi): the same rule where nothing overlaps and all is in order."""
+    first, last = (int(row) for row in lane.start.searchsorted([lo, hi]))
+    if first > 0 and int(lane.start[first - 1] + lane.duration[first - 1]) > lo:
+        first -= 1
+    return first, max(first, last)
 
 
 class Cut(NamedTuple):
@@ -47,12 +64,9 @@ class Window:
                 continue
             for depth in range(track.lane_count):
                 lo, hi = int(track.lanes[depth]), int(track.lanes[depth + 1])
-                starts = track.events.start[lo:hi]
-                first, last = (lo + int(i) for i in starts.searchsorted([self.lo, self.hi]))
-                if first > lo and int(track.events.start[first - 1] + track.events.duration[first - 1]) > self.lo:
-                    first -= 1
+                first, last = lane_rows(track.events[lo:hi], self.lo, self.hi)
                 if last > first:
-                    yield Cut(number, process, track, depth, first, last)
+                    yield Cut(number, process, track, depth, lo + first, lo + last)
 
     def event_count(self, *, derived: bool = False) -> int:
         """How many events; lines drawn from other lines count only when asked for."""
@@ -60,8 +74,7 @@ class Window:
 
     def step_rows(self) -> Int64s:
         """Indices of the steps that touch the window."""
-        start = self.steps.start
-        return np.flatnonzero((start < self.hi) & (start + np.maximum(self.steps.duration, 1) > self.lo))
+        return np.flatnonzero(touches(self.steps.start, self.steps.ends(), self.lo, self.hi))
 
     def epoch_rows(self) -> list[int]:
         """Indices of the epochs that touch it; those without known bounds do not."""

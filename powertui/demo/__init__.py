@@ -6,8 +6,6 @@ second epoch another process burned the machine's cores: look for it. `scripts/m
 
 from __future__ import annotations
 
-import argparse
-import importlib
 from pathlib import Path
 
 from powertui.errors import UnreadableFile
@@ -28,25 +26,3 @@ def folder() -> Path:
 def power_file() -> Path:
     """The power log of the demo."""
     return folder() / "power.csv"
-
-
-def run(args: argparse.Namespace) -> int:
-    """The verb: the screens, or with --report the same facts as text."""
-    path = str(folder())
-    if args.report or args.json:
-        from powertui.report import summary, text
-
-        if not args.json:
-            text.out(NOTE + "\n")
-        return summary.run(_as("report", path, json=args.json))
-    said = {name: value for name, value in vars(args).items() if name not in ("verb", "path")}
-    return int(importlib.import_module("powertui.app").run(_as("open", path, **said, notice=NOTE)))
-
-
-def _as(verb: str, path: str, **said: object) -> argparse.Namespace:
-    """What the command line would say for this verb and path, with what was said to `demo`."""
-    args: argparse.Namespace = importlib.import_module("powertui.cli").build_parser().parse_args([verb, path])
-    for name, value in said.items():
-        if name not in ("verb", "path", "report"):
-            setattr(args, name, value)
-    return args

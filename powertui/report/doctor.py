@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import Any
 
 from powertui import __version__
 from powertui.data import logdir
-from powertui.data.loading import LoadOptions
+from powertui.data.asked import Reading
 from powertui.data.logdir import Logdir, RunEntry
+from powertui.data.opened import Opened
 from powertui.plain import plain
 from powertui.report import checks, facts, many, text
 from powertui.report.checks import Check
@@ -18,14 +18,13 @@ from powertui.report.summary import load
 FILES_SHOWN = 12
 
 
-def run(args: argparse.Namespace) -> int:
-    """The verb. Exit code 3 when nothing readable was found."""
-    found = logdir.scan(args.path)
-    options = LoadOptions.from_args(args)
+def tell(path: str, reading: Reading, form: str) -> int:
+    """Print what was found. Exit code 3 when nothing readable was."""
+    found = logdir.scan(path)
     largest = max((entry.size for entry in found.runs), default=0)
-    examined = list(many.each(lambda entry: examine(entry, options), found.runs, largest))
+    examined = list(many.each(lambda entry: examine(entry, reading), found.runs, largest))
     whole = list(checks.of_logdir(found))
-    if args.json:
+    if form == "json":
         text.out(text.to_json({
             "powertui": __version__,
             "path": found.path,
@@ -41,10 +40,10 @@ def run(args: argparse.Namespace) -> int:
     return 0 if any(ok for _, _, ok in examined) else 3
 
 
-def examine(entry: RunEntry, options: LoadOptions) -> tuple[RunEntry, list[Check], bool]:
+def examine(entry: RunEntry, reading: Reading) -> tuple[RunEntry, list[Check], bool]:
     """(the run, its findings, whether anything of it could be read)."""
     said = list(checks.of_entry(entry))
-    loaded, problem = load(entry, options)
+    loaded, problem = load(Opened(entry, reading))
     if loaded is None:
         if problem:
             said = [check for check in said if check.topic != "level"]  # where it lies does not matter: it is no profile

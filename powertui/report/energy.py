@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from powertui.data import loading, logdir
-from powertui.data.energy import account, align, integrate, symmetry
+from powertui.data import logdir
+from powertui.data.asked import Aligning, LogColumns, Reading
+from powertui.data.energy import account, integrate
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.integrate import Energy
-from powertui.data.energy.symmetry import Ops, Symmetry
-from powertui.data.logdir import RunEntry
-from powertui.data.model import Run, Trace
+from powertui.data.energy.symmetry import Symmetry
+from powertui.data.model import Run
+from powertui.data.opened import Opened
 from powertui.data.power import registry
-from powertui.data.power.options import PowerOptions
-from powertui.data.tools import op_stats
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 from powertui.report import summary, text
@@ -25,68 +23,64 @@ from powertui.report.energy_json import NO_POWER, Told, as_json
 _S = 1e12
 
 
-def run(args: argparse.Namespace) -> int:
-    """The verb. Exit code 3 when nothing of what was named could be read."""
-    told = gather(args)
-    if args.json:
-        text.out(text.to_json(as_json(args.path, told)))
-    elif args.csv:
+def tell(path: str, name: str | None, reading: Reading, aligning: Aligning, form: str) -> int:
+    """Print the joules of the runs that were named. Exit code 3 when nothing of them could be read."""
+    told = gather(path, name, reading, aligning)
+    if form == "json":
+        text.out(text.to_json(as_json(path, told)))
+    elif form == "csv":
         text.emit_csv(text.to_csv(_COLUMNS, _csv_rows(told)))
     else:
-        style = _Markdown() if args.markdown else _Plain()
+        style = _Markdown() if form == "markdown" else _Plain()
         text.out("\n".join(line for one in told for line in _page(one, style)))
     return 0
 
 
-def gather(args: argparse.Namespace) -> list[Told]:
+def gather(path: str, name: str | None, reading: Reading, aligning: Aligning) -> list[Told]:
     """The accounts of every run that was asked for."""
-    found_there = logdir.scan(args.path)
-    entries = summary.chosen(found_there, args.run)
-    options = loading.LoadOptions.from_args(args)
-    how = align.Options.from_args(args)
+    found_there = logdir.scan(path)
     told: list[Told] = []
     problems: list[str] = []
-    for entry in entries:
-        found, problem = summary.load(entry, options)
+    for entry in found_there.chosen(name):
+        opened = Opened(entry, reading)
+        found, problem = summary.load(opened)
         if found is None:
             problems.append(problem)
         elif found.traces or found.power:
-            told += of_run(found, entry, how, args.idle)
+            told += of_run(opened, aligning)
     if not told:
-        told = [*_logs_alone([*options.power, *(file.path for file in found_there.power if options.find_power)], options)]
+        told = [*_logs_alone([*reading.power, *(file.path for file in found_there.power if reading.find_power)], reading)]
     if not told:
-        why = next((p for p in problems if p), f"{plain(args.path)}: holds neither a profile nor a power log that can be read")
-        raise UnreadableFile(args.path, why.removeprefix(f"{args.path}: "), hint=f"See what is there: powertui doctor {args.path}")
+        why = next((p for p in problems if p), f"{plain(path)}: holds neither a profile nor a power log that can be read")
+        raise UnreadableFile(path, why.removeprefix(f"{path}: "), hint=f"See what is there: powertui doctor {path}")
     return told
 
 
-def _logs_alone(paths: Sequence[str], options: loading.LoadOptions) -> Iterator[Told]:
+def _logs_alone(paths: Sequence[str], options: Reading) -> Iterator[Told]:
     """Power logs without any run: each is told on its own clock."""
     for path in dict.fromkeys(paths):
-        log = registry.load(path, options.power_options or PowerOptions(tz=options.tz, limit=options.limit))
+        log = registry.load(path, options.columns or LogColumns(tz=options.tz, limit=options.limit))
         run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
         yield Told(run, "", None, None, "there is no profile here: the power is told on its own clock")
 
 
-def _ops(trace: Trace) -> Ops:
-    return symmetry.ops_by_name(lambda lo, hi: op_stats.of(trace, lo, hi).ops)
-
-
-def of_run(run: Run, entry: RunEntry | None, how: align.Options, idle_w: float | None) -> list[Told]:
-    """The accounts of all traces of a run."""
+def of_run(opened: Opened, aligning: Aligning) -> list[Told]:
+    """The accounts of all hosts of a run."""
+    run = opened.run
     if not run.traces:
         return [Told(run, "", None, None, "this run has no profile: its power is told on its own clock")]
-    out = []
-    for index, trace in enumerate(run.traces):
-        found = account.of(run, index, entry, how, idle_w=idle_w)
-        out.append(Told(run, trace.host, found, found.compare(_ops(trace)), found.apart if run.power else NO_POWER))
-    return out
+    told = []
+    for profile in opened.profiles:
+        found = account.of(profile, aligning)
+        told.append(Told(run, profile.host, found, account.findings(profile, aligning), found.apart if run.power else NO_POWER))
+    return told
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
 _COLUMNS = (
-    "run", "host", "epoch", "step", "start_s", "duration_s", "joules", "lo_joules", "hi_joules", "mean_watts", "badge", "reason",
+    "run", "host", "epoch", "step", "start_s", "duration_s", "end_s", "joules", "lo_joules", "hi_joules", "mean_watts", "badge",
+    "reason",
 )  # fmt: skip
 
 
@@ -97,12 +91,19 @@ def _csv_rows(told: Sequence[Told]) -> Iterator[Sequence[Any]]:
         if found is None:
             continue
         energies = found.step_energies
-        lows, highs = account.step_windows(found.steps)
         for step in found.steps:
-            lo, hi = int(lows[step.index]), int(highs[step.index])
             number = step.number if step.number >= 0 else None
             cells = _step_cells(energies[step.index] if energies else None)
-            yield (one.run.name, one.host, found.epoch_number(step.epoch), number, lo / _S, (hi - lo) / _S, *cells)
+            yield (
+                one.run.name,
+                one.host,
+                found.epoch_number(step.epoch),
+                number,
+                step.start / _S,
+                step.duration / _S,
+                step.end / _S,
+                *cells,
+            )
 
 
 def _step_cells(energy: Energy | None) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from powertui import __version__
-from powertui.data.energy import account, integrate
+from powertui.data.energy import integrate
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment
@@ -66,11 +66,10 @@ def _json_run(one: Told) -> dict[str, Any]:
             | {"per_step": _json_energy(found.per_step(index)), "channels": _json_channels(found, lo, hi, edge)}
         )
     energies = found.step_energies
-    lows, highs = account.step_windows(found.steps)
     for step in found.steps:
         shown["steps"].append(
             {"index": step.index, "epoch": found.epoch_number(step.epoch), "number": step.number, "name": step.name,
-             "start_s": int(lows[step.index]) / _S, "end_s": int(highs[step.index]) / _S}
+             "start_s": step.start / _S, "end_s": step.end / _S}
             | _json_energy(energies[step.index] if energies else None)
         )  # fmt: skip
     if one.symmetry is not None:

@@ -2,42 +2,53 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from powertui import units
-from powertui.data import export, loading, logdir
-from powertui.data.energy import account, align
+from powertui.data import export, logdir
+from powertui.data.asked import Aligning, Reading
+from powertui.data.energy import account
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Epochs, Run, Steps
+from powertui.data.opened import Opened
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
-from powertui.report import summary, text
+from powertui.report import text
 from powertui.terminal import marked
 
 
-def run(args: argparse.Namespace) -> int:
-    """The verb. What was written is said on standard error, so that `-o -` stays clean."""
-    entry = _one(summary.chosen(logdir.scan(args.path), args.run), args.path)
-    options = loading.LoadOptions.from_args(args)
-    found = loading.load_run(entry, options=options)
+@dataclass(frozen=True)
+class Wanted:
+    """Which window, in a person's words. Nothing said: the whole profile."""
+
+    start: str | None = None  # times like "27.31s"
+    end: str | None = None
+    epoch: int | None = None
+    steps: str | None = None  # "185-258"
+    marked: bool = False  # the window that was marked in the timeline
+    host: str | None = None
+
+
+def write(
+    path: str, name: str | None, reading: Reading, aligning: Aligning, wanted: Wanted, *, what: str, output: str,
+    format: str | None, force: bool,
+) -> int:  # fmt: skip
+    """Write one window of one run. What was written is said on standard error, so that `-o -` stays clean."""
+    opened = Opened(_one(logdir.scan(path).chosen(name), path), reading)
+    found = opened.run
     if not found.traces:
-        raise UnreadableFile(
-            args.path, "this run has no profile to export from", hint=f"See what is there: powertui doctor {args.path}"
-        )
-    index = _host(found, getattr(args, "host", None))
-    lo, hi = window(args, found, index)
-    placed = align.place_all(found, index, entry, align.Options.from_args(args))
-    if args.format == "parquet" and args.output == "-" and sys.stdout.isatty():
+        raise UnreadableFile(path, "this run has no profile to export from", hint=f"See what is there: powertui doctor {path}")
+    index = _host(found, wanted.host)
+    lo, hi = window(wanted, found, index, outside=what == "samples")
+    power = tuple(one.power for one in account.of(opened.profiles[index], aligning).placed)
+    if format == "parquet" and output == "-" and sys.stdout.isatty():
         raise UsageError("Parquet is not for a terminal.", hint="Name a file with -o FILE.")
-    said = export.write(
-        found, index, lo, hi, what=args.what, path=args.output, format=args.format, force=args.force,
-        power=tuple(one.power for one in placed),
-    )  # fmt: skip
+    said = export.write(found, index, lo, hi, what=what, path=output, format=format, force=force, power=power)
     text.write(sys.stderr, said)
     return 0
 
@@ -65,25 +76,25 @@ def _host(run: Run, name: str | None) -> int:
     return 0
 
 
-def window(args: argparse.Namespace, run: Run, index: int) -> tuple[int, int]:
-    """The window (ps) that the arguments name; the whole profile when they name none."""
+def window(wanted: Wanted, run: Run, index: int, *, outside: bool = False) -> tuple[int, int]:
+    """The window (ps) that was asked for; the whole profile when none was. `outside`: it may lie where nothing was profiled."""
     trace = run.traces[index]
-    by_time = args.from_ is not None or args.to is not None
-    by_step = args.epoch is not None or args.steps is not None
-    if by_time + by_step + args.marked > 1:
+    by_time = wanted.start is not None or wanted.end is not None
+    by_step = wanted.epoch is not None or wanted.steps is not None
+    if by_time + by_step + wanted.marked > 1:
         raise UsageError("The window is named twice.", hint="Give either --from/--to, or --epoch/--steps, or --marked.")
-    if args.marked:
+    if wanted.marked:
         found = marked.load(trace.path)
         if found is None:
             raise UsageError("No window is marked in this profile.", hint="Mark one in the timeline: m at its start, m at its end.")
         return found
     if by_step:
-        return _of_steps(run.steps[index], run.epochs[index], args.epoch, args.steps)
-    lo = _time(args.from_) if args.from_ is not None else trace.span[0]
-    hi = _time(args.to) if args.to is not None else trace.span[1] + 1
+        return _of_steps(run.steps[index], run.epochs[index], wanted.epoch, wanted.steps)
+    lo = _time(wanted.start) if wanted.start is not None else trace.span[0]
+    hi = _time(wanted.end) if wanted.end is not None else trace.span[1] + 1
     begin, end = (f"{ps / 1e12:.3f} s" for ps in trace.span)
-    outside = lo >= trace.span[1] or hi <= trace.span[0]
-    if outside and (args.what != "samples" or hi <= lo):  # power is often recorded before and after the profile
+    beside = lo >= trace.span[1] or hi <= trace.span[0]
+    if beside and (not outside or hi <= lo):  # power is often recorded before and after the profile
         raise UsageError("The profile holds nothing in that window.", hint=f"It spans {begin} to {end}.")
     if hi <= lo:
         raise UsageError(
@@ -108,9 +119,9 @@ def _of_steps(steps: Steps, epochs: Epochs, epoch: int | None, wanted: str | Non
             known = ", ".join(str(e.number) for e in epochs) or "none"
             raise UsageError(f"There is no epoch {epoch}.", hint=f"Epochs in this profile: {known}")
         if wanted is None:
-            one = epochs[at]
-            if one.start is not None and one.end is not None:
-                return one.start, one.end
+            bounds = epochs.bounds(at, steps)
+            if bounds is not None:
+                return bounds
         rows = steps.epoch == at
     if wanted is not None:
         match = re.fullmatch(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*", wanted)
@@ -126,5 +137,4 @@ def _of_steps(steps: Steps, epochs: Epochs, epoch: int | None, wanted: str | Non
         numbers = steps.number[steps.number >= 0]
         known = f"{numbers.min()} to {numbers.max()}" if len(numbers) else "none"
         raise UsageError("No such step is in this profile.", hint=f"Steps in it: {known}")
-    starts, ends = account.step_windows(steps)
-    return int(starts[index].min()), int(ends[index].max())
+    return int(steps.start[index].min()), int(steps.ends()[index].max())

@@ -151,7 +151,7 @@ def _steps(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "rows_left_out": max(0, len(steps) - STEP_ROWS),
     }
     if steps.asynchronous and len(steps) > 1:
-        from powertui.data.steps import work_of
+        from powertui.data.run.steps import work_of
 
         # The markers say only when the work was asked for: the mean over all steps is what can be said.
         facts["work_s"] = (work_of(trace, steps).end - int(steps.start[0])) / PS_PER_S

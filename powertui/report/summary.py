@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from powertui import __version__, units
-from powertui.data import loading, logdir
-from powertui.data.formats.registry import silent
-from powertui.data.loading import LoadOptions
+from powertui.data import logdir
+from powertui.data.asked import Reading
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import PS_PER_S, Run, Warn
-from powertui.errors import UnreadableFile, UsageError
+from powertui.data.opened import Opened
+from powertui.errors import UnreadableFile
 from powertui.plain import plain
 from powertui.report import chart, checks, facts, many, text
 from powertui.report.facts import Facts
@@ -24,55 +23,42 @@ WARNINGS_SHOWN = 10
 _CSV = ("run", "host", "epoch", "step", "name", "start_s", "duration_s", "start_to_start_s", "unix_start_s", "clock_half_width_s")
 
 
-def run(args: argparse.Namespace) -> int:
-    """The verb. Exit code 3 when nothing of what was named could be read."""
-    found = logdir.scan(args.path)
-    entries = chosen(found, getattr(args, "run", None))
-    options = LoadOptions.from_args(args)
-    if getattr(args, "csv", False):
-        return _csv(entries, options)
-    known = list(_read(entries, options))
-    if args.json:
+def tell(path: str, name: str | None, reading: Reading, form: str) -> int:
+    """Print what is known of the runs that were named. Exit code 3 when nothing of them could be read."""
+    found = logdir.scan(path)
+    entries = found.chosen(name)
+    if form == "csv":
+        return _csv(entries, reading)
+    known = list(_read(entries, reading))
+    if form == "json":
         text.out(text.to_json({"powertui": __version__, **facts.of_logdir(found), "runs": [one for one, _ in known]}))
-    elif getattr(args, "markdown", False):
+    elif form == "markdown":
         text.out("\n".join(_markdown(found, [one for one, _ in known])))
     else:
         text.out("\n".join(_text(found, [one for one, _ in known])))
     return 0 if any(readable for _, readable in known) else 3
 
 
-def chosen(found: Logdir, name: str | None) -> Sequence[RunEntry]:
-    """The runs that were asked for: all, or the one with this name or part of a name."""
-    if name is None:
-        return found.runs
-    exact = [entry for entry in found.runs if entry.name == name]
-    fits = exact or [entry for entry in found.runs if name in entry.name]
-    if len(fits) == 1:
-        return fits
-    names = ", ".join(plain(entry.name, 80) for entry in (fits or found.runs)[:8])
-    what = "more than one run is" if fits else "no run is"
-    raise UsageError(f"{what} named {plain(name, 80)!r}", hint=f"There are: {names}" if names else "There are no runs here.")
-
-
-def _read(entries: Sequence[RunEntry], options: LoadOptions) -> Iterator[tuple[Facts, bool]]:
+def _read(entries: Sequence[RunEntry], reading: Reading) -> Iterator[tuple[Facts, bool]]:
     """(facts, whether anything of it could be read) of each run: traces are let go of before the next."""
 
     def read(entry: RunEntry) -> tuple[Facts, bool]:
-        run, problem = load(entry, options)
+        run, problem = load(Opened(entry, reading))
         readable = run is not None and bool(run.traces or run.scalars or run.power)
         return facts.of_run(entry, run, problem), readable
 
     return many.each(read, entries, max((entry.size for entry in entries), default=0))
 
 
-def load(entry: RunEntry, options: LoadOptions) -> tuple[Run | None, str]:
+def load(opened: Opened) -> tuple[Run | None, str]:
     """A run, or why nothing of it could be read. A power log that was named and cannot be read is an error all the same."""
-    if not (entry.profiles or entry.tfevents or entry.power or options.power):
+    entry = opened.entry
+    if not (entry.profiles or entry.tfevents or entry.power or opened.options.power):
         return None, ""
     try:
-        return loading.load_run(entry, options=options, progress=silent), ""
+        return opened.run, ""
     except UnreadableFile as error:
-        if error.path in options.power:
+        if error.path in opened.options.power:
             raise
         return None, str(Warn(error.path, "", error.cause))
 
@@ -301,12 +287,12 @@ def _markdown_epochs(epochs: Facts) -> list[str]:
     return ["", *text.markdown(["epoch", "start", "end", "length", "steps", "source"], rows, right=range(5)), ""]
 
 
-def _csv(entries: Sequence[RunEntry], options: LoadOptions) -> int:
+def _csv(entries: Sequence[RunEntry], options: Reading) -> int:
     """One row per step. Warnings would break the table: they go to standard error."""
     readable = False
     parts: list[Sequence[Any]] = []
     for entry in entries:
-        run, problem = load(entry, options)
+        run, problem = load(Opened(entry, options))
         if run is None:
             text.write(sys.stderr, f"powertui: {plain(problem or f'{entry.name}: {facts.why_no_timeline(entry)}')}")
             continue

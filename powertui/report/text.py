@@ -232,7 +232,7 @@ def plural(count: int, one: str, many: str = "") -> str:
 
 def wall(unix_ns: int, offset_s: int | None) -> str:
     """A moment in the profiled machine's own time when its zone is known, else in UTC; with the zone either way."""
-    from powertui.data.clocks import zone_name  # numpy comes with it, and only reports with a clock need it
+    from powertui.data.run.clocks import zone_name  # numpy comes with it, and only reports with a clock need it
 
     zone = timezone(timedelta(seconds=offset_s or 0))
     try:

@@ -26,7 +26,7 @@ from powertui.sampler.csv_format import COLUMNS, MAGIC, NOTE, ended_line, head, 
 from powertui.sampler.own_file import open_own
 from powertui.sampler.source import Info, Stamp
 
-__all__ = ["RecordingFile"]
+__all__ = ["RecordingFile", "default_path"]
 
 _KEEP = 200_000  # rows in memory while the disk takes none: two days at 1 Hz
 _LOOK_EVERY = 0.5  # s between looks at whether the path still is our file
@@ -36,6 +36,11 @@ _CHUNK = 1 << 20
 _FIRST = 256  # bytes at the start by which the file is known again: they hold the moment at which it was made
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EROFS)
+
+
+def default_path() -> str:
+    """The file to record to when none is named."""
+    return time.strftime("power-%Y%m%d-%H%M%S.csv")
 
 
 class RecordingFile:

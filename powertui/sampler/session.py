@@ -165,9 +165,8 @@ def record(
     every `sync` seconds where that is given.
     """
     # Imported here, so that importing this module costs a training script nothing.
-    from powertui.sampler.commands import default_path
     from powertui.sampler.recorder import Recorder
-    from powertui.sampler.recording_file import RecordingFile
+    from powertui.sampler.recording_file import RecordingFile, default_path
     from powertui.sampler.source import open_source
 
     target = os.fspath(path) or default_path()

@@ -25,6 +25,7 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("timeline", "1", "Timeline", "powertui.screens.timeline:TimelineScreen"),
     ScreenSpec("symmetry", "2", "Symmetry", "powertui.screens.symmetry:SymmetryScreen"),
     ScreenSpec("alignment", "3", "Alignment", "powertui.screens.alignment:AlignmentScreen"),
+    ScreenSpec("tool", "4", "Tools", "powertui.screens.tool:ToolScreen"),
     ScreenSpec("live", "9", "Live power", "powertui.screens.live:LiveScreen", needs_run=False),
     ScreenSpec("help", "", "Help", "powertui.screens.help:HelpScreen", needs_run=False),
 )

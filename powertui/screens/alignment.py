@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from powertui import units
+from powertui.data.asked import Aligning
 from powertui.data.energy import align, predict
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Placed
@@ -35,7 +36,7 @@ class Way(NamedTuple):
 
     mode: str
     title: str
-    options: align.Options
+    options: Aligning
     placed: tuple[Placed, ...]
 
 
@@ -73,7 +74,7 @@ class AlignmentScreen(BaseScreen):
         if not run.power:
             self._say_only("No power log was found with this run: start with --power FILE.")
             return
-        chosen = nudging.options(session)
+        chosen = session.aligning
         of = (run, index, chosen.pins.pins, chosen.offset_s)
         if self._of and self._of[0] is run and self._of[1:] == of[1:]:
             self._draw()
@@ -96,7 +97,7 @@ class AlignmentScreen(BaseScreen):
         if of != self._of:
             return
         self._ways, self._ran = ways, ran
-        now = nudging.options(self.session)
+        now = self.session.aligning
         mode = "hand" if now.pins.pins or now.offset_s is not None else now.mode
         self._chosen = next((i for i, way in enumerate(ways) if way.mode == mode), 0)
         self._shift = now.pins.nudge_s
@@ -144,7 +145,7 @@ class AlignmentScreen(BaseScreen):
     def _lines(self) -> list[Line]:
         style = self.shell.look.style
         lines: list[Line] = []
-        now = nudging.options(self.session)
+        now = self.session.aligning
         used = "hand" if now.pins.pins or now.offset_s is not None else now.mode
         for number, way in enumerate(self._ways):
             chosen = number == self._chosen
@@ -232,14 +233,14 @@ class AlignmentScreen(BaseScreen):
         self.say(nudging.unpin(self.shell))
 
 
-def _options(mode: str, now: align.Options) -> align.Options | None:
+def _options(mode: str, now: Aligning) -> Aligning | None:
     """The options that try one way alone; None where there is nothing to try."""
     bare = replace(now.pins, pins=(), nudge_s=0.0)
     if mode == "hand":
         if not now.pins.pins and now.offset_s is None:
             return None
         return replace(now, pins=replace(now.pins, nudge_s=0.0))
-    return align.Options(mode, None, bare)  # type: ignore[arg-type]
+    return Aligning(mode, None, bare)  # type: ignore[arg-type]
 
 
 def _summary(placed: tuple[Placed, ...]) -> str:

@@ -7,8 +7,8 @@ from powertui.data.energy import integrate
 from powertui.data.model import PowerOnTrace
 from powertui.errors import FileChanged
 from powertui.plain import plain
-from powertui.widgets.navigation import State
-from powertui.widgets.timeline_model import Selected, TimelineModel
+from powertui.view.navigation import State
+from powertui.view.timeline_model import Selected, TimelineModel
 
 LONGEST_STAT = 400
 

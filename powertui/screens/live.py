@@ -24,7 +24,7 @@ from powertui.sampler.recorder import Event
 from powertui.sampler.source import Stamp
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.terminal import glyphs as glyph_sets
-from powertui.widgets import live_rows as rows
+from powertui.view import live_rows as rows
 from powertui.widgets.live_pane import LivePane
 
 TICK_S = 0.5  # a person reads no faster, and a slow line carries no more
@@ -84,7 +84,7 @@ class LiveScreen(BaseScreen):
         if self.feed is None:
             return
         self.set_interval(TICK_S, self.tick)
-        logdir = getattr(self.session.args, "logdir", None)
+        logdir = self.session.watched
         if logdir:
             self._watch = Watch(logdir)
             threading.Thread(target=self._follow, name="powertui-watch", daemon=True).start()

@@ -6,13 +6,18 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from powertui.data import logdir, watch
-from powertui.data.loading import LoadOptions, stream_run
+from powertui.data.asked import Reading
+from powertui.data.loading import stream_run
 from powertui.data.logdir import RunEntry
-from powertui.data.model import PowerOnTrace, Run
+from powertui.data.model import Run
 from powertui.errors import Cancelled, PowertuiError
-from powertui.widgets.timeline_model import TimelineModel
+from powertui.view.timeline_model import TimelineModel
+
+if TYPE_CHECKING:
+    from powertui.data.energy.account import Account
 
 TELL_EVERY_S = 0.2  # a person reads no faster, and each telling costs a few bytes on the line
 PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading needs
@@ -37,7 +42,7 @@ class Part:
 
     run: Run
     model: TimelineModel | None  # None: no timeline in it (yet)
-    power: tuple[PowerOnTrace, ...]
+    account: Account | None  # of the power, where there is some
     complete: bool
     changed: bool = False  # the files are others already
 
@@ -58,12 +63,12 @@ class Loader:
     def __init__(
         self,
         entry: RunEntry,
-        options: LoadOptions,
+        options: Reading,
         *,
         on_progress: Callable[[Progress], None],
         on_part: Callable[[Part], None],
         on_failed: Callable[[Exception], None],
-        place_power: Callable[[Run, int], tuple[PowerOnTrace, ...]],
+        place_power: Callable[[Run, int], Account | None],
         trace_index: int = 0,
         look_in: str = "",
     ) -> None:
@@ -124,9 +129,9 @@ class Loader:
         if run.traces:
             index = min(self._index, len(run.traces) - 1)
             model = TimelineModel.of(run, index, progress=self._stop_if_cancelled)
-        power = self._place_power(run, self._index) if complete else ()
+        found = self._place_power(run, min(self._index, max(0, len(run.traces) - 1))) if complete else None
         if not self._cancelled.is_set():
-            self._on_part(Part(run, model, power, complete, complete and watch.changed(run)))
+            self._on_part(Part(run, model, found, complete, complete and watch.changed(run)))
 
     def _stop_if_cancelled(self, _done: int, /) -> None:
         if self._cancelled.is_set():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from powertui.screens.base import BaseScreen
+from powertui.view.viewport import FACTOR_TWO
 from powertui.widgets.timeline import Timeline
-from powertui.widgets.viewport import FACTOR_TWO
 
 
 class Moving(BaseScreen):

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from powertui.data.energy import align, pins
+from powertui.data.asked import Aligning, Pins
+from powertui.data.energy import account, align, pins
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import PowerOnTrace
+from powertui.data.opened import Profile
 from powertui.errors import PowertuiError
 
 if TYPE_CHECKING:
@@ -19,24 +21,16 @@ if TYPE_CHECKING:
 UNSAVED = "Kept until you leave; start with --pins FILE to keep it."
 
 
-def options(session: Session) -> align.Options:
-    """How power is aligned now: as a person chose here, else as the command line says."""
-    if session.alignment is None:
-        session.alignment = align.Options.from_args(session.args)
-    return session.alignment
-
-
-def use(shell: Shell, chosen: align.Options) -> None:
+def use(shell: Shell, chosen: Aligning) -> None:
     """Align anew by these options, in a thread; the pages are told when it is done."""
     session = shell.session
-    session.alignment = chosen
-    run, index = session.run, session.trace_index
-    if run is None:
+    session.aligning = chosen
+    run, index, opened = session.run, session.trace_index, session.opened
+    if run is None or opened is None or not run.traces:
         return
 
     def work() -> None:
-        placed = shell.place_power(run, index)
-        shell.from_thread(done, placed)
+        shell.from_thread(done, account.of(Profile(opened, index), chosen).drawn)
 
     def done(power: tuple[PowerOnTrace, ...]) -> None:
         if run is session.run and index == session.trace_index:
@@ -51,11 +45,11 @@ def shift(shell: Shell, by_s: float) -> str:
     session = shell.session
     if not session.power:
         return "There is no power on this trace to shift."
-    now = options(session)
-    session.alignment = replace(now, pins=now.pins.nudged(by_s))
+    now = session.aligning
+    session.aligning = replace(now, pins=now.pins.nudged(by_s))
     session.power = tuple(align.shifted(one, round(by_s * 1e12)) for one in session.power)
     shell.tell("power")
-    return f"Power shifted by {session.alignment.pins.nudge_s:+.3f} s in all. {kept(session.alignment.pins)}"
+    return f"Power shifted by {session.aligning.pins.nudge_s:+.3f} s in all. {kept(session.aligning.pins)}"
 
 
 def refresh_s(session: Session) -> float:
@@ -77,15 +71,15 @@ def pin(shell: Shell, at_ps: int | None) -> str:
     edge = next((found for one in session.power if (found := nearest_edge(one, at_ps)) is not None), None)
     if edge is None:
         return "There is no edge of power near the cursor."
-    now = options(session)
-    new = pins.Pins(now.pins.pins, 0.0, now.pins.path).add(edge, at_ps / 1e12)
+    now = session.aligning
+    new = Pins(now.pins.pins, 0.0, now.pins.path).add(edge, at_ps / 1e12)
     use(shell, replace(now, offset_s=None, pins=new))
     return f"Pinned: the edge at {edge:.3f} s of the log is {at_ps / 1e12:.3f} s of the trace. {kept(new)}"
 
 
 def unpin(shell: Shell) -> str:
     """Take the last pin back."""
-    now = options(shell.session)
+    now = shell.session.aligning
     if not now.pins.pins:
         return "No pin is set."
     left = now.pins.remove(len(now.pins.pins) - 1)
@@ -113,7 +107,7 @@ def nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
     return float(middle[row] - late - power.offset_ps) / 1e12
 
 
-def kept(now: pins.Pins) -> str:
+def kept(now: Pins) -> str:
     """Write the sidecar file when one was named."""
     if not now.path:
         return UNSAVED

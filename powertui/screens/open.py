@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from powertui import units
 from powertui.data import logdir
-from powertui.data.loading import LoadOptions, load_run
+from powertui.data.loading import load_run
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import Run
 from powertui.errors import Cancelled, PowertuiError
@@ -255,7 +255,7 @@ class OpenScreen(BaseScreen):
         if self._looker is not None and self._looker.is_alive() and not self._stop.is_set():
             return
         self._stop = stop = threading.Event()
-        options = LoadOptions.from_args(self.session.args)
+        options = self.session.reading
         tried: set[int] = set()
 
         def look() -> None:

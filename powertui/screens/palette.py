@@ -14,6 +14,7 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from powertui import units
+from powertui.data.tools import registry
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens import SCREENS
@@ -41,6 +42,7 @@ def entries(page: str) -> list[Entry]:
         for action in keymap.on_screen(page)
         if action.id not in NOT_LISTED
     ]
+    out += [Entry(f"tool:{tool.name}", f"Tool: {tool.title}", tool.about, "") for tool in registry.TOOLS]
     out += [Entry(f"show:{spec.name}", f"Show: {spec.title}", "", spec.key) for spec in SCREENS if spec.name not in (page, "help")]
     return out
 

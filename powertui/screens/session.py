@@ -1,71 +1,127 @@
-"""What is open now, shared by all screens: the logdir, the run, the trace, the marked window."""
+"""What is open now, shared by all screens: the logdir, the runs that were opened, the one in front, the marked window."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from powertui.data.asked import Aligning, Reading
+
 if TYPE_CHECKING:  # names alone: importing all this would be time until the first picture
-    from powertui.data.energy.align import Options
     from powertui.data.logdir import Logdir, RunEntry
     from powertui.data.model import Epochs, PowerOnTrace, Run, Steps, Trace
+    from powertui.data.opened import Opened, Profile
     from powertui.feed import Feed
-    from powertui.widgets.timeline_model import TimelineModel
+    from powertui.view.timeline_model import TimelineModel
+
+KEPT = 2  # runs that stay open: the one in front, and the one before it
 
 
 @dataclass
 class Session:
     """Mutable on purpose: it is the one place that changes. Screens are told through `BaseScreen.session_changed(what)`."""
 
-    args: argparse.Namespace
+    reading: Reading = field(default_factory=Reading)  # how runs are read
+    placing: Aligning = field(default_factory=Aligning)  # how power is placed, unless a person chose otherwise for a run
     logdir: Logdir | None = None
     rest: Iterator[Logdir] | None = None  # what is still to be found there, stage by stage
-    entry: RunEntry | None = None
-    run: Run | None = None
+    notice: str = ""  # what is said once a run is whole
+    watched: str | None = None  # the logdir that a live screen watches
+    feed: Feed | None = None  # what a live screen shows; it outlives the runs that are opened meanwhile
+    opened: Opened | None = None  # the run in front
+    others: tuple[Opened, ...] = ()  # opened before and kept, the latest first
     model: TimelineModel | None = None  # index of the trace that is looked at
     trace_index: int = 0
-    complete: bool = False  # False while the run is still being read
     power: tuple[PowerOnTrace, ...] = ()  # placed on that trace's clock
     window: tuple[int, int] | None = None  # marked by the person, ps
     view: tuple[int, int] | None = None  # visible in the timeline, ps
     cursor_ps: int | None = None
-    alignment: Options | None = None  # how a person wants the power aligned; None: as the command line says
-    feed: Feed | None = None  # what a live screen shows; it outlives the runs that are opened meanwhile
-    notes: list[str] = field(default_factory=list)  # what went wrong while reading, for the person
+    tool: str = "op_stats"  # the tool that the tool page shows
+    _chosen: dict[str, Aligning] = field(default_factory=dict)  # by the run's path
+
+    @property
+    def runs(self) -> Mapping[str, Opened]:
+        """Every run that is open, by its path."""
+        held = (*((self.opened,) if self.opened is not None else ()), *self.others)
+        return MappingProxyType({one.path: one for one in held})
+
+    @property
+    def entry(self) -> RunEntry | None:
+        """The run in front, as it was found."""
+        return self.opened.entry if self.opened is not None else None
+
+    @property
+    def run(self) -> Run | None:
+        """The run in front, as far as it was read."""
+        return self.opened.run if self.opened is not None and self.opened.is_read else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was read to its end."""
+        return self.opened is not None and self.opened.complete
+
+    @property
+    def aligning(self) -> Aligning:
+        """How power is placed in this run: as a person chose here, else as the command line says."""
+        return self._chosen.get(self.opened.path, self.placing) if self.opened is not None else self.placing
+
+    @aligning.setter
+    def aligning(self, chosen: Aligning) -> None:
+        if self.opened is not None:
+            self._chosen[self.opened.path] = chosen
+
+    @property
+    def profile(self) -> Profile | None:
+        """The profile that is looked at."""
+        run = self.run
+        if self.opened is None or run is None or not run.traces:
+            return None
+        from powertui.data.opened import Profile
+
+        return Profile(self.opened, min(self.trace_index, len(run.traces) - 1))
 
     @property
     def trace(self) -> Trace | None:
-        """The trace that is looked at."""
-        if self.run is None or not self.run.traces:
-            return None
-        return self.run.traces[min(self.trace_index, len(self.run.traces) - 1)]
+        """Its trace."""
+        profile = self.profile
+        return profile.trace if profile is not None else None
 
     @property
     def steps(self) -> Steps:
         """Its steps."""
-        if self.run is None or self.trace_index >= len(self.run.steps):
+        profile = self.profile
+        if profile is None:
             from powertui.data.model import Steps
 
             return Steps.none()
-        return self.run.steps[self.trace_index]
+        return profile.steps
 
     @property
     def epochs(self) -> Epochs:
         """Its epochs."""
-        if self.run is None or self.trace_index >= len(self.run.epochs):
+        profile = self.profile
+        if profile is None:
             from powertui.data.model import Epochs
 
             return Epochs()
-        return self.run.epochs[self.trace_index]
+        return profile.epochs
+
+    def bring(self, entry: RunEntry, *, anew: bool = False) -> Opened:
+        """Put a run in front: one that is open already as it is, unless it is wanted `anew`."""
+        from powertui.data.opened import Opened
+
+        known = self.runs.get(entry.path)
+        before = tuple(one for one in self.runs.values() if one.path != entry.path and one.complete)
+        self.close()
+        self.opened = known if known is not None and known.complete and not anew else Opened(entry, self.reading)
+        self.others = before[: KEPT - 1]
+        return self.opened
 
     def close(self) -> None:
-        """Nothing is open any more (the logdir stays)."""
-        self.entry = self.run = self.model = None
+        """No run is in front any more (the logdir stays)."""
+        self.opened = self.model = None
         self.trace_index = 0
-        self.complete = False
         self.power = ()
         self.window = self.view = self.cursor_ps = None
-        self.alignment = None
-        self.notes.clear()

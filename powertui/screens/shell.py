@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import importlib
 import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ScreenStackError
 from textual.binding import BindingType
@@ -19,9 +18,9 @@ from textual.dom import NoScreen
 from textual.screen import Screen
 
 from powertui.data import watch
-from powertui.data.loading import LoadOptions
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import PowerOnTrace, Run
+from powertui.data.opened import Opened, Profile
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens import SCREENS, spec
@@ -32,9 +31,12 @@ from powertui.screens.style import textual_theme
 from powertui.screens.typeahead import TypeAhead
 from powertui.terminal import clipboard, keymap, launch, signals
 from powertui.terminal import theme as themes
-from powertui.terminal.capabilities import Capabilities
+from powertui.terminal.launch import Display
 from powertui.terminal.pacing import Quality
-from powertui.widgets.timeline_model import TimelineModel
+from powertui.view.timeline_model import TimelineModel
+
+if TYPE_CHECKING:
+    from powertui.data.energy.account import Account
 
 SWITCH_S = 0.0005
 EASE_S = 1.0  # by then the first picture is there
@@ -52,13 +54,13 @@ class Shell(TypeAhead[int]):
     NOTIFICATION_TIMEOUT = 8
     BINDINGS: ClassVar[list[BindingType]] = [*global_bindings()]
 
-    def __init__(self, args: argparse.Namespace, capabilities: Capabilities, look: themes.Theme, *, first: str = "open") -> None:
-        super().__init__(capabilities, look)
+    def __init__(self, session: Session, display: Display, *, first: str = "open") -> None:
+        super().__init__(display.capabilities, display.look)
         self.animation_level = "none"
         # Reading and indexing run in threads. Each time a frame lets go of the interpreter (numpy does, often), it would wait for
         # Python's 5 ms before it gets it back: ten waits are a stall that a person feels.
         sys.setswitchinterval(SWITCH_S)
-        self.session = Session(args)
+        self.session = session
         self._first = first
         self.before_help = ""  # the page that asked for help
         self._loader: Loader | None = None
@@ -210,9 +212,11 @@ class Shell(TypeAhead[int]):
     def open_run(self, entry: RunEntry) -> None:
         """Read a run and show its timeline, growing."""
         self.stop_loading()
-        self.session.close()
-        self.session.entry = entry
-        self._load()
+        opened = self.session.bring(entry)
+        if opened.complete:
+            self._work_out(opened, 0)
+        else:
+            self._load()
         self.show("timeline")
         self.tell("run")
 
@@ -224,7 +228,8 @@ class Shell(TypeAhead[int]):
         elif self.is_loading:
             self.say("The run is still being read.", warn=True)
         else:
-            self.session.complete = False
+            assert self.session.opened is not None
+            self.session.opened.complete = False
             self._load(again=folder.path if folder is not None else entry.path)
             self.say("Reading it again …")
 
@@ -257,7 +262,7 @@ class Shell(TypeAhead[int]):
         assert self.session.entry is not None
         self._loader = loader = Loader(
             self.session.entry,
-            LoadOptions.from_args(self.session.args),
+            self.session.reading,
             on_progress=lambda progress: self.from_thread(self._progressed, loader, progress),
             on_part=lambda part: self.from_thread(self._parted, loader, part),
             on_failed=lambda error: self.from_thread(self._failed, loader, error),
@@ -281,11 +286,22 @@ class Shell(TypeAhead[int]):
             except Exception as error:
                 self._handle_exception(error)
 
-    def place_power(self, run: Run, index: int) -> tuple[PowerOnTrace, ...]:
+    def place_power(self, run: Run, index: int) -> Account | None:
         """Put the run's power on the trace's clock (in the reading thread)."""
-        from powertui.screens.power import place
+        if not run.power or index >= len(run.traces):
+            return None
+        from powertui.data.energy import account
 
-        return place(run, index, self.session.entry, self.session.args, self.session.alignment)
+        return account.of_run(run, index, self.session.entry, self.session.aligning)
+
+    def _keep(self, opened: Opened, index: int, model: TimelineModel | None, found: Account | None) -> None:
+        """What was worked out in a thread belongs to the run."""
+        if model is not None:
+            opened.keep(("model", model.index), model)
+        if found is not None:
+            from powertui.data.energy import account
+
+            opened.keep(account.key(index, self.session.aligning), found)
 
     def show_trace(self, index: int) -> None:
         """Look at another host's profile of the same run."""
@@ -295,17 +311,31 @@ class Shell(TypeAhead[int]):
         self.session.trace_index = index
         self.session.model, self.session.power, self.session.window = None, (), None
         self.tell("trace")
+        assert self.session.opened is not None
+        self._work_out(self.session.opened, index)
+
+    def _work_out(self, opened: Opened, index: int) -> None:
+        """The index of a profile that was read before, and its power, in a thread: at once where they are known already."""
+        aligning = self.session.aligning
 
         def build() -> None:
-            model = TimelineModel.of(run, index)
-            self.from_thread(self._indexed, run, model, self.place_power(run, index))
+            run = opened.run
+            model = opened.cached(("model", index), lambda: TimelineModel.of(run, index)) if run.traces else None
+            power: tuple[PowerOnTrace, ...] = ()
+            if model is not None and run.power:
+                from powertui.data.energy import account
+
+                power = account.of(Profile(opened, index), aligning).drawn
+            self.from_thread(self._indexed, run, model, power)
 
         self.run_worker(build, thread=True, exclusive=True, group="trace")
 
-    def _indexed(self, run: Run, model: TimelineModel, power: tuple[PowerOnTrace, ...]) -> None:
-        if run is self.session.run and model.index == self.session.trace_index:
-            self.session.model, self.session.power = model, power
-            self.tell("trace")
+    def _indexed(self, run: Run, model: TimelineModel | None, power: tuple[PowerOnTrace, ...]) -> None:
+        if run is not self.session.run or (model is not None and model.index != self.session.trace_index):
+            return
+        self.session.model, self.session.power = model, power
+        self.tell("trace")
+        if model is not None and len(run.traces) > 1:
             self.say(f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}).")
 
     def _progressed(self, loader: Loader, progress: Progress) -> None:
@@ -318,16 +348,20 @@ class Shell(TypeAhead[int]):
         if loader is not self._loader:
             return
         session = self.session
-        session.entry = loader.entry
-        session.run, session.model, session.power, session.complete = part.run, part.model, part.power, part.complete
+        opened = session.opened
+        if opened is None or opened.entry is not loader.entry:
+            opened = session.opened = Opened(loader.entry, session.reading)
+        opened.adopt(part.run, complete=part.complete)
         if part.model is not None:
             session.trace_index = part.model.index
+        session.model, session.power = part.model, part.account.drawn if part.account is not None else ()
+        if part.complete:
+            self._keep(opened, session.trace_index, part.model, part.account)
         page = self.current()
         if part.complete and page is not None and page.is_mounted:
             page.show_progress("")
-            notice = getattr(session.args, "notice", "")
-            if notice:
-                page.say(notice)
+            if session.notice:
+                page.say(session.notice)
             elif loader.again:
                 page.say("")
         self.tell("run")
@@ -339,10 +373,10 @@ class Shell(TypeAhead[int]):
             return
         if not isinstance(error, PowertuiError):
             raise error
-        self.session.notes.append(str(error))
         self._loader = None
         if loader.again:
-            self.session.complete = True
+            if self.session.opened is not None:
+                self.session.opened.complete = True
             page = self.current()
             if page is not None and page.is_mounted:
                 page.show_progress("")
@@ -361,7 +395,8 @@ class Shell(TypeAhead[int]):
         """Stop reading; what was read stays."""
         if self._loader is not None:
             self._loader.cancel()
-            self.session.complete |= self._loader.again  # what is shown is whole
+            if self._loader.again and self.session.opened is not None:
+                self.session.opened.complete = True  # what is shown is whole
             self._loader = None
 
     # ── actions of everywhere ────────────────────────────────────────────────────────────────────
@@ -412,6 +447,10 @@ class Shell(TypeAhead[int]):
         kind, _, text = command.partition(":")
         if kind == "show":
             self.show(text)
+        elif kind == "tool":
+            self.session.tool = text
+            self.show("tool")
+            self.tell("tool")
         elif kind == "goto":
             lo, hi = (int(part) for part in text.split(","))
             self.goto(lo, hi)
@@ -468,12 +507,3 @@ class Shell(TypeAhead[int]):
         if self.gate.wants_compression and self.capabilities.remote and not self._compress_said:
             self._compress_said = True
             self.say(COMPRESS)
-
-
-def start(
-    args: argparse.Namespace, capabilities: Capabilities, look: themes.Theme, logdir: Logdir, rest: Iterator[Logdir] | None = None
-) -> int:
-    """Show a logdir: the list of its runs, or the timeline at once when there is but one. `rest` is what is still to be found."""
-    shell = Shell(args, capabilities, look)
-    shell.session.logdir, shell.session.rest = logdir, None if logdir.complete else rest
-    return shell.run_to_exit()

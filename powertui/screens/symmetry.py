@@ -7,10 +7,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from powertui.data.energy import account, symmetry
+from powertui.data.energy import account
 from powertui.data.energy.symmetry import Finding, Symmetry
-from powertui.data.model import Epochs, PowerOnTrace, Steps
-from powertui.data.tools import op_stats
 from powertui.plain import plain
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.widgets.folded_chart import FoldedChart, View
@@ -50,17 +48,17 @@ class SymmetryScreen(BaseScreen):
         if trace is None or not session.complete:
             self._say_only("Reading …" if not session.complete else "This run has no profile.")
             return
-        of = (trace, session.power)
-        if self._of and all(a is b for a, b in zip(self._of, of, strict=True)):
+        of = (trace, session.aligning)
+        if self._of == of:
             self._draw()
             return
         self._of, self._found = of, None
         self._say_only("Comparing the epochs …")
-        steps, epochs, power = session.steps, session.epochs, session.power
+        profile, aligning = session.profile, session.aligning
+        assert profile is not None
 
         def work() -> None:
-            found = compare(steps, epochs, power, symmetry.ops_by_name(lambda lo, hi: op_stats.of(trace, lo, hi).ops))
-            self.shell.from_thread(self._computed, of, found)
+            self.shell.from_thread(self._computed, of, account.findings(profile, aligning))
 
         self.run_worker(work, thread=True, exclusive=True, group="symmetry")
 
@@ -172,8 +170,3 @@ def _details(one: Finding) -> str:
     parts.append(f"by chance at most in {one.p:.1%} of all cases")
     parts.append(one.badge.value)
     return " · ".join(parts)
-
-
-def compare(steps: Steps, epochs: Epochs, power: tuple[PowerOnTrace, ...], ops: symmetry.Ops) -> Symmetry:
-    """The comparison of what lies on the trace: channels that overlap are not added up."""
-    return symmetry.compare(steps, epochs, account.counted_power(power), ops)

@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 
 from powertui import units
 from powertui.data import search
+from powertui.data.table import Result
 from powertui.data.texts import Check
 from powertui.data.tools import op_stats
 from powertui.errors import PowertuiError, UsageError
@@ -24,12 +25,12 @@ from powertui.screens.moving import Moving
 from powertui.screens.status import StatusLine
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
+from powertui.view.context import Context
+from powertui.view.navigation import State
 from powertui.widgets import background
-from powertui.widgets.context import Context
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane
-from powertui.widgets.navigation import State
-from powertui.widgets.op_table import OpTable
+from powertui.widgets.table import TableView
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.view import TimelineView
 
@@ -61,7 +62,7 @@ class TimelineScreen(Moving):
                 yield Static("", id="waiting", markup=False)
                 yield TimelineView(theme=look, glyphs=glyphs, id="view")
                 yield DetailsPane(theme=look, glyphs=glyphs, id="details")
-                yield OpTable(theme=look, glyphs=glyphs, id="ops")
+                yield TableView(theme=look, glyphs=glyphs, id="ops")
             yield ContextPane(theme=look, glyphs=glyphs, id="context")
         yield Input(id="box", compact=True)
 
@@ -159,7 +160,7 @@ class TimelineScreen(Moving):
 
     def restyle(self, look: Theme) -> None:
         glyphs = self.shell.capabilities.glyphs
-        for pane in (self.view, self.query_one(ContextPane), self.query_one(DetailsPane), self.query_one(OpTable)):
+        for pane in (self.view, self.query_one(ContextPane), self.query_one(DetailsPane), self.query_one(TableView)):
             pane.restyle(look, glyphs)
 
     # ── what follows a move ──────────────────────────────────────────────────────────────────────
@@ -225,16 +226,19 @@ class TimelineScreen(Moving):
         if self._below != "ops" or session.trace is None or window is None:
             return
         trace, (lo, hi) = session.trace, window
-        background.begin(self, "ops", lambda check: op_stats.of(trace, lo, hi, check), self._got_ops)
+        background.begin(
+            self, "ops", lambda check: op_stats.result(op_stats.of(trace, lo, hi, check)), lambda found: self._got_ops(trace, found)
+        )
 
-    def _got_ops(self, stats: op_stats.OpStats) -> None:
-        if self.is_mounted and self._below == "ops" and stats.trace is self.session.trace:
-            self.query_one("#ops", OpTable).show(stats)
+    def _got_ops(self, trace: object, found: Result) -> None:
+        if self.is_mounted and self._below == "ops" and trace is self.session.trace:
+            self.query_one("#ops", TableView).show(found.table)
 
-    def on_op_table_chosen(self, event: OpTable.Chosen) -> None:
+    def on_table_view_chosen(self, event: TableView.Chosen) -> None:
         """Enter in the op table: to the longest occurrence."""
-        if event.stats.trace is self.session.trace and self.session.model is not None:
-            self.timeline.select(*event.stats.longest(event.row))
+        place = event.place
+        if place is not None and place.track is not None and place.event is not None and self.session.model is not None:
+            self.timeline.select(place.track, place.event)
             self.set_focus(self.timeline)
 
     # ── search and filter ────────────────────────────────────────────────────────────────────────
@@ -260,7 +264,7 @@ class TimelineScreen(Moving):
     def on_input_changed(self, event: Input.Changed) -> None:
         """The table is filtered while one types; a search waits for Enter."""
         if self._box == "filter":
-            self.query_one("#ops", OpTable).filter(event.value)
+            self.query_one("#ops", TableView).filter(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter in the box."""
@@ -269,7 +273,7 @@ class TimelineScreen(Moving):
         if purpose == "search":
             self._search(text)
         elif purpose == "filter":
-            self.set_focus(self.query_one("#ops", OpTable))
+            self.set_focus(self.query_one("#ops", TableView))
 
     def _close_box(self) -> None:
         self._box = ""
@@ -350,13 +354,13 @@ class TimelineScreen(Moving):
         self._toggle_below("ops")
         self._show_ops()
         if self._below == "ops":
-            self.set_focus(self.query_one("#ops", OpTable))
+            self.set_focus(self.query_one("#ops", TableView))
 
     def _toggle_below(self, name: str) -> None:
         self._below = "" if self._below == name else name
         if self._below != "ops":  # nobody waits for a table that is closed
             background.cancel(self, "ops")
-            self.query_one("#ops", OpTable).clear()
+            self.query_one("#ops", TableView).show(None)
         self._arrange()
         if not self._below:
             self.set_focus(self.timeline)
@@ -366,7 +370,7 @@ class TimelineScreen(Moving):
 
     def action_sort(self) -> None:
         if self._below == "ops":
-            self.query_one("#ops", OpTable).sort_next()
+            self.query_one("#ops", TableView).sort_next()
 
     def action_context(self) -> None:
         """The pane beside the timeline."""

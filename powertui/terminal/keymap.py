@@ -38,6 +38,7 @@ _LIST = ("open",)
 _LIVE = ("live",)
 _SYMMETRY = ("symmetry",)
 _ALIGNMENT = ("alignment",)
+_TOOL = ("tool",)
 
 # fmt: off
 ACTIONS: tuple[Action, ...] = (
@@ -124,6 +125,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("pin", ("p",), "Pin a power edge", "Alignment", "the edge nearest to the timeline's cursor to that cursor", _ALIGNMENT),
     Action("unpin", ("u",), "Take the last pin back", "Alignment", "", _ALIGNMENT),
     Action("unshift", ("0",), "Undo all shifts", "Alignment", "", _ALIGNMENT),
+    # tools
+    Action("tool-next", ("right_square_bracket",), "Next tool", "Tools", "", _TOOL),
+    Action("tool-previous", ("left_square_bracket",), "Previous tool", "Tools", "", _TOOL),
+    Action("table-next", ("right", "l"), "Next table of this tool", "Tools", "", _TOOL),
+    Action("table-sort", ("o",), "Sort by the next column", "Tools", "or click its title", _TOOL),
+    Action("table-filter", ("slash", "F"), "Filter the rows", "Tools", "by any part of a name", _TOOL),
+    Action("table-copy", ("y",), "Copy the rows", "Tools", "as CSV, to your own clipboard (OSC 52)", _TOOL),
     # everywhere
     Action("pane-next", ("tab",), "Next pane", "Everywhere"),
     Action("pane-previous", ("shift+tab",), "Previous pane", "Everywhere"),
@@ -139,7 +147,7 @@ ACTIONS: tuple[Action, ...] = (
 )
 # fmt: on
 
-GROUPS = ("Move", "Cursor", "Steps and events", "Search", "Windows", "Runs", "Symmetry", "Alignment", "Live", "Everywhere")
+GROUPS = ("Move", "Cursor", "Steps and events", "Search", "Windows", "Runs", "Symmetry", "Alignment", "Tools", "Live", "Everywhere")
 
 _SHOWN = {
     "plus": "+",

@@ -5,10 +5,10 @@ Call `prepare` before anything imports textual.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import sys
+from dataclasses import dataclass
 
 from powertui import config
 from powertui.errors import NoTerminal
@@ -16,30 +16,27 @@ from powertui.terminal import capabilities as caps
 from powertui.terminal import theme
 
 
-def prepare(args: argparse.Namespace) -> tuple[caps.Capabilities, theme.Theme]:
-    """Refuse where no screen can be shown; otherwise decide what to draw with and tell Textual."""
+@dataclass(frozen=True)
+class Display:
+    """What there is to draw on and with, and what the config file says."""
+
+    capabilities: caps.Capabilities
+    look: theme.Theme
+    settings: config.Config
+
+
+def prepare(asked: caps.Wishes, theme_name: str | None, instead: str) -> Display:
+    """Refuse where no screen can be shown, with what works `instead`; otherwise decide what to draw with and tell Textual."""
     why = caps.refusal(os.environ, _is_tty(sys.stdin), _is_tty(sys.stdout))
     if why:
-        path = getattr(args, "path", None) or "PATH"
-        hint = f"`powertui report {path}` prints the same facts as text."
-        if hasattr(args, "replay"):
-            hint = "`powertui record` samples without a screen."
-        raise NoTerminal(f"no screen can be shown here: {why}.", hint=hint)
+        raise NoTerminal(f"no screen can be shown here: {why}.", hint=instead)
     settings = config.load()
-    flags = caps.Wishes(
-        color=None if getattr(args, "color", "auto") == "auto" else args.color,
-        glyphs=None if getattr(args, "glyphs", "auto") == "auto" else args.glyphs,
-        mouse=False if getattr(args, "no_mouse", False) else None,
-        fps=getattr(args, "fps", None),
-    )
     in_file = caps.Wishes(settings.color, settings.glyphs, settings.mouse, settings.fps)  # type: ignore[arg-type]
-    found = caps.detect(os.environ, _encoding(), caps.first_of(flags, caps.wishes_from_env(os.environ), in_file))
-    name = getattr(args, "theme", None) or os.environ.get("POWERTUI_THEME") or settings.theme or "dark"
-    if getattr(args, "step_marker", None) is None and settings.step_marker:
-        args.step_marker = settings.step_marker
+    found = caps.detect(os.environ, _encoding(), caps.first_of(asked, caps.wishes_from_env(os.environ), in_file))
+    name = theme_name or os.environ.get("POWERTUI_THEME") or settings.theme or "dark"
     settle_textual(found)
     hurry()
-    return found, theme.get("light" if name == "light" else "dark", found.color)
+    return Display(found, theme.get("light" if name == "light" else "dark", found.color), settings)
 
 
 def hurry() -> None:

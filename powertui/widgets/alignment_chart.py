@@ -10,7 +10,7 @@ from rich.segment import Segment
 from powertui.data.model import Floats, Int64s
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
-from powertui.widgets.curve import Envelope, axis, columns_per_cell, draw, envelope
+from powertui.view.curve import Envelope, axis, columns_per_cell, draw, envelope
 from powertui.widgets.picture import Picture
 from powertui.widgets.time_lane import fit_text
 

@@ -7,7 +7,7 @@ import textwrap
 from rich.style import Style
 
 from powertui.data.model import Badge
-from powertui.widgets.context import Context, Fact
+from powertui.view.context import Context, Fact
 from powertui.widgets.lines import Line, LinesPane
 from powertui.widgets.time_lane import fit_text
 

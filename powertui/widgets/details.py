@@ -9,8 +9,8 @@ from powertui.data.category import MEANINGS
 from powertui.data.model import Stat
 from powertui.errors import FileChanged
 from powertui.plain import plain
+from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.widgets.lines import Line, LinesPane
-from powertui.widgets.timeline_model import Selected, TimelineModel
 
 CUT = 160  # characters of a value before it is expanded
 EXPANDED = 20_000

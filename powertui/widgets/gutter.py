@@ -11,8 +11,8 @@ from textual.widget import Widget
 
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.widgets.navigation import State
-from powertui.widgets.rows import Row, RowKind
+from powertui.view.navigation import State
+from powertui.view.rows import Row, RowKind
 from powertui.widgets.time_lane import fit_middle, fit_text
 
 

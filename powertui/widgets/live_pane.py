@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
+from powertui.view.live_rows import Line
 from powertui.widgets.lines import LinesPane
-from powertui.widgets.live_rows import Line
 
 
 class LivePane(LinesPane, can_focus=False):

@@ -9,12 +9,12 @@ import numpy as np
 from rich.segment import Segment
 from textual import events
 
-from powertui.widgets.navigation import State
-from powertui.widgets.paint import levels
-from powertui.widgets.rows import Folds, RowKind
+from powertui.view.navigation import State
+from powertui.view.paint import levels
+from powertui.view.rows import Folds, RowKind
+from powertui.view.timeline_model import TimelineModel
+from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled
-from powertui.widgets.timeline_model import TimelineModel
-from powertui.widgets.viewport import Viewport
 
 
 class Overview(TimeLane):

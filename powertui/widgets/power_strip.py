@@ -11,11 +11,11 @@ from rich.style import Style
 from powertui import units
 from powertui.data.model import Int64s, PowerOnTrace
 from powertui.plain import plain
-from powertui.widgets.curve import Axis, axis, columns_per_cell, draw
-from powertui.widgets.navigation import State
-from powertui.widgets.power_curve import PowerCurve
+from powertui.view.curve import Axis, axis, columns_per_cell, draw
+from powertui.view.navigation import State
+from powertui.view.power_curve import PowerCurve
+from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
-from powertui.widgets.viewport import Viewport
 
 
 def half_edges(view: Viewport) -> Int64s:

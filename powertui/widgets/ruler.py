@@ -8,9 +8,9 @@ from rich.segment import Segment
 from rich.style import Style
 
 from powertui import units
-from powertui.widgets.navigation import State
+from powertui.view.navigation import State
+from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled
-from powertui.widgets.viewport import Viewport
 
 REVERSE = Style(reverse=True)
 LONGEST = 11  # a longer label is written as a distance from the first

@@ -12,10 +12,10 @@ from rich.style import Style
 
 from powertui.data.model import Int64s
 from powertui.plain import plain
+from powertui.view.timeline_model import TimelineModel
+from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import tick_step
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
-from powertui.widgets.timeline_model import TimelineModel
-from powertui.widgets.viewport import Viewport
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,7 @@ class StepLane(TimeLane):
         if not len(steps):
             why = plain(steps.source or "no steps were found", 200)
             return [Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), theme.style("dim"))]
-        end = steps.start + np.maximum(steps.duration, 1)
-        if steps.asynchronous and len(steps) > 1:
-            # The marker ends before the work does: a step lasts until the next begins.
-            end[:-1] = np.maximum(end[:-1], steps.start[1:])
+        end = np.maximum(steps.ends(), steps.start + 1) if steps.asynchronous else steps.start + np.maximum(steps.duration, 1)
         first = max(0, int(steps.start.searchsorted(view.t0, side="right")) - 1)
         last = int(steps.start.searchsorted(view.t1, side="left"))
         if first >= last:

@@ -15,9 +15,9 @@ from textual.widget import Widget
 from powertui.plain import plain
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.widgets.navigation import State
-from powertui.widgets.timeline_model import TimelineModel
-from powertui.widgets.viewport import WHEEL
+from powertui.view.navigation import State
+from powertui.view.timeline_model import TimelineModel
+from powertui.view.viewport import WHEEL
 
 
 def fit_text(text: str, width: int, ellipsis: str = "…") -> str:

@@ -19,13 +19,13 @@ from textual.widget import Widget
 from powertui.data.search import Hits
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.widgets.accelerate import Held
-from powertui.widgets.navigation import Navigator, State
-from powertui.widgets.paint import Painted, paint, palette
-from powertui.widgets.rows import Row
-from powertui.widgets.scene import Scene
-from powertui.widgets.timeline_model import Selected, TimelineModel
-from powertui.widgets.viewport import FACTOR_TWO, WHEEL, Viewport
+from powertui.view.accelerate import Held
+from powertui.view.navigation import Navigator, State
+from powertui.view.paint import Painted, paint, palette
+from powertui.view.rows import Row
+from powertui.view.scene import Scene
+from powertui.view.timeline_model import Selected, TimelineModel
+from powertui.view.viewport import FACTOR_TWO, WHEEL, Viewport
 
 KEPT_STRIPS = 1024
 SCROLL_ROWS = 3

@@ -11,15 +11,15 @@ from textual.containers import Horizontal, Vertical
 
 from powertui.data.model import PowerOnTrace
 from powertui.terminal.theme import Theme
+from powertui.view.navigation import State
+from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.gutter import Gutter
-from powertui.widgets.navigation import State
 from powertui.widgets.overview import Overview
 from powertui.widgets.power_strip import PowerStrip
 from powertui.widgets.ruler import Ruler
 from powertui.widgets.stretches import EpochLane, StepLane
 from powertui.widgets.time_lane import TimeLane
 from powertui.widgets.timeline import Timeline
-from powertui.widgets.timeline_model import TimelineModel
 
 MOST_STRIPS = 4
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import random
 import shutil
 import sys
@@ -11,14 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from powertui import cli, demo
+from powertui.config import Config
 from powertui.data import logdir
 from powertui.data.power import registry
 from powertui.feed import RecorderFeed, ReplayFeed
 from powertui.sampler.process import RecorderProcess
 from powertui.sampler.source import Options
+from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.terminal import theme
 from powertui.terminal.capabilities import Capabilities
+from powertui.terminal.launch import Display
+from powertui.verbs import common
 
 from ..synthetic.workload import Burst, Plan, build
 from ..synthetic.xplane import Event, Line, Plane, encode
@@ -36,34 +39,33 @@ class World:
     open: Callable[[Capabilities], Shell]
 
 
+def _display(capabilities: Capabilities) -> Display:
+    return Display(capabilities, theme.get("dark", capabilities.color), Config())
+
+
 def _opened(path: Path, *flags: str) -> Callable[[Capabilities], Shell]:
     def shell(capabilities: Capabilities) -> Shell:
-        args: argparse.Namespace = cli.build_parser().parse_args(["open", str(path), *flags])
-        made = Shell(args, capabilities, theme.get("dark", capabilities.color))
-        made.session.logdir = logdir.scan(path)
-        return made
+        args = cli.build_parser("open").parse_args(["open", str(path), *flags])
+        session = Session(common.reading_of(args), common.aligning_of(args), logdir=logdir.scan(path))
+        return Shell(session, _display(capabilities))
 
     return shell
 
 
-def _replayed(path: Path, speed: float, *flags: str) -> Callable[[Capabilities], Shell]:
+def _replayed(path: Path, speed: float, watched: str | None = None) -> Callable[[Capabilities], Shell]:
     def shell(capabilities: Capabilities) -> Shell:
-        args = cli.build_parser().parse_args(["live", "--replay", str(path), *flags])
-        made = Shell(args, capabilities, theme.get("dark", capabilities.color), first="live")
-        made.session.feed = ReplayFeed(registry.load(str(path)).series, "replay", speed=speed)
-        made.session.feed.start()
-        return made
+        feed = ReplayFeed(registry.load(str(path)).series, "replay", speed=speed)
+        feed.start()
+        return Shell(Session(feed=feed, watched=watched), _display(capabilities), first="live")
 
     return shell
 
 
 def _recorded(path: Path) -> Callable[[Capabilities], Shell]:
     def shell(capabilities: Capabilities) -> Shell:
-        args = cli.build_parser().parse_args(["live", "--source", f"csv:{path}", "--no-record"])
-        made = Shell(args, capabilities, theme.get("dark", capabilities.color), first="live")
-        made.session.feed = RecorderFeed(RecorderProcess([(f"csv:{path}", Options())], interval=0.05), "a growing file")
-        made.session.feed.start()
-        return made
+        feed = RecorderFeed(RecorderProcess([(f"csv:{path}", Options())], interval=0.05), "a growing file")
+        feed.start()
+        return Shell(Session(feed=feed), _display(capabilities), first="live")
 
     return shell
 
@@ -106,7 +108,7 @@ def worlds(folder: Path) -> dict[str, World]:
     out = {name: World(name, ("open", *paths[name]), _opened(Path(paths[name][0]))) for name in paths}
     logs = ("--logdir", str(DATA / "logdirs"))
     out["live"] = World("live", ("live", "--replay", str(power), "--speed", "50"), _replayed(power, 50.0))
-    out["live-logdir"] = World("live-logdir", ("live", "--replay", str(power), *logs), _replayed(power, 5.0, *logs))
+    out["live-logdir"] = World("live-logdir", ("live", "--replay", str(power), *logs), _replayed(power, 5.0, logs[-1]))
     grows = made / "growing.csv"
     out["live-records"] = World("live-records", ("live", "--source", f"csv:{grows}", "--no-record"), _recorded(grows))
     return out

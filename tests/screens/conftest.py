@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 from collections.abc import Callable
@@ -15,10 +14,14 @@ from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
 from powertui import cli, demo
+from powertui.config import Config
 from powertui.data import logdir
+from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.terminal import theme
 from powertui.terminal.capabilities import Capabilities
+from powertui.terminal.launch import Display
+from powertui.verbs import common
 
 SNAPSHOTS = Path(__file__).resolve().parents[2] / "snapshots"
 
@@ -48,11 +51,10 @@ def make(data: Path) -> Maker:
 
     def maker(path: str | Path = "demo", *flags: str, color: str = "256", glyphs: str = "unicode", look: str = "dark") -> Shell:
         where = demo.folder() if path == "demo" else data / path
-        args: argparse.Namespace = cli.build_parser().parse_args(["open", str(where), *flags])
+        args = cli.build_parser("open").parse_args(["open", str(where), *flags])
         capabilities = Capabilities(color=color, glyphs=glyphs)  # type: ignore[arg-type]
-        shell = Shell(args, capabilities, theme.get(look, capabilities.color))  # type: ignore[arg-type]
-        shell.session.logdir = logdir.scan(where)
-        return shell
+        screen = Display(capabilities, theme.get(look, capabilities.color), Config())  # type: ignore[arg-type]
+        return Shell(Session(common.reading_of(args), common.aligning_of(args), logdir=logdir.scan(where)), screen)
 
     return maker
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,14 +10,16 @@ import numpy as np
 import pytest
 from textual.pilot import Pilot
 
-from powertui import cli
+from powertui.config import Config
 from powertui.data.model import Clock, PowerSeries, Scope, Sensor
 from powertui.feed import NS, ReplayFeed
 from powertui.screens.help import groups_for
 from powertui.screens.live import LiveScreen
+from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.terminal import theme
 from powertui.terminal.capabilities import Capabilities
+from powertui.terminal.launch import Display
 from powertui.widgets.live_pane import LivePane
 
 ZERO = 1_795_224_813 * NS
@@ -40,10 +41,9 @@ class Stage:
     def __init__(self, *channels: PowerSeries, color: str = "256", glyphs: str = "unicode") -> None:
         self.now = 0.0
         self.feed = ReplayFeed(channels, "three nodes", clock=lambda: self.now)
-        args: argparse.Namespace = cli.build_parser().parse_args(["live", "--replay", "x"])
         capabilities = Capabilities(color=color, glyphs=glyphs)  # type: ignore[arg-type]
-        self.shell = Shell(args, capabilities, theme.get("dark", capabilities.color), first="live")
-        self.shell.session.feed = self.feed
+        screen = Display(capabilities, theme.get("dark", capabilities.color), Config())
+        self.shell = Shell(Session(feed=self.feed), screen, first="live")
         self.feed.start()
 
     @property

@@ -10,9 +10,9 @@ import pytest
 from textual.strip import Strip
 from textual.widget import Widget
 
-from powertui.widgets.navigation import State
-from powertui.widgets.timeline_model import Selected, TimelineModel
-from powertui.widgets.viewport import LADDER
+from powertui.view.navigation import State
+from powertui.view.timeline_model import Selected, TimelineModel
+from powertui.view.viewport import LADDER
 from tests.synthetic import traces
 from tests.synthetic.traces import MS
 

@@ -12,12 +12,13 @@ from textual.widget import Widget
 from powertui.data.model import Stat
 from powertui.data.tools import op_stats
 from powertui.terminal import theme as themes
-from powertui.widgets.context import Context
+from powertui.view import table_rows
+from powertui.view.context import Context
+from powertui.view.navigation import Navigator
+from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane, value_text
-from powertui.widgets.navigation import Navigator
-from powertui.widgets.op_table import AT_ONCE, OpTable, columns_for
-from powertui.widgets.timeline_model import Selected, TimelineModel
+from powertui.widgets.table import AT_ONCE, TableView
 from tests.synthetic import traces
 
 LONG = "%fusion = f32[128,256] " + "fusion(f32[128,256] %p) " * 200
@@ -37,7 +38,7 @@ class Stage(App[None]):
     def compose(self) -> ComposeResult:
         yield self.widget
 
-    def on_op_table_chosen(self, message: OpTable.Chosen) -> None:
+    def on_table_view_chosen(self, message: TableView.Chosen) -> None:
         self.chosen.append(message.row)
 
 
@@ -106,14 +107,13 @@ def test_values_as_a_person_reads_them() -> None:
 async def test_the_op_table_sorts_filters_scrolls_and_chooses() -> None:
     made = [(i * 10, 1 + i % 7, f"block_{i % 50}/op_{i % 50}/MatMul:MatMul") for i in range(500)]
     trace = traces.trace({("/host:CPU", "t"): made})
-    table = OpTable(theme=themes.default())
+    table = TableView(theme=themes.default())
     app = Stage(table)
     async with app.run_test(size=(130, 20)) as pilot:
         table.styles.height = 20
         await settle(pilot)
-        assert "counting" in screen(app)
-        stats = op_stats.of(trace)
-        table.show(stats)
+        assert "Counting" in screen(app)
+        table.show(op_stats.result(op_stats.of(trace)).table)
         table.focus()
         await settle(pilot)
         shown = screen(app)
@@ -126,9 +126,9 @@ async def test_the_op_table_sorts_filters_scrolls_and_chooses() -> None:
         assert app.chosen == [table.rows[2]]
         await pilot.press("end")
         assert table.cursor == 49
-        table.sort("name")
+        table.sort("full_name")
         assert listed(table) == sorted(listed(table))
-        table.sort("name")
+        table.sort("full_name")
         assert listed(table) == sorted(listed(table), reverse=True)
         table.filter("op_7/")
         await settle(pilot)
@@ -138,22 +138,23 @@ async def test_the_op_table_sorts_filters_scrolls_and_chooses() -> None:
         assert "[red]nothing" in screen(app)
 
 
-def listed(table: OpTable) -> list[str]:
-    return [table.op(place).full for place in range(len(table.rows))]
+def listed(table: TableView) -> list[str]:
+    assert table.table is not None
+    return [table.table["full_name"].text(int(row)) for row in table.rows]
 
 
 async def test_many_ops_are_arranged_in_a_thread_and_the_last_request_counts() -> None:
     many = AT_ONCE + 500
     trace = traces.trace({("/host:CPU", "t"): [(i, 1 + i % 3, f"op{i:05}") for i in range(many)]})
-    stats = op_stats.of(trace)
-    table = OpTable(theme=themes.default())
+    answer = op_stats.result(op_stats.of(trace)).table
+    table = TableView(theme=themes.default())
     app = Stage(table)
     async with app.run_test(size=(100, 12)) as pilot:
-        table.show(stats)
+        table.show(answer)
         assert not len(table.rows), "nothing was arranged while a key could have waited"
         for text in ("o", "op0", "op00"):
             table.filter(text)
-        table.sort("name")
+        table.sort("full_name")
         await app.workers.wait_for_complete([worker for worker in app.workers if not worker.is_cancelled])
         await settle(pilot)
         assert listed(table) == [f"op00{i:03}" for i in range(1000)]
@@ -167,12 +168,17 @@ async def test_many_ops_are_arranged_in_a_thread_and_the_last_request_counts() -
         assert table.cursor == many - 1
         assert f"op{many - 1:05}" in screen(app), "the last row is made when it is looked at"
         table.filter("op1")
-        table.clear()
+        table.show(None)
         await settle(pilot)
-        assert "counting" in screen(app), "an answer that nobody waits for any more is dropped"
+        assert "Counting" in screen(app), "an answer that nobody waits for any more is dropped"
 
 
 def test_columns_give_way_in_order() -> None:
-    assert columns_for(30) == ["name", "self"]
-    assert columns_for(60) == ["name", "count", "self", "share"]
-    assert len(columns_for(140)) == 8
+    table = op_stats.result(op_stats.of(TRACE)).tables[0]
+
+    def shown(room: int) -> list[str]:
+        return [column.id for column in table_rows.fit(table, room).columns]
+
+    assert shown(30) == ["name", "self_s"]
+    assert shown(50) == ["name", "count", "self_s", "share"]
+    assert len(shown(140)) == 8, "the recorded name is for programs"

@@ -13,10 +13,10 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 
 from powertui.terminal import theme as themes
+from powertui.view.rows import RowKind
+from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.power_strip import PowerStrip
-from powertui.widgets.rows import RowKind
 from powertui.widgets.timeline import Timeline
-from powertui.widgets.timeline_model import TimelineModel
 from powertui.widgets.view import TimelineView
 from tests.synthetic import traces
 from tests.synthetic.traces import MS

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from powertui.data import clocks, epochs
 from powertui.data.energy import placing, predict, samples, sensor, signal
 from powertui.data.formats import registry
 from powertui.data.model import Epoch, Epochs, PowerOnTrace, PowerSeries, Steps, Trace
+from powertui.data.run import clocks, epochs
 
 from .power import SENSORS, Recording, record, series
 from .workload import Plan, Workload, build

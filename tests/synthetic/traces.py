@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from powertui.data.builder import Line, TraceBuilder
+from powertui.data.formats.builder import Line, TraceBuilder
 from powertui.data.model import (
     Epoch,
     Epochs,

@@ -10,6 +10,7 @@ import pytest
 import powertui
 from powertui import api, demo
 from powertui.data import loading
+from powertui.data.asked import Reading
 from powertui.data.formats import registry
 from powertui.errors import UnreadableFile
 
@@ -168,10 +169,10 @@ def test_power_and_scalars_are_rows(data: Path, tmp_path: Path) -> None:
 
 
 def test_options_reach_the_loader(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[loading.LoadOptions] = []
+    seen: list[Reading] = []
     real = loading.load_run
 
-    def spy(entry: object, *, options: loading.LoadOptions) -> object:
+    def spy(entry: object, *, options: Reading) -> object:
         seen.append(options)
         return real(entry, options=options)  # type: ignore[arg-type]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data import builder
-from powertui.data.builder import Findings, Line, TraceBuilder
+from powertui.data.formats import builder
+from powertui.data.formats.builder import Findings, Line, TraceBuilder
 from powertui.data.model import PS_PER_S, Aggregates, ProcessKind, Stat, StatColumn, Track, TrackKind
 from powertui.data.texts import Texts
 

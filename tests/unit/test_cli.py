@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from powertui import __version__, demo
-from powertui.cli import HANDLERS, build_parser, main, normalise, resolve
+from powertui import __version__, demo, verbs
+from powertui.cli import build_parser, main, normalise
 from powertui.errors import UsageError
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
@@ -41,7 +41,7 @@ def test_the_first_word_is_a_verb_or_a_path(tmp_path: Path, monkeypatch: pytest.
     assert normalise(["./report"]) == ["open", "./report"]
     assert normalise(["-"]) == ["open", "-"]
     assert normalise(["--run", "a", "logs"]) == ["open", "--run", "a", "logs"]
-    for verb in HANDLERS:
+    for verb in verbs.VERBS:
         assert normalise([verb, "x"]) == [verb, "x"]
 
 
@@ -62,20 +62,26 @@ def test_a_file_that_is_named_like_a_verb(profile: Path, monkeypatch: pytest.Mon
     assert main(["report", "./report"]) == 0
 
 
-@pytest.mark.parametrize("verb", HANDLERS)
-def test_every_verb_leads_to_a_function(verb: str) -> None:
-    assert callable(resolve(verb))
+@pytest.mark.parametrize("verb", verbs.VERBS)
+def test_every_verb_says_what_it_is_for_and_how_it_is_called(verb: str) -> None:
+    loaded = verbs.load(verb)
+    assert loaded.HELP
+    for line, _ in loaded.EXAMPLES:
+        assert line.split()[:2] == ["powertui", verb] or verb == "open"
+        if " -- " not in line:
+            words = normalise(line.split()[1:])
+            assert build_parser(words[0]).parse_args(words).verb == verb
 
 
 # ── help ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("verb", [None, *HANDLERS])
+@pytest.mark.parametrize("verb", [None, *verbs.VERBS])
 def test_help_reads_in_any_terminal(verb: str | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """argparse prints it as it is: a terminal without UTF-8 would get a traceback for one ellipsis."""
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as done:
-        build_parser().parse_args([verb, "--help"] if verb else ["--help"])
+        build_parser(verb).parse_args([verb, "--help"] if verb else ["--help"])
     said = capsys.readouterr().out
     assert done.value.code == 0
     assert said.isascii()
@@ -86,7 +92,7 @@ def test_help_names_every_verb_and_every_exit_code(capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit):
         main(["--help"])
     said = capsys.readouterr().out
-    assert [verb for verb in HANDLERS if f"    {verb} " not in said] == []
+    assert [verb for verb in verbs.VERBS if f"    {verb} " not in said] == []
     for words in ("0 done", "1 it failed", "2 wrong usage or no terminal", "3 nothing readable"):
         assert words in said
 

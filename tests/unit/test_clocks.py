@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from powertui import demo
-from powertui.data import clocks, loading, logdir, steps
-from powertui.data.clocks import find, parse_zone
+from powertui.data import loading, logdir
 from powertui.data.formats import registry, tfevents
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Clock, Steps, Trace
+from powertui.data.run import clocks, steps
+from powertui.data.run.clocks import find, parse_zone
 from powertui.errors import UsageError
 from tests.synthetic.tfevents import frame, write_scalars
 from tests.synthetic.xplane import Event, Line, Plane, blob, double, encode, number

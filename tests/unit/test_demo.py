@@ -48,18 +48,18 @@ def test_power_lies_where_readers_find_it() -> None:
 
 
 def test_the_screens_get_the_recording_and_the_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[argparse.Namespace] = []
+    seen: list[tuple[argparse.Namespace, str]] = []
 
-    def opened(args: argparse.Namespace) -> int:
-        seen.append(args)
+    def opened(args: argparse.Namespace, notice: str) -> int:
+        seen.append((args, notice))
         return 7
 
-    monkeypatch.setattr(importlib.import_module("powertui.app"), "run", opened)
+    monkeypatch.setattr(importlib.import_module("powertui.verbs.open"), "run", opened)
     assert main(["demo", "--glyphs", "ascii"]) == 7
-    (args,) = seen
+    ((args, notice),) = seen
     assert args.path == str(demo.folder())
     assert args.glyphs == "ascii"
-    assert args.notice == demo.NOTE
+    assert notice == demo.NOTE
     assert args.run is None
     assert args.power == []
 

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from powertui import demo
-from powertui.data import clocks, epochs, loading, logdir, marks
-from powertui.data.epochs import mark
+from powertui.data import loading, logdir
 from powertui.data.formats import registry
 from powertui.data.formats.tfevents import EventLog
-from powertui.data.logged import from_logs
 from powertui.data.model import Clock, Epochs, ScalarSeries, Steps, Trace
-from powertui.data.steps import Found
+from powertui.data.run import clocks, epochs, marks
+from powertui.data.run.epochs import mark
+from powertui.data.run.logged import from_logs
+from powertui.data.run.steps import Found
 from tests.synthetic import traces
 from tests.synthetic.xplane import Event, Line, Plane, encode
 

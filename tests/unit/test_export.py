@@ -14,8 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from powertui.data import export, export_files, export_rows
+from powertui.data import export
 from powertui.data.energy import integrate
+from powertui.data.export import files as export_files
+from powertui.data.export import rows as export_rows
 from powertui.data.model import Names, Run, Stat
 from powertui.data.tools import op_stats
 from powertui.errors import PowertuiError, UsageError

@@ -14,8 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from powertui import units
-from powertui.data import export, export_lines, export_rows
-from powertui.data.export_lines import Texts, Ticks, join
+from powertui.data import export
+from powertui.data import window as windows
+from powertui.data.export import lines as export_lines
+from powertui.data.export import rows as export_rows
+from powertui.data.export import writing
+from powertui.data.export.lines import Texts, Ticks, join
 from powertui.data.model import Events, Names, Run, Stat
 from powertui.plain import cell
 from tests.synthetic import Plan
@@ -112,7 +116,7 @@ def rows_one_by_one(run: Run, lo: int, hi: int) -> list[list[object]]:
     """What the file has to hold, written down the slow way. Exact numbers are bytes."""
     trace = run.traces[0]
     rows: list[list[object]] = []
-    for cut in export.windows.of(trace, lo, hi).cuts():
+    for cut in windows.of(trace, lo, hi).cuts():
         for row in range(cut.first, cut.last):
             start, duration = int(cut.track.events.start[row]), int(cut.track.events.duration[row])
             rows.append([
@@ -147,7 +151,7 @@ def test_the_json_holds_the_same_rows(run: Run, tmp_path) -> None:
 
 
 def test_a_number_that_json_does_not_have_is_null() -> None:
-    assert [export._json_cell(value) for value in (float("nan"), float("inf"), 1.5, None, "x")] == [
+    assert [writing._json_cell(value) for value in (float("nan"), float("inf"), 1.5, None, "x")] == [
         b"null", b"null", b"1.5", b"null", b'"x"',
     ]  # fmt: skip
 
@@ -159,7 +163,7 @@ def test_perfetto_spans_are_exact_and_named(run: Run, tmp_path) -> None:
     events = [e for e in found if e["pid"] >= 10]
     wanted = [
         (units.fixed(start, 10**6, 6), units.fixed(duration, 10**6, 6), names.full(name))
-        for cut in export.windows.of(odd.traces[0], -(10**12), 10**14).cuts()
+        for cut in windows.of(odd.traces[0], -(10**12), 10**14).cuts()
         for start, duration, name in zip(
             cut.events.start.tolist(), cut.events.duration.tolist(), cut.events.name.tolist(), strict=True
         )
@@ -168,7 +172,7 @@ def test_perfetto_spans_are_exact_and_named(run: Run, tmp_path) -> None:
 
 
 def test_short_lanes_are_written_together(run: Run) -> None:
-    cuts = list(export.windows.of(run.traces[0], 0, 10**14).cuts())
+    cuts = list(windows.of(run.traces[0], 0, 10**14).cuts())
     pieces = list(export_rows.gathered(cuts))
     assert sum(len(piece[0]) for piece in pieces) == sum(cut.last - cut.first for cut in cuts)
     assert all(len(piece[0]) == export_rows._CHUNK for piece in pieces[:-1])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from powertui.data import filenames
+from powertui.data.formats import filenames
 
 SUFFIXES = (*filenames.READABLE, *filenames.RESULTS, *filenames.UNREAD)
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from powertui import demo
-from powertui.data import grouping
 from powertui.data.formats import registry
-from powertui.data.grouping import Groups, find
 from powertui.data.model import Trace
+from powertui.data.run import grouping
+from powertui.data.run.grouping import Groups, find
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
 MS = 10**9

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from powertui.data import limits
+from powertui.data.asked import LogColumns
 from powertui.data.formats import registry, tfevents
 from powertui.data.limits import Limit
 from powertui.data.power import registry as power
-from powertui.data.power.options import PowerOptions
 from powertui.errors import UnreadableFile, UsageError
 
 MB = 1 << 20
@@ -213,9 +213,9 @@ def test_a_large_log_is_refused(tmp_path: Path, name: str) -> None:
     path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
     assert len(power.load(str(path)).series[0]) == 50_000
     with pytest.raises(UnreadableFile, match=r"of memory, more than the 1\.0 MB of --max-memory") as error:
-        power.load(str(path), PowerOptions(limit=TIGHT))
+        power.load(str(path), LogColumns(limit=TIGHT))
     refused(error)
-    assert len(power.load(str(path), PowerOptions(limit=Limit.parse("none"))).series[0]) == 50_000
+    assert len(power.load(str(path), LogColumns(limit=Limit.parse("none"))).series[0]) == 50_000
 
 
 def test_a_log_larger_than_the_machine_is_refused_unread(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_pipe_without_end_is_left(tmp_path: Path, kind: str, monkeypatch: pyte
     writer = threading.Thread(target=pour)
     writer.start()
     with pytest.raises(UnreadableFile, match="what comes through the pipe takes about") as error:
-        power.load(str(fifo), PowerOptions(limit=TIGHT)) if kind == "power" else list(registry.load(fifo, limit=TIGHT))
+        power.load(str(fifo), LogColumns(limit=TIGHT)) if kind == "power" else list(registry.load(fifo, limit=TIGHT))
     refused(error)
     writer.join()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from powertui.data import pyramid
 from powertui.data.live import Board, History, Key
 from powertui.data.model import Scope
-from powertui.widgets import curve
+from powertui.view import curve
 
 NS = 1_000_000_000
 T0 = 1_795_224_813 * NS

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import shutil
@@ -10,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from powertui import cli
 from powertui.data import loading, logdir
+from powertui.data.asked import Reading
 from powertui.data.formats import xplane
-from powertui.data.loading import LoadOptions, load_run, stream_run
+from powertui.data.loading import load_run, stream_run
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Run
 from powertui.errors import Cancelled, UnreadableFile
+from powertui.verbs import common
 from tests.synthetic.tfevents import write_scalars
 
 JAX = "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50"
@@ -160,29 +162,29 @@ def test_power_beside_the_run_is_read_and_can_be_left_out_or_named(data: Path, f
     found = load_run(run)
     assert [s.path for s in found.power] == [str(folder.parents[2] / "power.csv")]
     assert len(found.power[0]) == 20
-    assert not load_run(run, options=LoadOptions(find_power=False)).power
-    named = load_run(run, options=LoadOptions(power=(str(other),), find_power=False))
+    assert not load_run(run, options=Reading(find_power=False)).power
+    named = load_run(run, options=Reading(power=(str(other),), find_power=False))
     assert [s.path for s in named.power] == [str(other)]
     with pytest.raises(UnreadableFile):
-        load_run(run, options=LoadOptions(power=(str(tmp_path / "missing.csv"),)))
+        load_run(run, options=Reading(power=(str(tmp_path / "missing.csv"),)))
 
 
 def test_the_step_marker_is_handed_on(data: Path) -> None:
-    marked = load_run(entry(data / JAX), options=LoadOptions(step_marker="^PjitFunction"))
+    marked = load_run(entry(data / JAX), options=Reading(step_marker="^PjitFunction"))
     assert "PjitFunction" in marked.steps[0].source
 
 
 def test_options_of_the_command_line() -> None:
-    def args(**given: object) -> LoadOptions:
-        return LoadOptions.from_args(argparse.Namespace(**given))
+    def args(*words: str) -> Reading:
+        return common.reading_of(cli.build_parser("report").parse_args(["report", "x", *words]))
 
-    assert args() == LoadOptions()
-    assert args(power=[], no_power=True) == LoadOptions(find_power=False)
-    assert args(power=["a.csv"]) == LoadOptions(power=("a.csv",), find_power=False)
-    made = args(tz="-03:00", step_marker="x", watts_col="W", unit="mW")
+    assert args() == Reading()
+    assert args("--no-power") == Reading(find_power=False)
+    assert args("--power", "a.csv") == Reading(power=("a.csv",), find_power=False)
+    made = args("--tz=-03:00", "--step-marker", "x", "--watts-col", "W", "--unit", "mW")
     assert (made.tz, made.step_marker) == ("-03:00", "x")
-    assert made.power_options is not None
-    assert (made.power_options.tz, made.power_options.watts_col, made.power_options.unit) == ("-03:00", "W", "mW")
+    assert made.columns is not None
+    assert (made.columns.tz, made.columns.watts_col, made.columns.unit) == ("-03:00", "W", "mW")
 
 
 def test_reading_a_run_imports_no_pandas_and_no_screen(data: Path) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from powertui.data import tree
-from powertui.data.logdir import scan, stream
+from powertui.data.logdir import scan, stream, tree
 from powertui.errors import UnreadableFile
 
 JAX = "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50"
@@ -266,9 +265,10 @@ def test_powerboards_own_runs(shared_data: Path) -> None:
 
 def test_every_recording_is_found(shared_data: Path) -> None:
     found = scan(shared_data / "own")
-    recordings = {"custom_loop", "jax_cpu", "keras_cifar", "trace_export", "two_epochs_with_burst"}
-    assert {run.name.split("/")[0] for run in found.runs} >= recordings
-    assert {run.name.split("/")[0] for run in found.runs if run.power} >= {"two_epochs_with_burst"}
+    profiles = {path.relative_to(shared_data / "own").parts[0] for path in (shared_data / "own").rglob("*.xplane.pb")}
+    assert {"custom_loop", "jax_cpu", "keras_cifar", "two_epochs_with_burst"} <= profiles
+    assert profiles <= {run.name.split("/")[0] for run in found.runs}
+    assert "two_epochs_with_burst" in {run.name.split("/")[0] for run in found.runs if run.power}
     assert not found.problems
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui import demo
-from powertui.data import marks, steps
 from powertui.data.formats import registry
 from powertui.data.model import Trace
+from powertui.data.run import marks, steps
 from powertui.errors import UsageError
 from tests.synthetic.xplane import Event, Line, Plane, encode
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from powertui.data.asked import Aligning
+from powertui.data.by_number import ByNumber
 from powertui.data.energy import align, idle, integrate, placing, predict, scopes, symmetry
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Alignment, Placed
@@ -32,6 +34,8 @@ from powertui.data.model import (
     Steps,
     Trace,
 )
+from powertui.data.opened import Profile
+from powertui.data.tools import op_stats
 
 _RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
 _MOST_SUMMED = 200_000  # rows of a sum of channels
@@ -48,7 +52,11 @@ class Account:
     counted: tuple[int, ...]  # those that are added up
     text: str  # which they are, and why
     idle: Figure | None  # idle power of the counted channels
-    given_idle: float | None = None
+
+    @property
+    def drawn(self) -> tuple[PowerOnTrace, ...]:
+        """The channels that something places on the trace: what is drawn above it."""
+        return tuple(one.power for one in self.placed if one.power.status != "none")
 
     @property
     def channels(self) -> tuple[PowerOnTrace, ...]:
@@ -75,7 +83,7 @@ class Account:
         """Every step, from its start to the next one's."""
         if not self.counted or not len(self.steps):
             return ()
-        lo, hi = step_windows(self.steps)
+        lo, hi = self.steps.start, self.steps.ends()
         parts = [integrate.energies(p, lo, hi) for p in self.channels]
         if len(parts) == 1:
             return tuple(parts[0])
@@ -83,7 +91,7 @@ class Account:
 
     def per_step(self, epoch: int | None) -> Energy | None:
         """Mean energy of one step over an epoch's steps (all steps for None), without those that traced."""
-        lo, hi = step_windows(self.steps)
+        lo, hi = self.steps.start, self.steps.ends()
         rows = np.ones(len(lo), np.bool_) if epoch is None else self.steps.epoch == epoch
         if not rows.any():
             return None
@@ -103,14 +111,12 @@ class Account:
 
         Epochs that have neither bounds nor steps in this profile are left out.
         """
-        lows, highs = step_windows(self.steps)
+        rows = ByNumber(self.steps.epoch, len(self.epochs))
         known = []
         for index, epoch in enumerate(self.epochs):
-            mine = self.steps.epoch == index
-            start = epoch.start if epoch.start is not None else int(lows[mine].min()) if mine.any() else None
-            end = epoch.end if epoch.end is not None else int(highs[mine].max()) if mine.any() else None
-            if start is not None and end is not None and end > start:
-                known.append((index, start, end, epoch.slack / 1.96))
+            bounds = self.epochs.bounds(index, self.steps, rows[index])
+            if bounds is not None:
+                known.append((index, *bounds, epoch.slack / 1.96))
         return known
 
     @property
@@ -147,12 +153,34 @@ def _long(ps: int) -> str:
     return f"{seconds:.1f} seconds"
 
 
-def of(
-    run: Run, index: int, entry: RunEntry | None = None, options: align.Options | None = None, *, idle_w: float | None = None
-) -> Account:
-    """The account of one trace of a run."""
-    placed = align.place_all(run, index, entry, options)
-    return of_placed(run.traces[index], run.steps[index], run.epochs[index], placed, idle_w=idle_w)
+def of(profile: Profile, aligning: Aligning | None = None) -> Account:
+    """The account of one profile of an opened run: worked out once for each way of aligning."""
+    how = aligning or Aligning()
+    opened = profile.opened
+    return opened.cached(key(profile.index, how), lambda: of_run(opened.run, profile.index, opened.entry, how))
+
+
+def key(index: int, aligning: Aligning) -> tuple[object, ...]:
+    """Under what an account is kept with the run."""
+    return ("account", index, aligning)
+
+
+def findings(profile: Profile, aligning: Aligning | None = None) -> Symmetry:
+    """What makes one epoch of a profile unlike the others, and which ops ran longer there: worked out once."""
+    how = aligning or Aligning()
+    trace = profile.trace
+
+    def compare() -> Symmetry:
+        return of(profile, how).compare(symmetry.ops_by_name(lambda lo, hi: op_stats.of(trace, lo, hi).ops))
+
+    return profile.opened.cached(("findings", profile.index, how), compare)
+
+
+def of_run(run: Run, index: int, entry: RunEntry | None = None, aligning: Aligning | None = None) -> Account:
+    """The account of one trace of a run that nobody holds open."""
+    how = aligning or Aligning()
+    placed = align.place_all(run, index, entry, how)
+    return of_placed(run.traces[index], run.steps[index], run.epochs[index], placed, idle_w=how.idle_w)
 
 
 def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Placed], *, idle_w: float | None = None) -> Account:
@@ -167,7 +195,7 @@ def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Place
     if left and text:
         text += f"; {left} channel{'s' if left > 1 else ''} not counted: less surely placed, or elsewhere in time"
     found = _idle([placed[i].power for i in counted], trace, epochs, idle_w)
-    return Account(trace, steps, epochs, tuple(placed), counted, text, found, idle_w)
+    return Account(trace, steps, epochs, tuple(placed), counted, text, found)
 
 
 def counted_power(power: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
@@ -175,12 +203,6 @@ def counted_power(power: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     best = min((_RANK[p.status] for p in power), default=2)
     usable = [p for p in power if _RANK[p.status] == best]
     return summed([usable[i] for i in scopes.total([p.series for p in usable]).indices])
-
-
-def step_windows(steps: Steps) -> tuple[Int64s, Int64s]:
-    """From each step's start to the next one's; the last of an epoch ends with its marker."""
-    gaps = steps.start_to_start()
-    return steps.start, steps.start + np.where(gaps > 0, gaps, steps.duration)
 
 
 def combined(parts: Sequence[Energy]) -> Energy | None:

@@ -8,15 +8,15 @@ that say why. Signal alignment never overrules a clock: it only works inside a c
 
 from __future__ import annotations
 
-import argparse
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from powertui import units
+from powertui.data.asked import Aligning
 from powertui.data.energy import anchor, pins, placing, predict, samples, sensor, signal
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
@@ -33,22 +33,6 @@ OFFSET, PINNED, NOTHING = "set by hand", "pinned by hand", "none"
 _SAME_MACHINE_S = 0.010  # two programs on one machine read one clock, but not at one moment
 _FAR = 1 << 62  # ps
 _S = 1_000_000_000
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a person asks of the alignment."""
-
-    mode: Literal["auto", "clock", "signal", "none"] = "auto"
-    offset_s: float | None = None
-    pins: pins.Pins = field(default_factory=pins.Pins)
-
-    @classmethod
-    def from_args(cls, args: argparse.Namespace) -> Options:
-        """From the command line."""
-        offset = getattr(args, "offset", None)
-        file = getattr(args, "pins", None)
-        return cls(getattr(args, "align", "auto"), seconds(offset) if offset else None, pins.read(file) if file else pins.Pins())
 
 
 def seconds(text: str) -> float:
@@ -134,9 +118,9 @@ class Context:
         return predict.shares(self.activities, self.trace.span, self.training, least_s=least_s)
 
 
-def place_all(run: Run, index: int, entry: RunEntry | None = None, options: Options | None = None) -> tuple[Placed, ...]:
+def place_all(run: Run, index: int, entry: RunEntry | None = None, options: Aligning | None = None) -> tuple[Placed, ...]:
     """Every channel of a run on one of its traces. Channels of one file have one clock, so they are placed together."""
-    options = options or Options()
+    options = options or Aligning()
     if not run.power or index >= len(run.traces):
         return ()
     every = [s if s.sensor.poll_s is not None else sensor.describe(s) for s in run.power]
@@ -163,9 +147,9 @@ def place_all(run: Run, index: int, entry: RunEntry | None = None, options: Opti
     return tuple(placed[n] for n in range(len(every)))
 
 
-def place(series: PowerSeries, context: Context, options: Options | None = None) -> Placed:
+def place(series: PowerSeries, context: Context, options: Aligning | None = None) -> Placed:
     """One channel on a trace, by the best evidence there is."""
-    options = options or Options()
+    options = options or Aligning()
     found = _ladder(series, context, options)
     return Placed(_on_trace(series, found), found)
 
@@ -198,7 +182,7 @@ def _on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
     return replace(placing.on_trace(stretched, at, lo, hi, found.status, found.source), series=series)
 
 
-def _ladder(series: PowerSeries, context: Context, options: Options) -> Alignment:
+def _ladder(series: PowerSeries, context: Context, options: Aligning) -> Alignment:
     said: list[str] = []
     by_hand = _by_hand(options)
     if by_hand is not None:
@@ -216,7 +200,7 @@ def _ladder(series: PowerSeries, context: Context, options: Options) -> Alignmen
     return moved(Placed(_on_trace(series, found), found), options.pins.nudge_s).alignment
 
 
-def _by_hand(options: Options) -> Alignment | None:
+def _by_hand(options: Aligning) -> Alignment | None:
     if options.offset_s is not None:
         at = options.offset_s + options.pins.nudge_s
         return Alignment(at, at, at, "aligned", OFFSET, (f"--offset puts the log's zero at {options.offset_s:g} s of the trace",))
@@ -235,7 +219,7 @@ def _by_hand(options: Options) -> Alignment | None:
 # ── by clocks ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _by_clocks(series: PowerSeries, context: Context, options: Options, said: list[str]) -> Alignment | None:
+def _by_clocks(series: PowerSeries, context: Context, options: Aligning, said: list[str]) -> Alignment | None:
     trace = context.trace.clock
     if not trace.known:
         said.append("nothing tells the wall time of the profile")

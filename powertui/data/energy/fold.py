@@ -53,7 +53,7 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
     shape = (len(present), len(shared))
     numbers, start, end = (np.full(shape, -1, np.int64) for _ in range(3))
     last = np.zeros(shape, np.bool_)
-    gaps = steps.start_to_start()
+    ends = steps.ends()
     for line, (chosen, key) in enumerate(zip(rows, keys, strict=True)):
         column = np.searchsorted(shared, key)
         fits = column < len(shared)
@@ -61,7 +61,7 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
         at, row = column[fits], chosen[fits]
         numbers[line, at] = np.where(steps.number[row] >= 0, steps.number[row], np.arange(len(chosen))[fits])
         start[line, at] = steps.start[row]
-        end[line, at] = steps.start[row] + np.where(gaps[row] > 0, gaps[row], steps.duration[row])
+        end[line, at] = ends[row]
         last[line, at[-1:]] = True
     there = start >= 0
     seconds = np.where(there, (end - start) / _S, np.nan)

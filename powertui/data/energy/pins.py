@@ -8,42 +8,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from powertui.data.asked import Pins
 from powertui.errors import UnreadableFile, UsageError
 
 HEADER = "# powertui pins: power-log seconds, trace seconds, note. A line `nudge SECONDS` shifts the log.\n"
 _LIMIT = 1 << 20
-
-
-@dataclass(frozen=True)
-class Pin:
-    """One moment on both clocks (s)."""
-
-    log_s: float
-    trace_s: float
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Pins:
-    """What a person knows. Without pins a nudge shifts whatever alignment there is."""
-
-    pins: tuple[Pin, ...] = ()
-    nudge_s: float = 0.0
-    path: str = ""
-
-    def add(self, log_s: float, trace_s: float, note: str = "") -> Pins:
-        return replace(self, pins=(*self.pins, Pin(log_s, trace_s, " ".join(note.split()))))
-
-    def remove(self, index: int) -> Pins:
-        return replace(self, pins=self.pins[:index] + self.pins[index + 1 :])
-
-    def nudged(self, seconds: float) -> Pins:
-        return replace(self, nudge_s=self.nudge_s + seconds)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from powertui.data.filenames import split_events
 from powertui.data.formats.crc32c import crc32c, masked
+from powertui.data.formats.filenames import split_events
 from powertui.data.limits import HINT, MACHINE, Limit
 from powertui.data.model import ScalarSeries, Warn
 from powertui.errors import UnreadableFile

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.builder import Line, TraceBuilder
 from powertui.data.formats import stat_columns
+from powertui.data.formats.builder import Line, TraceBuilder
 from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import Source, describe

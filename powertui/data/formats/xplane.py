@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.builder import LIMIT_PS, Line, ProcessBuilder, TraceBuilder
 from powertui.data.formats import xplane_tables
+from powertui.data.formats.builder import LIMIT_PS, Line, ProcessBuilder, TraceBuilder
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, Source, describe, looks_mangled
 from powertui.data.formats.xplane_tables import EventNames, PlaneStats, TextTable

@@ -6,11 +6,12 @@ import re
 
 import numpy as np
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Clock, PowerSeries, Scope, Sensor
 from powertui.data.power import table, times
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
 from powertui.errors import UnreadableFile
 
@@ -30,7 +31,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 97 if _TICKS.search(first.split(",")[0]) or ("oca_counter" in first and "PWR" in first) else 0
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """One series per power sensor of the controller."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, counters, table, times, units
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
@@ -54,7 +55,7 @@ def _has_reading(head: str, layout: table.Shape, column: int) -> bool:
     return False
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """Guess the columns (or take those that were named), and make one series per channel."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
@@ -69,7 +70,7 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
 def from_table(
     path: str,
     rows: table.Table,
-    options: PowerOptions,
+    options: LogColumns,
     notes: Notes,
     *,
     named: bool = True,
@@ -164,7 +165,7 @@ def _the_other(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
     return [(1, None)] if names[0] == "column 1" or _time_score(names[0]) else []
 
 
-def _pick_power(path: str, rows: table.Table, options: PowerOptions) -> list[Picked]:
+def _pick_power(path: str, rows: table.Table, options: LogColumns) -> list[Picked]:
     given = units.UNITS.get(options.unit or "")
     if options.unit and given is None:
         raise UsageError(f"--unit {options.unit}: no such unit", hint=f"One of: {', '.join(units.UNITS)}.")
@@ -216,7 +217,7 @@ def _time_score(name: str) -> int:
 
 
 def _pick_time(
-    path: str, rows: table.Table, options: PowerOptions, taken: set[int], default: bool
+    path: str, rows: table.Table, options: LogColumns, taken: set[int], default: bool
 ) -> tuple[list[int], times.TimeColumn]:
     if options.time_col:
         given = rows.find(options.time_col)
@@ -342,7 +343,7 @@ def _series(
     ns: Int64s,
     values: Floats,
     clock: Clock,
-    options: PowerOptions,
+    options: LogColumns,
     notes: Notes,
     label: str,
     beside: int,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, Figure, Scope, Sensor
 from powertui.data.power import assemble, table, times
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
 from powertui.errors import UnreadableFile
 
@@ -27,7 +28,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 98 if any(line.startswith("#") and _header(line) for line in head.split("\n")[:50]) else 0
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """One series per GPU."""
     notes = Notes(source.path)
     names: list[str] = []

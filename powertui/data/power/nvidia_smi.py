@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Int64s, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, table, times, units
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
 from powertui.errors import UnreadableFile, UsageError
 
@@ -50,7 +51,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 40 if stamped and re.search(r",\s*P\d+\s*(,|$)", lines[-1]) else 0
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """One series per GPU (and per kind of reading, when instant and average were both asked for)."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
@@ -99,7 +100,7 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
-def _time(path: str, rows: table.Table, plain: Sequence[str], options: PowerOptions) -> int:
+def _time(path: str, rows: table.Table, plain: Sequence[str], options: LogColumns) -> int:
     if options.time_col:
         given = rows.find(options.time_col)
         if given is None:
@@ -117,7 +118,7 @@ def _time(path: str, rows: table.Table, plain: Sequence[str], options: PowerOpti
     )
 
 
-def _draws(path: str, rows: table.Table, plain: Sequence[str], options: PowerOptions) -> list[tuple[int, str]]:
+def _draws(path: str, rows: table.Table, plain: Sequence[str], options: LogColumns) -> list[tuple[int, str]]:
     if options.watts_col:
         given = rows.find(options.watts_col)
         if given is None:

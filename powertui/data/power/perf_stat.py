@@ -6,11 +6,12 @@ import re
 
 import numpy as np
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Clock, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import table, times
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
 from powertui.errors import UnreadableFile
 
@@ -31,7 +32,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 96 if any(_LINE.match(line) for line in head.split("\n")) else 0
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """One series per event (and socket)."""
     notes = Notes(source.path)
     found: dict[str, list[tuple[int, float]]] = {}

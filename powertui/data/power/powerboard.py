@@ -14,10 +14,11 @@ from urllib.parse import quote
 
 import numpy as np
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Clock, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, table, times
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, Source
 from powertui.data.power.units import scope_of
 from powertui.errors import UnreadableFile
@@ -38,7 +39,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 100 if READING in first and ("Time_elapsed" in first or "Time_epoch" in first) else 0
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """One channel per sensor named in the log (nearly always one: Total Power)."""
     return _database(source, options) if source.head.startswith(SQLITE) else _csv(source, options)
 
@@ -51,7 +52,7 @@ def _sensor(name: str, host: str) -> Sensor:
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _csv(source: Source, options: PowerOptions) -> PowerLog:
+def _csv(source: Source, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
     if layout is None:
@@ -134,7 +135,7 @@ _READ = re.compile(r"Sensor Reading\s*:\s*(\S+)(?:\s*\(\+/-\s*[\d.]+\))?\s*(\S*)
 _ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*(?:\\n|\n|$)")
 
 
-def _database(source: Source, options: PowerOptions) -> PowerLog:
+def _database(source: Source, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     source.check()
     address = (

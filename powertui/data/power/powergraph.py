@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
 from powertui.data.power import assemble, table, times
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
 from powertui.errors import UnreadableFile
 
@@ -32,7 +33,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 0
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """One channel: the node's power."""
     notes = Notes(source.path)
     clocks: list[str] = []

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, counters, table, times, units
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile
@@ -56,7 +57,7 @@ def metric_unit(name: str) -> Unit | None:
     return units.of_name(name)
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """One series per metric and set of labels."""
     notes = Notes(source.path)
     if source.head_text.lstrip()[:1] in ("{", "["):
@@ -192,7 +193,7 @@ def _text(source: Source, notes: Notes) -> list[_Found]:
 
 
 def _series(
-    path: str, labels: dict[str, str], ns: Int64s, values: Floats, clock: Clock, unit: Unit, options: PowerOptions, notes: Notes
+    path: str, labels: dict[str, str], ns: Int64s, values: Floats, clock: Clock, unit: Unit, options: LogColumns, notes: Notes
 ) -> PowerSeries | None:
     metric = labels.get("__name__", "power")
     host = next((labels[key] for key in _HOSTS if labels.get(key)), options.host)

@@ -10,11 +10,12 @@ import re
 
 import numpy as np
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Int64s, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import counters, generic_csv, table, times, windows
 from powertui.data.power.assemble import make, zeroed
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
 from powertui.data.power.units import scope_of
 from powertui.errors import UnreadableFile
@@ -42,7 +43,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 94 if layout is not None and layout.named and re.search(r"energy_uj|intel-rapl|rapl", first, re.IGNORECASE) else 0
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """One series per domain."""
     first = next((line for line in source.head_text.split("\n") if line.strip() and not line.startswith("#")), "")
     if first.startswith("timestamp;tag;duration"):
@@ -50,7 +51,7 @@ def load(source: Source, options: PowerOptions) -> PowerLog:
     return _paths(source, options) if _PATH.search(source.head_text) else _columns(source, options)
 
 
-def _columns(source: Source, options: PowerOptions) -> PowerLog:
+def _columns(source: Source, options: LogColumns) -> PowerLog:
     """A CSV of counters, with the range in a column of its own at best."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
@@ -69,7 +70,7 @@ def _range(rows: table.Table, column: int | None) -> float | None:
     return float(good[0]) / 1e6 if len(good) else None
 
 
-def _paths(source: Source, options: PowerOptions) -> PowerLog:
+def _paths(source: Source, options: LogColumns) -> PowerLog:
     """Lines of sysfs paths, each with a time before it or under a line with the time."""
     notes = Notes(source.path)
     names: dict[str, str] = {}
@@ -136,7 +137,7 @@ def _counter(
     joules: np.ndarray,
     zero: int,
     wrap_j: float | None,
-    options: PowerOptions,
+    options: LogColumns,
     notes: Notes,
 ) -> PowerSeries | None:
     good = column.ok
@@ -155,7 +156,7 @@ def _counter(
     )
 
 
-def _pyjoules(source: Source, options: PowerOptions) -> PowerLog:
+def _pyjoules(source: Source, options: LogColumns) -> PowerLog:
     """Windows with a start (Unix seconds), a duration and microjoules per domain."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, Clock, Figure, Int64s, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, recording_rows, steps_of_clock, times
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.recording_rows import Rows
 from powertui.data.power.source import Source
 from powertui.errors import UnreadableFile
@@ -42,7 +43,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 90 if first.startswith("time_unix_s,mono_s,source,channel,watts") else 0
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """One series per (source, channel)."""
     notes = Notes(source.path)
     rows = recording_rows.read(source, notes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import ModuleType
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Warn
 from powertui.data.power import (
     amester,
@@ -28,7 +29,7 @@ from powertui.data.power import (
     wall_plug,
     zeus,
 )
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, Source
 from powertui.errors import PowertuiError, UnreadableFile
 
@@ -60,9 +61,9 @@ def sniff(path: str) -> tuple[str, int]:
     return (str(dialect.NAME), score) if dialect is not None else ("", 0)
 
 
-def load(path: str, options: PowerOptions | None = None) -> PowerLog:
+def load(path: str, options: LogColumns | None = None) -> PowerLog:
     """Read a power log. Raises `UnreadableFile` when nothing at all is left of it."""
-    options = options or PowerOptions()
+    options = options or LogColumns()
     source = Source(path, options.limit)
     if not source.head.strip():
         raise UnreadableFile(path, "is empty", hint="Was the recording started?")

@@ -9,11 +9,12 @@ import re
 
 import numpy as np
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import table, times
 from powertui.data.power.assemble import make, zeroed
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
 from powertui.errors import UnreadableFile
 
@@ -36,7 +37,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 96 if any(name in head for name in _COLUMNS) and any(_header(line) for line in head.split("\n")) else 0
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """One series per power column; per package when there are several."""
     notes = Notes(source.path)
     names: list[str] = []

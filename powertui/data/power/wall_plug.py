@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Scope
 from powertui.data.power import generic_csv, table
 from powertui.data.power.notes import Notes
-from powertui.data.power.options import PowerLog, PowerOptions
+from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
 from powertui.errors import UnreadableFile
 
@@ -27,7 +28,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 93 if _COLUMN.search(first) and _BESIDE.search(first) else 0
 
 
-def load(source: Source, options: PowerOptions) -> PowerLog:
+def load(source: Source, options: LogColumns) -> PowerLog:
     """One channel per outlet; each at least the whole node."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)

@@ -17,10 +17,14 @@ from functools import cached_property
 
 import numpy as np
 
+from powertui import units
 from powertui.data import category, texts
 from powertui.data.model import Bools, Events, Floats, Int32s, Int64s, Names, Process, Trace, Track, TrackKind, UInt32s
+from powertui.data.table import Column, Lazy, Place, Quick, Result, Table
 from powertui.data.texts import Check, Texts, unhindered
 from powertui.data.tools import op_types
+from powertui.data.tools.registry import Question
+from powertui.data.window import lane_rows
 
 COLUMNS = ("name", "type", "device", "count", "total", "self", "average", "share")
 
@@ -122,6 +126,15 @@ class OpStats:
                     best = max(best, (int(end[at] - start[at]), -number, -int(rows[at])))
         return -best[1], -best[2]
 
+    def take(self, rows: Int64s) -> OpStats:
+        """All rows in another order."""
+        place = np.empty(len(rows), np.int64)
+        place[rows] = np.arange(len(rows))
+        return OpStats(
+            self.trace, self.lo, self.hi, self.name[rows], self.process[rows], self.count[rows], self.total[rows],
+            self.self_time[rows], self.share[rows], self.events, (self.twins[0], place[self.twins[1]]),
+        )  # fmt: skip
+
     # ── in an order, and some of them ────────────────────────────────────────────────────────────
 
     def order(self, key: str, *, descending: bool = True, check: Check = unhindered) -> Int64s:
@@ -189,6 +202,57 @@ def _ranks_of(names: list[str] | tuple[str, ...]) -> Int64s:
     values = sorted({name.lower() for name in names})
     rank = {value: number for number, value in enumerate(values)}
     return np.array([rank[name.lower()] for name in names], np.int64)
+
+
+# ── as an answer ─────────────────────────────────────────────────────────────────────────────────
+
+
+def answer(question: Question) -> Result:
+    """The op table of the window, most self time first."""
+    lo, hi = question.window
+    return result(of(question.profile.trace, lo, hi), question.opened.name, question.host)
+
+
+def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
+    """The op table as a `Result`. Its texts are looked up row by row: a million names cost nothing until they are read."""
+    ops = stats.take(stats.order("self"))
+    count = len(ops)
+    columns = (
+        Column("name", "name", "text", Lazy(count, lambda row: _short(ops[row])), weight=9),
+        Column("type", "type", "text", Lazy(count, lambda row: ops[row].type), weight=4),
+        Column("device", "device", "text", Lazy(count, ops.device), weight=3),
+        Column("count", "count", "integer", ops.count, weight=7),
+        Column("total_s", "total", "duration", ops.total, weight=6),
+        Column("self_s", "self", "duration", ops.self_time, weight=9),
+        Column("average_s", "average", "duration", ops.total // np.maximum(ops.count, 1), weight=5),
+        Column("share", "share", "share", ops.share, weight=8),
+        Column("full_name", "recorded as", "text", Lazy(count, lambda row: ops[row].full), weight=0),
+    )
+
+    def place(row: int) -> Place:
+        track, event = ops.longest(row)
+        events = list(stats.trace.tracks())[track][1].events
+        lo = int(events.start[event])
+        return Place(run, host, lo, lo + int(events.duration[event]), track, event)
+
+    quick = Quick(
+        lambda id, descending, check: ops.order(_KEYS.get(id, id), descending=descending, check=check), ops.matching,
+        lambda key, rows: ops.find(str(key[0]), str(key[1]), rows),
+    )  # fmt: skip
+    summary = f"{ops.events:,} events  self {units.duration(ops.self_sum)} in {units.duration(ops.hi - ops.lo)}"
+    table = Table(
+        "ops", "Ops, most self time first", columns, place, ("self_s", True), "No op ran in this window.", ("full_name", "device"),
+        "op", summary, lambda row: ops[row].category.value, quick,
+    )  # fmt: skip
+    return Result("op_stats", "Ops", (table,))
+
+
+_KEYS = {"total_s": "total", "self_s": "self", "average_s": "average", "full_name": "name"}
+
+
+def _short(op: Op) -> str:
+    """The op's own name, its type left to the column beside it."""
+    return op.full.rpartition(":")[0] if op.full.endswith(":" + op.type) else op.name
 
 
 # ── counting ─────────────────────────────────────────────────────────────────────────────────────
@@ -306,13 +370,10 @@ def _counts(track: Track) -> bool:
 
 
 def _touching(track: Track, depth: int, lo: int, hi: int) -> tuple[int, int]:
-    """Rows of a lane (in the track's columns) that overlap [lo, hi), or lie in it without length."""
-    begin, end = int(track.lanes[depth]), int(track.lanes[depth + 1])
-    start = track.events.start[begin:end]
-    first, last = (begin + int(row) for row in start.searchsorted([lo, hi], side="left"))
-    if first > begin and int(track.events.start[first - 1] + track.events.duration[first - 1]) > lo:
-        first -= 1
-    return first, last
+    """Rows of a lane, in the track's columns, that belong to the window."""
+    begin = int(track.lanes[depth])
+    first, last = lane_rows(track.lane(depth), lo, hi)
+    return begin + first, begin + last
 
 
 def _inside(events: Events, lo: int, hi: int) -> tuple[Int64s, Int64s]:

@@ -29,7 +29,7 @@ CALLER = """
 import sys
 first = sys.path.pop(0)
 from powertui.cli import main
-import powertui.sampler.commands
+import powertui.sampler.recording_run
 sys.path.insert(0, first)
 raise SystemExit(main())
 """

@@ -11,7 +11,8 @@ import pytest
 
 from powertui import demo
 from powertui.data import loading, logdir
-from powertui.data.energy import align, anchor, pins
+from powertui.data.asked import Aligning, Pins, Reading
+from powertui.data.energy import align, anchor
 from powertui.data.model import Clock, Epoch, Epochs
 from powertui.data.power import times
 from powertui.errors import UsageError
@@ -67,7 +68,7 @@ def test_signal_never_overrules_a_clock_but_may_sharpen_a_vague_one(made, logged
 
 def test_asked_for_signal_sets_clocks_aside(made, logged) -> None:
     series, offset = logged
-    found = align.place(clocked(series, made, offset + 4.0), context(made), align.Options("signal")).alignment
+    found = align.place(clocked(series, made, offset + 4.0), context(made), Aligning("signal")).alignment
     assert found.source == align.SIGNAL
     assert found.offset_s == pytest.approx(offset, abs=0.5)
     assert "set aside" in found.evidence[0]
@@ -85,23 +86,23 @@ def test_a_relative_log_is_aligned_by_signal(made, logged) -> None:
 def test_by_hand_wins_over_everything(made, logged) -> None:
     series, offset = logged
     known = clocked(series, made, offset)
-    found = align.place(known, context(made), align.Options(offset_s=1.25)).alignment
+    found = align.place(known, context(made), Aligning(offset_s=1.25)).alignment
     assert (found.offset_s, found.source) == (1.25, align.OFFSET)
-    side = pins.Pins().add(10.0, 3.0).add(12.0, 5.1)
-    found = align.place(known, context(made), align.Options(pins=side)).alignment
+    side = Pins().add(10.0, 3.0).add(12.0, 5.1)
+    found = align.place(known, context(made), Aligning(pins=side)).alignment
     assert found.source == align.PINNED
     assert found.offset_s == pytest.approx(-6.95)
-    nudged = align.place(known, context(made), align.Options(pins=pins.Pins(nudge_s=0.5))).alignment
+    nudged = align.place(known, context(made), Aligning(pins=Pins(nudge_s=0.5))).alignment
     assert nudged.offset_s == pytest.approx(offset + 0.5, abs=1e-6)
     assert nudged.source == align.OFFSET
 
 
 def test_switched_off_and_clock_only(made, logged) -> None:
     series, _ = logged
-    placed = align.place(series, context(made), align.Options("none"))
+    placed = align.place(series, context(made), Aligning("none"))
     assert placed.power.status == "none"
     assert placed.alignment.offset_s is None
-    placed = align.place(series, context(made), align.Options("clock"))
+    placed = align.place(series, context(made), Aligning("clock"))
     assert placed.power.status == "none"
     assert "only elapsed time" in " ".join(placed.alignment.evidence)
 
@@ -126,9 +127,7 @@ def test_a_bmcs_local_time_stays_as_vague_as_its_clock(made, logged) -> None:
     zero = made.trace.clock.mid_ns + round(offset * NS)
     naive = times.bmc(Clock(zero - 14 * 3600 * NS, zero + 12 * 3600 * NS, times.LOCAL))
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=0))
-    found = align.place(
-        replace(series, clock=naive), align.Context(zoned, made.steps, made.epochs), align.Options("clock")
-    ).alignment
+    found = align.place(replace(series, clock=naive), align.Context(zoned, made.steps, made.epochs), Aligning("clock")).alignment
     assert found.hi_s - found.lo_s > 200
     assert found.lo_s < offset < found.hi_s
 
@@ -223,7 +222,7 @@ def test_powerboard_run_195247_lies_within_a_second_of_its_evidence(shared_data)
     folder = shared_data / "public"
     entry = logdir.scan(folder / "powerboard_tf22_run195247").runs[0]
     for name in ("data/ipmi_data.csv", "ipmi_data.db"):
-        options = loading.LoadOptions(power=(str(folder / "powerboard_power_run195247" / name),), find_power=False)
+        options = Reading(power=(str(folder / "powerboard_power_run195247" / name),), find_power=False)
         run = loading.load_run(entry, options=options)
         (placed,) = align.place_all(run, 0, entry)
         assert placed.alignment.status == "aligned"
@@ -251,7 +250,7 @@ def test_the_demo_is_aligned_by_its_clocks(tmp_path) -> None:
 def test_the_demo_by_signal_is_near_the_truth_or_says_that_it_does_not_know(tmp_path) -> None:
     entry = logdir.scan(demo.folder()).runs[0]
     run = loading.load_run(entry)
-    (placed,) = align.place_all(run, 0, entry, align.Options("signal"))
+    (placed,) = align.place_all(run, 0, entry, Aligning("signal"))
     found = placed.alignment
     truth = TRUE_OFFSET + 0.02196
     assert found.lo_s <= truth <= found.hi_s

@@ -12,9 +12,11 @@ import pytest
 
 from powertui import demo
 from powertui.data import export, loading, logdir
+from powertui.data.asked import Aligning, Reading
 from powertui.data.energy import align
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Run
+from powertui.data.opened import Opened
 from powertui.data.power import registry
 from powertui.errors import PowertuiError
 from powertui.report import energy, energy_json, facts, summary
@@ -27,7 +29,7 @@ Rows = list[tuple[float, str]]
 def recorded() -> tuple[RunEntry, Run, Rows]:
     """The demo's run, and its log as Unix seconds and watts."""
     entry = logdir.scan(demo.folder()).runs[0]
-    run = loading.load_run(entry, options=loading.LoadOptions(find_power=False))
+    run = loading.load_run(entry, options=Reading(find_power=False))
     lines = demo.power_file().read_text().splitlines()[1:]
     rows = [(float(time), watts) for time, watts in (line.split(",") for line in lines)]
     return entry, run, rows
@@ -44,12 +46,12 @@ def told(folder: Path, recorded: tuple[RunEntry, Run, Rows], rows: Rows) -> str:
         try:
             log = registry.load(str(path))
             both = replace(run, power=log.series, warnings=(*run.warnings, *log.warnings))
-            found = energy.of_run(both, entry, align.Options(), None)
+            found = energy.of_run(Opened(entry, run=both), Aligning())
             out += [line for one in found for style in (energy._Plain(), energy._Markdown()) for line in energy._page(one, style)]
             energy_json.as_json("x", found)
             list(energy._csv_rows(found))
             out += summary.describe(facts.of_run(entry, both, ""))
-            placed = tuple(one.power for one in align.place_all(both, 0, entry, align.Options()))
+            placed = tuple(one.power for one in align.place_all(both, 0, entry, Aligning()))
             span = both.traces[0].span
             for what in ("samples", "steps", "ops"):
                 try:

@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from powertui.data.asked import Pins
 from powertui.data.energy import pins
 from powertui.errors import UnreadableFile, UsageError
 
 
 def test_one_pin_is_an_offset_and_more_are_a_mean() -> None:
-    assert pins.fit(pins.Pins()) is None
-    one = pins.fit(pins.Pins().add(10.0, 12.5))
+    assert pins.fit(Pins()) is None
+    one = pins.fit(Pins().add(10.0, 12.5))
     assert one is not None
     assert one.offset_s == pytest.approx(2.5)
     assert one.half_s > 0
-    two = pins.fit(pins.Pins().add(10.0, 12.5).add(20.0, 22.7))
+    two = pins.fit(Pins().add(10.0, 12.5).add(20.0, 22.7))
     assert two is not None
     assert two.offset_s == pytest.approx(2.6)
     assert two.worst_s == pytest.approx(0.1)
@@ -26,7 +27,7 @@ def test_one_pin_is_an_offset_and_more_are_a_mean() -> None:
 
 def test_drift_needs_three_pins_far_apart() -> None:
     log = np.array([0.0, 1000.0, 3000.0])
-    side = pins.Pins()
+    side = Pins()
     for t in log.tolist():
         side = side.add(t, 5 + t * (1 + 80e-6))
     found = pins.fit(side)
@@ -39,7 +40,7 @@ def test_drift_needs_three_pins_far_apart() -> None:
 @given(st.lists(st.tuples(st.floats(-1e5, 1e5), st.floats(-1e5, 1e5), st.text(max_size=20)), max_size=6), st.floats(-100, 100))
 def test_what_is_written_is_read_again(tmp_path_factory, rows, nudge: float) -> None:
     path = tmp_path_factory.mktemp("pins") / "a.pins"
-    side = pins.Pins(path=str(path))
+    side = Pins(path=str(path))
     for log, trace, note in rows:
         side = side.add(log, trace, note)
     pins.write(side.nudged(nudge))
@@ -72,6 +73,6 @@ def test_what_is_no_pins_file_gets_a_sentence(tmp_path) -> None:
     with pytest.raises(UnreadableFile):
         pins.read(str(tmp_path))
     with pytest.raises(UsageError, match="cannot be written"):
-        pins.write(pins.Pins(path=str(tmp_path / "no" / "such" / "x")))
+        pins.write(Pins(path=str(tmp_path / "no" / "such" / "x")))
     with pytest.raises(UsageError, match="No file was named"):
-        pins.write(pins.Pins())
+        pins.write(Pins())

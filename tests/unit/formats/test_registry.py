@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from powertui.data.builder import TraceBuilder
 from powertui.data.formats import registry, trace_json, xplane
+from powertui.data.formats.builder import TraceBuilder
 from powertui.errors import UnreadableFile
 
 SMALL = "logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb"

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.data import wire
-from powertui.data.builder import MOST_FINDINGS, Findings
 from powertui.data.formats import registry, xplane
+from powertui.data.formats.builder import MOST_FINDINGS, Findings
 from powertui.data.model import Process, ProcessKind, Stat, Trace
 from powertui.data.wire import pure, schemas
 from powertui.errors import Cancelled, UnreadableFile

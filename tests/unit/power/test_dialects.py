@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from powertui.data.asked import LogColumns
 from powertui.data.energy import sensor
 from powertui.data.model import Badge, Figure, PowerKind, PowerSeries, Scope
 from powertui.data.power import registry, times
-from powertui.data.power.options import PowerOptions
 from powertui.errors import UnreadableFile, UsageError
 
 NODE, GPU, PACKAGE, CORE, DRAM, RAIL, PLUG, UNKNOWN = (
@@ -225,12 +225,12 @@ def test_local_times_are_an_interval_until_someone_knows_the_zone(data: Path) ->
     assert times.with_offset(naive, 0).lo_ns == as_utc
     assert times.with_offset(naive, -3 * 3600).lo_ns == as_utc + 3 * 3600 * times.S
     for tz in ("-03:00", "America/Sao_Paulo"):
-        told = registry.load(path, PowerOptions(tz=tz)).series[0].clock
+        told = registry.load(path, LogColumns(tz=tz)).series[0].clock
         assert told.source == ABSOLUTE
         assert told.lo_ns == told.hi_ns == as_utc + 3 * 3600 * times.S
         assert told.utc_offset_s == -3 * 3600
     with pytest.raises(UsageError, match="no such time zone"):
-        registry.load(path, PowerOptions(tz="Mars/Olympus"))
+        registry.load(path, LogColumns(tz="Mars/Olympus"))
 
 
 def test_what_a_file_holds_is_data_and_nothing_else(data: Path) -> None:
@@ -260,16 +260,16 @@ def test_the_database_is_opened_without_a_trace(data: Path, tmp_path: Path) -> N
 def test_columns_unit_and_zone_can_be_said(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text("when;a;b\n" + "".join(f"01/05/2024 10:00:{i:02};{1000 * i};{5000 + i}\n" for i in range(10)))
-    log = registry.load(str(path), PowerOptions(time_col="when", watts_col="b", unit="mW", tz="+02:00", host="box"))
+    log = registry.load(str(path), LogColumns(time_col="when", watts_col="b", unit="mW", tz="+02:00", host="box"))
     assert mean(log.series[0]) == pytest.approx(5.0045)
     assert log.series[0].sensor.host == "box"
     assert log.series[0].clock.lo_ns == 1_704_448_800_000_000_000 - 7200 * times.S  # month first: the first number keeps still
-    both = registry.load(str(path), PowerOptions(time_col="1", watts_col="a,b"))
+    both = registry.load(str(path), LogColumns(time_col="1", watts_col="a,b"))
     assert [s.sensor.name for s in both.series] == ["a", "b"]
     with pytest.raises(UsageError, match="no column 'c'"):
-        registry.load(str(path), PowerOptions(watts_col="c"))
+        registry.load(str(path), LogColumns(watts_col="c"))
     with pytest.raises(UsageError, match="no such unit"):
-        registry.load(str(path), PowerOptions(time_col="when", watts_col="a", unit="horse"))
+        registry.load(str(path), LogColumns(time_col="when", watts_col="a", unit="horse"))
 
 
 def test_files_that_are_no_power_log(tmp_path: Path) -> None:

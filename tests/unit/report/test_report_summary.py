@@ -177,10 +177,10 @@ def test_one_run_of_several(data: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert run["name"].startswith("first/one/")
     code, _, err = report(capsys, tmp_path, "--run", "third")
     assert code == 2
-    assert "no run is named" in err
+    assert "No run is named" in err
     code, _, err = report(capsys, tmp_path, "--run", "2026")
     assert code == 2
-    assert "more than one run" in err
+    assert "More than one run" in err
 
 
 def test_a_pattern_of_a_person_goes_first(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from powertui.sampler.commands import _channel_line, _sum_line
+from powertui.sampler.recording_run import _channel_line, _sum_line
 
 
 def channel(**changes):

@@ -39,13 +39,14 @@ def test_a_file_that_is_half_written_does_not_stay(tmp_path: Path, number: int, 
     script = (
         "import time\n"
         "from powertui import cli\n"
-        "from powertui.data import export_files\n"
+        "from powertui.data.export import files\n"
         "def run(args):\n"
-        f"    with export_files.opened({str(tmp_path / 'new.csv')!r}) as stream:\n"
+        f"    with files.opened({str(tmp_path / 'new.csv')!r}) as stream:\n"
         "        stream.write(b'half a line')\n"
         "        print('ready', flush=True)\n"
         "        time.sleep(1000)\n"
-        "cli.resolve = lambda verb: run\n"
+        "from powertui.verbs import export\n"
+        "export.run = run\n"
         "import sys; sys.argv[1:] = ['export', 'demo']\n"
         "sys.exit(cli.main())\n"
     )

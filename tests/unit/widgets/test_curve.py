@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.terminal.glyphs import ASCII, CONSOLE, UNICODE, Glyphs
-from powertui.widgets.curve import Axis, Envelope, axis, columns_per_cell, draw, envelope, sparkline
+from powertui.view.curve import Axis, Envelope, axis, columns_per_cell, draw, envelope, sparkline
 
 SETS = [UNICODE, CONSOLE, ASCII]
 samples = st.lists(st.tuples(st.integers(0, 500), st.one_of(st.just(math.nan), st.floats(-50, 3000))), max_size=60)

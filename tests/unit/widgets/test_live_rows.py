@@ -13,8 +13,8 @@ from powertui.plain import width
 from powertui.sampler.recorder import Event
 from powertui.sampler.source import Stamp
 from powertui.terminal.glyphs import ASCII, CONSOLE, UNICODE, Glyphs
-from powertui.widgets import live_rows as rows
-from powertui.widgets.live_rows import Line
+from powertui.view import live_rows as rows
+from powertui.view.live_rows import Line
 
 ZERO = 1_795_224_813 * NS
 SIZES = [(60, 8), (80, 14), (120, 20), (200, 36)]

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.errors import UsageError
-from powertui.widgets.navigation import Navigator
-from powertui.widgets.rows import RowKind
-from powertui.widgets.timeline_model import Selected, TimelineModel
+from powertui.view.navigation import Navigator
+from powertui.view.rows import RowKind
+from powertui.view.timeline_model import Selected, TimelineModel
 from tests.synthetic import traces
 from tests.synthetic.traces import MS
 
@@ -342,10 +342,10 @@ def test_any_keys_in_any_order_leave_a_valid_state(data: st.DataObject) -> None:
         ("27.31-28.78ms", (27_310_000_000, 28_780_000_000)),
         ("28.78s .. 27.31s", (27_310 * MS, 28_780 * MS)),
         ("50ms", (50 * MS, 50 * MS)),
-        ("step 3", (62 * MS, 81 * MS)),
+        ("step 3", (62 * MS, 82 * MS)),
         ("steps 3-5", (62 * MS, 121 * MS)),
         ("epoch 1", (122 * MS, 241 * MS)),
-        ("Epoch 1 step 6-7", (122 * MS, 161 * MS)),
+        ("Epoch 1 step 6-7", (122 * MS, 162 * MS)),
     ],
 )
 def test_places(text: str, place: tuple[int, int]) -> None:

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from powertui.data.category import CATEGORIES
 from powertui.terminal import theme as themes
 from powertui.terminal.glyphs import ASCII, CONSOLE, UNICODE, Glyphs
-from powertui.widgets.labels import INKS, SHADES, Labels, short
-from powertui.widgets.paint import BAR, CURSOR, FOUND, PLAIN, SELECTED, Cells, Painted, levels, paint, palette
+from powertui.view.labels import INKS, SHADES, Labels, short
+from powertui.view.paint import BAR, CURSOR, FOUND, PLAIN, SELECTED, Cells, Painted, levels, paint, palette
 from tests.synthetic.traces import PlainNames
 
 SETS = [UNICODE, CONSOLE, ASCII]

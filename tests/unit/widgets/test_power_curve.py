@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.data.model import PS_PER_S, PowerKind
-from powertui.widgets.power_curve import PowerCurve
+from powertui.view.power_curve import PowerCurve
 from tests.synthetic import traces
 
 S = PS_PER_S

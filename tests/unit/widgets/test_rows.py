@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from powertui.data.lod import Forest
-from powertui.widgets.rows import NO_FOLDS, OPEN_ROWS, SHOWN_THREADS, Row, RowKind, RowModel
+from powertui.view.rows import NO_FOLDS, OPEN_ROWS, SHOWN_THREADS, Row, RowKind, RowModel
 from tests.synthetic import traces
 from tests.synthetic.traces import MS, Event
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from rich.style import Style
 
 from powertui.units import parse_time
+from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import tick_step, ticks
 from powertui.widgets.stretches import Stretch, draw
-from powertui.widgets.viewport import Viewport
 
 
 @settings(max_examples=200)

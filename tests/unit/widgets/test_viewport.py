@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.widgets.accelerate import Held
-from powertui.widgets.viewport import FACTOR_TWO, LADDER, Viewport, rung_for
+from powertui.view.accelerate import Held
+from powertui.view.viewport import FACTOR_TWO, LADDER, Viewport, rung_for
 
 spans = st.tuples(st.integers(-(10**15), 10**15), st.integers(1, 10**16)).map(lambda p: (p[0], p[0] + p[1]))
 widths = st.integers(1, 300)

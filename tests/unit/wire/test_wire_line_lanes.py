@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from wire_oracle import LINES, as_data, field, mangled, scanned
 
 from powertui.data import wire
-from powertui.data.builder import is_sorted, pack
+from powertui.data.formats.builder import is_sorted, pack
 from powertui.data.wire import pure
 from powertui.data.wire.types import LEN, VARINT, Laned
 

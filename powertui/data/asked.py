@@ -1,0 +1,75 @@
+"""What a person asked for: how to read runs and power logs, and where the power lies. Made by the verbs and the Python API.
+
+Nothing here imports more than the standard library: a screen stands before anything is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from powertui.data.limits import MACHINE, Limit
+
+
+@dataclass(frozen=True)
+class LogColumns:
+    """What is said of a power log when it cannot be guessed. None: guess, and tell what was guessed."""
+
+    time_col: str | None = None  # a column's name, or its number from 1
+    watts_col: str | None = None  # one name or number, or several with commas between
+    unit: str | None = None  # W, mW, uW, kW, J, mJ, uJ, Wh, kWh
+    tz: str | None = None  # zone of local times: "America/Sao_Paulo", "-03:00", "UTC"
+    host: str = ""  # whose power it is, when the log does not say
+    limit: Limit = MACHINE  # of the memory that reading may take
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a run."""
+
+    step_marker: str | None = None  # a regular expression: events with such names start a step
+    tz: str | None = None  # zone of local times in names and logs: "America/Sao_Paulo", "-03:00"
+    power: tuple[str, ...] = ()  # power logs that were named, beside those that lie with the run
+    find_power: bool = True  # also take the logs that lie with the run
+    columns: LogColumns | None = None
+    limit: Limit = MACHINE  # of the memory that one file may take
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One moment on both clocks (s): a person saw that an edge of power and an event are the same."""
+
+    log_s: float
+    trace_s: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Pins:
+    """What a person knows of where the power lies. Without pins a nudge shifts whatever alignment there is."""
+
+    pins: tuple[Pin, ...] = ()
+    nudge_s: float = 0.0
+    path: str = ""
+
+    def add(self, log_s: float, trace_s: float, note: str = "") -> Pins:
+        """One pin more."""
+        return replace(self, pins=(*self.pins, Pin(log_s, trace_s, " ".join(note.split()))))
+
+    def remove(self, index: int) -> Pins:
+        """One pin less."""
+        return replace(self, pins=self.pins[:index] + self.pins[index + 1 :])
+
+    def nudged(self, seconds: float) -> Pins:
+        """The same, shifted."""
+        return replace(self, nudge_s=self.nudge_s + seconds)
+
+
+@dataclass(frozen=True)
+class Aligning:
+    """Where the power is to lie on a trace."""
+
+    mode: Literal["auto", "clock", "signal", "none"] = "auto"
+    offset_s: float | None = None
+    pins: Pins = field(default_factory=Pins)
+    idle_w: float | None = None  # idle power, when the log does not tell

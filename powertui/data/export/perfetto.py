@@ -1,0 +1,147 @@
+"""A window as Chrome's trace-event JSON, which ui.perfetto.dev and chrome://tracing open: events, steps, and power as counters.
+
+Times are microseconds since the profile's zero, with all six decimals: a picosecond is not lost. Each line becomes a
+thread; where a file's events overlap without nesting, which such viewers cannot draw, the deeper ones get a thread of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any, Protocol
+
+import numpy as np
+
+from powertui import units
+from powertui.data.export import lines as export_lines
+from powertui.data.export.lines import Texts, Ticks
+from powertui.data.export.rows import channel_names, gathered
+from powertui.data.model import PS_PER_US, ProcessKind, Track
+from powertui.data.window import Cut, Window
+
+_TRAINING = 1  # process ids: the steps, the power, then the planes in their order
+_POWER = 2
+_FIRST_PLANE = 10
+_SOME = 1 << 13  # lines of text put together
+_SLICE = 1 << 20  # events looked at together
+
+
+class Counter(Protocol):
+    """Told how many lines were written."""
+
+    value: int
+
+
+def chunks(window: Window, about: list[tuple[str, Any]], counter: Counter) -> Iterator[bytes]:
+    """The JSON text, piece by piece."""
+    facts: dict[str, Any] = {}
+    for key, value in about:
+        facts[key] = f"{facts[key]}; {value}" if key in facts else value
+    yield ('{"displayTimeUnit":"ns","otherData":' + json.dumps(facts) + ',"traceEvents":[\n').encode()
+    cuts = list(window.cuts())
+    threads = _threads(cuts)
+    for lines, count in _lines(window, cuts, threads):
+        if count:
+            yield lines if counter.value else lines[2:]  # no comma before the first
+            counter.value += count
+    yield b"\n]}\n"
+
+
+def _lines(window: Window, cuts: list[Cut], threads: list[tuple[int, int, str]]) -> Iterator[tuple[bytes, int]]:
+    """Lines that each begin with a comma and a line end, and how many they are."""
+    told = chain(_training(window), _power(window), _names(cuts, threads))
+    while lines := list(islice(told, _SOME)):
+        yield "".join(",\n" + line for line in lines).encode(), len(lines)
+    full = window.trace.names.full
+    names = Texts(
+        len(window.trace.names), lambda code: b',\n{"ph":"X","name":' + json.dumps(full(code)[:1000]).encode() + b',"cat":'
+    )  # fmt: skip
+    places = Texts(len(cuts), lambda code: _place(cuts[code], threads[code]))
+    for start, duration, name, cut in gathered(cuts):
+        parts = ((name, names), (cut, places), Ticks(start, 6), b',"dur":', Ticks(duration, 6), b"}")
+        yield export_lines.join(parts, len(start)), len(start)
+
+
+def _threads(cuts: list[Cut]) -> list[tuple[int, int, str]]:
+    """(pid, tid, name) of each lane; no name where the lane above has named the thread."""
+    found = []
+    planes: dict[int, int] = {}
+    for cut in cuts:
+        pid = planes.setdefault(id(cut.process), _FIRST_PLANE + len(planes))
+        own = cut.depth > 0 and not _nests(cut)
+        tid = cut.number * 1000 + (min(cut.depth, 999) if own else 0) + 1
+        name = cut.track.name or str(cut.track.key)
+        found.append((pid, tid, f"{name} (lane {cut.depth})" if own else name if cut.depth == 0 else ""))
+    return found
+
+
+def _names(cuts: list[Cut], threads: list[tuple[int, int, str]]) -> Iterator[str]:
+    planes: set[int] = set()
+    for cut, (pid, tid, name) in zip(cuts, threads, strict=True):
+        if pid not in planes:
+            planes.add(pid)
+            yield from _named("process", pid, 0, cut.process.name, 2 if cut.process.kind is ProcessKind.DEVICE else 3)
+        if name:
+            yield from _named("thread", pid, tid, name, tid)
+
+
+def _place(cut: Cut, thread: tuple[int, int, str]) -> bytes:
+    category = json.dumps("derived" if cut.track.derived else cut.track.kind.value)
+    return f'{category},"pid":{thread[0]},"tid":{thread[1]},"ts":'.encode()
+
+
+def _nests(cut: Cut) -> bool:
+    """Whether every event of this lane lies within one of the lane above."""
+    track: Track = cut.track
+    above = track.lane(cut.depth - 1)
+    for first in range(cut.first, cut.last, _SLICE):
+        events = track.events[slice(first, min(first + _SLICE, cut.last))]
+        row = np.searchsorted(above.start, events.start, side="right") - 1
+        if (row < 0).any() or (events.start + events.duration > above.start[row] + above.duration[row]).any():
+            return False
+    return True
+
+
+def _training(window: Window) -> Iterator[str]:
+    rows = window.step_rows()
+    epochs = [window.epochs[i] for i in window.epoch_rows()]
+    if not len(rows) and not epochs:
+        return
+    yield from _named("process", _TRAINING, 0, "training", 0)
+    yield from _named("thread", _TRAINING, 1, "epochs", 1)
+    yield from _named("thread", _TRAINING, 2, "steps", 2)
+    for epoch in epochs:
+        if epoch.start is not None and epoch.end is not None:
+            yield _span(json.dumps(f"epoch {epoch.number}"), '"epoch"', _TRAINING, 1, epoch.start, epoch.end - epoch.start)
+    for index in rows.tolist():
+        step = window.steps[index]
+        yield _span(json.dumps(step.name or f"step {step.number}"), '"step"', _TRAINING, 2, step.start, step.duration)
+
+
+def _power(window: Window) -> Iterator[str]:
+    """Counters. Such viewers hold a value until the next one, so a gap ends with an explicit zero-width nothing: no sample."""
+    power = [p for p in window.power if p.status != "none"]
+    if not power:
+        return
+    yield from _named("process", _POWER, 0, "power", 1)
+    for name, one in zip(channel_names(power), power, strict=True):
+        rows = window.samples(one)
+        label = json.dumps(f"{name} (W)")
+        for ps, watts in zip(one.times[rows].tolist(), one.watts[rows].tolist(), strict=True):
+            if watts == watts:
+                yield f'{{"ph":"C","name":{label},"pid":{_POWER},"ts":{_us(ps)},"args":{{"W":{watts!r}}}}}'
+
+
+def _span(name: str, category: str, pid: int, tid: int, start: int, duration: int) -> str:
+    return f'{{"ph":"X","name":{name},"cat":{category},"pid":{pid},"tid":{tid},"ts":{_us(start)},"dur":{_us(duration)}}}'
+
+
+def _named(kind: str, pid: int, tid: int, name: str, order: int) -> Iterator[str]:
+    label = json.dumps(name)
+    yield f'{{"ph":"M","name":"{kind}_name","pid":{pid},"tid":{tid},"args":{{"name":{label}}}}}'
+    yield f'{{"ph":"M","name":"{kind}_sort_index","pid":{pid},"tid":{tid},"args":{{"sort_index":{order}}}}}'
+
+
+def _us(ps: int) -> str:
+    return units.fixed(ps, PS_PER_US, 6)

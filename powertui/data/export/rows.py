@@ -1,0 +1,323 @@
+"""The columns of each kind of export: samples, steps, ops, events. Times are exact; what is unknown is None."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from powertui import units
+from powertui.data.energy import integrate, predict
+from powertui.data.energy import sensor as sensors
+from powertui.data.export.lines import Ticks
+from powertui.data.model import PS_PER_NS, PS_PER_S, Int64s, PowerOnTrace, Trace
+from powertui.data.tools import op_stats
+from powertui.data.window import Cut, Window
+
+_CHUNK = 8192  # rows at a time: their columns stay in the cache
+
+Cell: TypeAlias = "str | int | float | None"
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Cells that many rows share, by code: of one column, or of several that always go together."""
+
+    count: int
+    cells: Callable[[int], tuple[Cell, ...]]
+    width: int = 1
+
+
+class Shared(NamedTuple):
+    """Row i holds the cells of `codes[i]`."""
+
+    codes: npt.NDArray[Any]
+    words: Vocabulary
+
+
+#: One column (a Shared: as many as its vocabulary is wide). What has no time at all is a list of None.
+Column: TypeAlias = "Ticks | Shared | Sequence[Cell]"
+
+
+class Batch(NamedTuple):
+    """Some rows, column by column."""
+
+    rows: int
+    columns: Sequence[Column]
+
+
+class Table(NamedTuple):
+    """Columns, each with what it holds in a few words, and the rows when they are asked for, some thousand at a time."""
+
+    columns: tuple[tuple[str, str], ...]
+    batches: Callable[[], Iterator[Batch]]
+    kinds: tuple[str, ...]  # "time" (exact decimal), "number", "integer", "text": for formats with types
+
+
+def seconds(ps: Int64s) -> Ticks:
+    """Seconds with all twelve decimals."""
+    return Ticks(ps, 12)
+
+
+def unix(trace: Trace, ps: Int64s) -> Column:
+    """Unix seconds with nanoseconds; None when nothing tells the profile's wall time."""
+    if not trace.clock.known:
+        return [None] * len(ps)
+    return Ticks(trace.clock.mid_ns + ps // PS_PER_NS, 9)
+
+
+def table(window: Window, what: str) -> Table:
+    """One kind of content for one window."""
+    return {"samples": _samples, "steps": _steps, "ops": _ops, "events": _events}[what](window)
+
+
+# ── samples ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def channel_names(power: Sequence[PowerOnTrace]) -> list[str]:
+    """One name for each channel, told apart where sensors have the same."""
+    names: list[str] = []
+    for one in power:
+        sensor = one.series.sensor
+        name = sensor.name or sensor.source or "power"
+        name = f"{sensor.host} {name}" if sensor.host else name
+        number, base = 2, name
+        while name in names:
+            name, number = f"{base} ({number})", number + 1
+        names.append(name)
+    return names
+
+
+def _samples(window: Window) -> Table:
+    power = [p for p in window.power if p.status != "none"]
+    columns = [
+        ("unix_s", "Unix time of the reading"), ("trace_s", "the same on the profile's clock"),
+        ("about_s", "the moment that the reading tells of: earlier by half the sensor's window and its delay"),
+        *((f"watts: {name}", "W, empty where this channel has no reading") for name in channel_names(power)),
+        ("epoch", "at about_s"), ("step", "at about_s"), ("op", "what ran at about_s, the deepest of the heaviest kind"),
+    ]  # fmt: skip
+    kinds = ("time", "time", "time", *("number" for _ in power), "integer", "integer", "text")
+
+    def batches() -> Iterator[Batch]:
+        times = [one.times[window.samples(one)] for one in power]
+        every = np.unique(np.concatenate(times)) if times else np.empty(0, np.int64)
+        late = round(sensors.centre_s(power[0].series.sensor) * PS_PER_S) if power else 0
+        running = Running(window.trace)
+        for start in range(0, len(every), _CHUNK):
+            at = every[start : start + _CHUNK]
+            watts = []
+            for one, mine in zip(power, times, strict=True):
+                values = one.watts[window.samples(one)]
+                row = np.searchsorted(mine, at)
+                row[row == len(mine)] = 0
+                watts.append(np.where(mine[row] == at, values[row], np.nan) if len(mine) else np.full(len(at), np.nan))
+            where = at - late
+            readings = [[w if np.isfinite(w) else None for w in one.tolist()] for one in watts]
+            steps, epochs, ops = _step_at(window, where), _epoch_at(window, where), running.names(where)
+            yield Batch(
+                len(at), (unix(window.trace, at), seconds(at), seconds(where), *readings, epochs, steps, ops),
+            )  # fmt: skip
+
+    return Table(tuple(columns), batches, kinds)
+
+
+def _step_at(window: Window, at: Int64s) -> list[int | None]:
+    steps = window.steps
+    if not len(steps):
+        return [None] * len(at)
+    gaps = steps.start_to_start()
+    ends = steps.start + np.where(gaps > 0, gaps, steps.duration)
+    row = np.searchsorted(steps.start, at, side="right") - 1
+    inside = (row >= 0) & (at < ends[np.maximum(row, 0)])
+    numbers = np.where(steps.number >= 0, steps.number, np.arange(len(steps)))
+    return [int(numbers[r]) if ok else None for r, ok in zip(row.tolist(), inside.tolist(), strict=True)]
+
+
+def _epoch_at(window: Window, at: Int64s) -> list[int | None]:
+    found: list[int | None] = [None] * len(at)
+    for epoch in window.epochs:
+        if epoch.start is not None and epoch.end is not None:
+            for i in np.flatnonzero((at >= epoch.start) & (at < epoch.end)).tolist():
+                found[i] = epoch.number
+    return found
+
+
+@dataclass
+class Running:
+    """What ran at any moment: of all lines the innermost event of the heaviest kind of work."""
+
+    trace: Trace
+
+    def __post_init__(self) -> None:
+        self._weight = predict.kinds_of_names(self.trace)
+
+    def names(self, at: Int64s) -> list[str | None]:
+        """The op at each moment; None where nothing ran."""
+        best, name = np.full(len(at), -1, np.int64), np.full(len(at), -1, np.int64)
+        for _, track in self.trace.tracks():
+            if track.derived:
+                continue
+            for depth in range(track.lane_count):
+                lane = track.lane(depth)
+                if not len(lane):
+                    continue
+                row = np.searchsorted(lane.start, at, side="right") - 1
+                here = np.maximum(row, 0)
+                runs = (row >= 0) & (at < lane.start[here] + lane.duration[here])
+                weight = self._weight[lane.name[here]] * 64 + min(depth, 63)
+                better = runs & (weight > best)
+                best = np.where(better, weight, best)
+                name = np.where(better, lane.name[here].astype(np.int64), name)
+        return [self.trace.names.display(n) if n >= 0 else None for n in name.tolist()]
+
+
+# ── steps ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _steps(window: Window) -> Table:
+    power = [p for p in window.power if p.status != "none"]
+    names = channel_names(power)
+    columns: list[tuple[str, str]] = [
+        ("epoch", ""), ("step", "the program's own number"), ("name", ""), ("unix_start_s", "Unix time"),
+        ("start_s", "trace time"), ("end_s", "the next step's start, or the end of the last one"),
+        ("marker_s", "length of the step's own event"),
+    ]  # fmt: skip
+    kinds = ["integer", "integer", "text", "time", "time", "time", "time"]
+    for name in names:
+        columns += [
+            (f"joules: {name}", "empty when not resolved"), (f"lo_joules: {name}", "95 % interval"), (f"hi_joules: {name}", ""),
+            (f"mean_watts: {name}", ""), (f"badge: {name}", "measured or estimated"), (f"reason: {name}", "why it is not resolved"),
+        ]  # fmt: skip
+        kinds += ["number", "number", "number", "number", "text", "text"]
+
+    def batches() -> Iterator[Batch]:
+        steps = window.steps
+        picked = window.step_rows()
+        gaps = steps.start_to_start()
+        start, length = steps.start[picked], steps.duration[picked]
+        end = start + np.where(gaps[picked] > 0, gaps[picked], length)
+        found = [steps[index] for index in picked.tolist()]
+        cells: list[Column] = [
+            [_epoch_number(window, step.epoch) for step in found], [step.number if step.number >= 0 else None for step in found],
+            [step.name for step in found], unix(window.trace, start), seconds(start), seconds(end), seconds(length),
+        ]  # fmt: skip
+        for one in power:
+            energies = integrate.energies(one, start, end)
+            cells += [
+                [e.joules for e in energies], [e.lo for e in energies], [e.hi for e in energies], [e.mean_w for e in energies],
+                [e.badge.value if e.resolved else None for e in energies], [e.reason or None for e in energies],
+            ]  # fmt: skip
+        yield Batch(len(found), cells)
+
+    return Table(tuple(columns), batches, tuple(kinds))
+
+
+def _epoch_number(window: Window, epoch: int | None) -> int | None:
+    return window.epochs[epoch].number if epoch is not None and epoch < len(window.epochs) else epoch
+
+
+# ── ops and events ───────────────────────────────────────────────────────────────────────────────
+
+
+def _ops(window: Window) -> Table:
+    columns = (
+        ("name", ""), ("type", "the op's own type, or its category"), ("device", ""), ("count", "events that touch the window"),
+        ("total_s", "of the parts inside the window, children included"), ("self_s", "what no child covers"),
+        ("average_s", "total / count"), ("share", "of all self time on this device"),
+    )  # fmt: skip
+
+    def batches() -> Iterator[Batch]:
+        ops = op_stats.of(window.trace, window.lo, window.hi).ops
+        total, own, average = (
+            np.array(times, np.int64)
+            for times in ([op.total for op in ops], [op.self_time for op in ops], [round(op.average) for op in ops])
+        )
+        yield Batch(
+            len(ops),
+            ([op.full for op in ops], [op.type for op in ops], [op.device for op in ops], [op.count for op in ops],
+             seconds(total), seconds(own), seconds(average), [op.share for op in ops]),
+        )  # fmt: skip
+
+    return Table(columns, batches, ("text", "text", "text", "integer", "time", "time", "time", "number"))
+
+
+def _events(window: Window) -> Table:
+    columns = (
+        ("unix_start_s", "Unix time"), ("start_s", "trace time; may lie before the window"),
+        ("duration_s", "as recorded, not cut off"), ("plane", ""), ("line", ""), ("depth", "nesting"),
+        ("derived", "drawn from other lines by the collector"), ("name", "as recorded"),
+    )  # fmt: skip
+
+    def batches() -> Iterator[Batch]:
+        cuts = list(window.cuts())
+        full = window.trace.names.full
+        names = Vocabulary(len(window.trace.names), lambda code: (full(code),))
+        places = Vocabulary(len(cuts), lambda code: _place(cuts[code]), 4)
+        for start, duration, name, cut in gathered(cuts):
+            times = (unix(window.trace, start), seconds(start), seconds(duration))
+            yield Batch(len(start), (*times, Shared(cut, places), Shared(name, names)))
+
+    return Table(columns, batches, ("time", "time", "time", "text", "text", "integer", "text", "text"))
+
+
+def _place(cut: Cut) -> tuple[Cell, ...]:
+    return cut.process.name, cut.track.name or str(cut.track.key), cut.depth, "yes" if cut.track.derived else "no"
+
+
+def gathered(cuts: Sequence[Cut]) -> Iterator[tuple[Int64s, Int64s, npt.NDArray[Any], Int64s]]:
+    """(start, duration, name, number of the cut) of the events, some thousand at a time however short the lanes are."""
+    parts: list[tuple[Int64s, Int64s, npt.NDArray[Any], Int64s]] = []
+    rows = 0
+    for number, cut in enumerate(cuts):
+        first = cut.first
+        while first < cut.last:
+            last = min(cut.last, first + _CHUNK - rows)
+            events = cut.track.events[slice(first, last)]
+            parts.append((events.start, events.duration, events.name, np.full(last - first, number, np.int64)))
+            rows, first = rows + last - first, last
+            if rows == _CHUNK:
+                yield _together(parts)
+                parts, rows = [], 0
+    if parts:
+        yield _together(parts)
+
+
+def _together(
+    parts: list[tuple[Int64s, Int64s, npt.NDArray[Any], Int64s]],
+) -> tuple[Int64s, Int64s, npt.NDArray[Any], Int64s]:
+    if len(parts) == 1:
+        return parts[0]
+    starts, durations, names, cuts = zip(*parts, strict=True)
+    return np.concatenate(starts), np.concatenate(durations), np.concatenate(names), np.concatenate(cuts)
+
+
+def about(window: Window, run: str, version: str) -> list[tuple[str, Any]]:
+    """What a reader of the file must know: run, clock, window, and how the power got onto this clock."""
+    trace = window.trace
+    clock = trace.clock
+    facts: list[tuple[str, Any]] = [
+        ("powertui", version), ("run", run), ("host", trace.host),
+        ("window", f"{_exact(window.lo)} s to {_exact(window.hi)} s of the profile"),
+    ]  # fmt: skip
+    if clock.known:
+        zero = units.fixed(clock.mid_ns, 1_000_000_000, 9)
+        half = units.fixed(clock.half_ns, 1_000_000_000, 6)
+        facts.append(("clock", f"the profile's zero lies at Unix {zero} s +- {half} s ({clock.source})"))
+    else:
+        facts.append(("clock", "nothing tells the profile's wall time"))
+    for name, one in zip(channel_names(window.power), window.power, strict=True):
+        facts.append(("sensor", f"{name}: {sensors.sentence(one.series)} ({one.series.sensor.source})"))
+        if one.status == "none":
+            facts.append(("alignment", f"{name}: none, left out"))
+            continue
+        low, high = _exact(one.offset_lo_ps), _exact(one.offset_hi_ps)
+        at = f"its zero lies at {_exact(one.offset_ps)} s of the profile (95 % {low} to {high} s)"
+        facts.append(("alignment", f"{name}: {one.status}, {one.source}; {at}"))
+    return facts
+
+
+def _exact(ps: int) -> str:
+    return units.fixed(int(ps), PS_PER_S, 12)

@@ -1,0 +1,243 @@
+"""A window of a run as a file: CSV, Parquet, JSON, or a trace that Perfetto opens. One content per file.
+
+CSV is RFC 4180 below a header of `#` lines that name run, clock, alignment and sensors. Numbers stay numbers; text that a
+spreadsheet would run as a formula is disarmed. A file appears whole or not at all, and never over another one unless asked.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from powertui import __version__
+from powertui.data import window as windows
+from powertui.data.export import files as export_files
+from powertui.data.export import lines as export_lines
+from powertui.data.export import perfetto
+from powertui.data.export import rows as export_rows
+from powertui.data.export.lines import Part, Texts, Ticks
+from powertui.data.export.rows import Batch, Cell, Shared, Table, Vocabulary
+from powertui.data.model import PowerOnTrace, Run
+from powertui.data.window import Window
+from powertui.errors import UsageError
+from powertui.plain import cell, plain
+
+WHAT = ("samples", "steps", "ops", "events", "perfetto")
+FORMATS = ("csv", "parquet", "json")
+
+
+def write(
+    run: Run, index: int, lo_ps: int, hi_ps: int, *, what: str, path: str, format: str | None = None, force: bool = False,
+    power: Sequence[PowerOnTrace] = (),
+) -> str:  # fmt: skip
+    """Write one window of one trace of a run; the answer is a sentence for a person. "-" is standard output."""
+    if index >= len(run.traces):
+        raise UsageError("There is no profile to export from.", hint="See what is there: powertui doctor PATH")
+    window = windows.of(run.traces[index], lo_ps, hi_ps, steps=run.steps[index], epochs=run.epochs[index], power=power)
+    if window.hi <= window.lo:
+        raise UsageError("The window is empty.", hint="Its end has to lie after its start.")
+    kind = _format(what, path, format)
+    facts = export_rows.about(window, run.name, __version__)
+    counter = _Counter()
+    if what == "perfetto":
+        with export_files.opened(path, force=force) as stream:
+            _write(stream, perfetto.chunks(window, facts, counter), path)
+        return f"Wrote {counter.value:,} lines of trace to {_shown(path)}."
+    _check(window, what)
+    table = export_rows.table(window, what)
+    facts.insert(4, ("content", what))
+    with export_files.opened(path, force=force) as stream:
+        if kind == "parquet":
+            _parquet(stream, table, facts, counter)
+        else:
+            _write(stream, (_json if kind == "json" else _csv)(table, facts, counter), path)
+    return f"Wrote {counter.value:,} {what} to {_shown(path)}."
+
+
+def _format(what: str, path: str, asked: str | None) -> str:
+    """What was asked for, else what the name says, else CSV."""
+    if what not in WHAT:
+        raise UsageError(f"`{plain(what, 40)}` is nothing that can be exported.", hint=f"There is: {', '.join(WHAT)}")
+    if asked is not None and asked not in FORMATS:
+        raise UsageError(f"`{plain(asked, 40)}` is no format.", hint=f"There is: {', '.join(FORMATS)}")
+    name = path.lower().removesuffix(".gz")
+    found = asked or next((f for f in FORMATS if name.endswith(f".{f}")), None)
+    if what == "perfetto":
+        if found not in (None, "json"):
+            raise UsageError(f"A trace for Perfetto is JSON, not {found}.", hint="Name the file like trace.json.")
+        return "json"
+    return found or "csv"
+
+
+def _check(window: Window, what: str) -> None:
+    if what == "samples" and not any(one.status != "none" for one in window.power):
+        raise UsageError("No power lies on this profile's clock, so there are no samples.", hint="Name a log with --power FILE.")
+    if what == "steps" and not len(window.step_rows()):
+        raise UsageError("No step lies in this window.", hint="Name what marks them with --step-marker, or take another window.")
+
+
+def _shown(path: str) -> str:
+    return "standard output" if path == export_files.STDOUT else plain(path, 200)
+
+
+def _write(stream: BinaryIO, pieces: Iterator[bytes], path: str) -> None:
+    """Compressed where the name asks for it."""
+    if not path.endswith(".gz"):
+        stream.writelines(pieces)
+        return
+    with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) as packed:
+        packed.writelines(pieces)
+
+
+class _Counter:
+    value = 0
+
+
+class _Writer:
+    """Batches as lines: how a cell is written, what stands between two of them and behind the last."""
+
+    def __init__(self, cell: Callable[[Cell], bytes], between: bytes, begin: bytes, end: bytes) -> None:
+        self._cell, self._between, self._begin, self._end = cell, between, begin, end
+        self._known: dict[Vocabulary, Texts] = {}
+
+    def lines(self, batch: Batch) -> bytes:
+        """All rows of a batch."""
+        parts: list[Part] = [self._begin]
+        for i, column in enumerate(batch.columns):
+            behind = self._between if i < len(batch.columns) - 1 else self._end
+            if isinstance(column, Ticks):
+                parts += [column, behind]
+            elif isinstance(column, Shared):
+                parts.append((column.codes, self._texts(column.words, behind)))
+            else:
+                parts.append([self._cell(value) + behind for value in column])
+        return export_lines.join(parts, batch.rows)
+
+    def _texts(self, words: Vocabulary, behind: bytes) -> Texts:
+        found = self._known.get(words)
+        if found is None:
+            found = Texts(words.count, lambda code: self._between.join(map(self._cell, words.cells(code))) + behind)
+            self._known[words] = found
+        return found
+
+
+# ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _csv(table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> Iterator[bytes]:
+    head = [f"# {key}: {plain(str(value))}\r\n" for key, value in facts]
+    head += [f"# column {plain(name)}: {meaning}\r\n" for name, meaning in table.columns if meaning]
+    yield "".join(head).encode("utf-8", "backslashreplace")
+    yield b",".join(_csv_cell(name) for name, _ in table.columns) + b"\r\n"
+    writer = _Writer(_csv_cell, b",", b"", b"\r\n")
+    for batch in table.batches():
+        yield writer.lines(batch)
+        counter.value += batch.rows
+
+
+def _csv_cell(value: Cell) -> bytes:
+    if value is None or value != value:
+        return b""
+    if not isinstance(value, str):
+        return repr(value).encode()
+    text = cell(value)
+    if "," in text or '"' in text:  # line ends were made visible
+        text = '"' + text.replace('"', '""') + '"'
+    return text.encode("utf-8", "backslashreplace")
+
+
+# ── JSON ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _json(table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> Iterator[bytes]:
+    head = {"about": [[key, str(value)] for key, value in facts], "columns": [name for name, _ in table.columns]}
+    yield (json.dumps(head)[:-1] + ', "rows": [\n').encode()
+    writer = _Writer(_json_cell, b", ", b",\n[", b"]")
+    for batch in table.batches():
+        lines = writer.lines(batch)
+        yield lines if counter.value else lines[2:]  # no comma before the first
+        counter.value += batch.rows
+    yield b"\n]}\n"
+
+
+def _json_cell(value: Cell) -> bytes:
+    # JSON has no NaN and no infinity
+    return json.dumps(None if isinstance(value, float) and not math.isfinite(value) else value).encode()
+
+
+# ── Parquet ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _parquet(stream: BinaryIO, table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise UsageError(
+            "Parquet needs the package pyarrow, which is not installed.",
+            hint="pip install 'powertui[parquet]', or write CSV instead.",
+        ) from None
+    types = {"time": pa.decimal128(38, 12), "number": pa.float64(), "integer": pa.int64(), "text": pa.string()}
+    names = [name for name, _ in table.columns]
+    schema = pa.schema(
+        [pa.field(name, types[kind]) for name, kind in zip(names, table.kinds, strict=True)],
+        metadata={f"powertui.{i:02}.{key}": str(value) for i, (key, value) in enumerate(facts)},
+    )
+    with pq.ParquetWriter(stream, schema) as writer:
+        for batches in _groups(table.batches()):
+            arrays = [
+                pa.concat_arrays(pieces)
+                for pieces in zip(*(_arrays(pa, batch, table.kinds, types) for batch in batches), strict=True)
+            ]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            counter.value += sum(batch.rows for batch in batches)
+
+
+def _groups(batches: Iterator[Batch]) -> Iterator[list[Batch]]:
+    """Batches put together to row groups of a size that Parquet's readers like."""
+    group: list[Batch] = []
+    for batch in batches:
+        if batch.rows:
+            group.append(batch)
+        if sum(one.rows for one in group) >= 65536:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _arrays(pa: Any, batch: Batch, kinds: Sequence[str], types: dict[str, Any]) -> list[Any]:
+    """The columns of one batch as Arrow has them."""
+    found: list[Any] = []
+    for column in batch.columns:
+        kind = kinds[len(found)]
+        if isinstance(column, Ticks):
+            found.append(_decimals(pa, column).cast(types[kind]))
+        elif isinstance(column, Shared):
+            codes, rows = np.unique(column.codes, return_inverse=True)
+            for cells in zip(*(column.words.cells(code) for code in codes.tolist()), strict=True):
+                kind = kinds[len(found)]
+                words = pa.array([_typed(value, kind) for value in cells], type=types[kind])
+                found.append(words.take(pa.array(rows)))
+        else:
+            found.append(pa.array([_typed(value, kind) for value in column], type=types[kind]))
+    return found
+
+
+def _decimals(pa: Any, ticks: Ticks) -> Any:
+    """Sixteen bytes each, as Arrow lays decimals out: the number itself and its sign."""
+    halves = (ticks.values, ticks.values >> 63)
+    wide = np.stack(halves if sys.byteorder == "little" else halves[::-1], axis=1)
+    return pa.Array.from_buffers(pa.decimal128(38, ticks.decimals), len(ticks.values), [None, pa.py_buffer(wide.tobytes())])
+
+
+def _typed(value: Cell, kind: str) -> object:
+    if value is None or value != value:
+        return None
+    return float(value) if kind == "number" else plain(str(value)) if kind == "text" else value

@@ -1,0 +1,330 @@
+"""The one way a reader makes a Trace: validates, sorts, packs lanes, classifies, orders.
+
+A reader knows bytes; this knows what a good Trace is. A line's events come as four columns in any order and are
+kept lane by lane. Nothing is copied that is right already, and what cannot be true (a garbage offset in a
+damaged file) is dropped and counted, so that one bad byte does not stretch the timeline over centuries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from powertui.data import wire
+from powertui.data.formats import filenames
+from powertui.data.model import (
+    PS_PER_S,
+    Aggregates,
+    Clock,
+    Events,
+    Int64s,
+    Names,
+    Process,
+    ProcessKind,
+    Stat,
+    StatSource,
+    Trace,
+    Track,
+    TrackKind,
+    UInt32s,
+    UInt64s,
+    Warn,
+)
+
+# 26 days. No profile runs that long, so a time beyond it is damage; sums of two such times cannot overflow.
+LIMIT_PS = 1 << 61
+# Events may lie a little outside the session: device clocks drift, threads end late.
+MARGIN_PS = 60 * PS_PER_S
+MOST_FINDINGS = 1000  # different ones of one file: who reads so many?
+SLICE = 1 << 20  # rows looked at together where a whole line's temporaries would be large
+
+# ── names that mean something ────────────────────────────────────────────────────────────────────
+
+META_PROCESSES = ("/host:metadata", "Task Environment", "/host:tfstreamz", "/host:__ScopeRangeCallStack__")
+
+TRACK_KINDS = {
+    "Steps": TrackKind.STEPS,
+    "Sparse Core Steps": TrackKind.STEPS,
+    "XLA Modules": TrackKind.MODULES,
+    "Sparse Core Modules": TrackKind.MODULES,
+    "XLA Ops": TrackKind.OPS,
+    "Async XLA Ops": TrackKind.OPS,
+    "Sparse Core Ops": TrackKind.OPS,
+    "Framework Ops": TrackKind.OPS,
+    "TensorFlow Ops": TrackKind.OPS,
+    "Host Offload Ops": TrackKind.OPS,
+    "Framework Name Scope": TrackKind.SCOPE,
+    "TensorFlow Name Scope": TrackKind.SCOPE,
+    "Source code": TrackKind.SCOPE,
+    "_counters_": TrackKind.COUNTER,
+    "Launch Stats": TrackKind.OTHER,
+    "Overhead": TrackKind.OTHER,
+    "Overlay": TrackKind.OTHER,
+    "XLA TraceMe": TrackKind.OTHER,
+    "Tensor Core Sync Flag": TrackKind.OTHER,
+    "Sparse Core Syncs": TrackKind.OTHER,
+}
+# Lines that a collector drew from others whatever their id is. On a TPU `XLA Ops` comes from the device itself:
+# it is work; the steps and modules above it are its envelopes.
+ALWAYS_DERIVED = frozenset(
+    ("Steps", "Sparse Core Steps", "XLA Modules", "Sparse Core Modules", "Framework Ops", "TensorFlow Ops",
+     "Framework Name Scope", "TensorFlow Name Scope", "Source code", "Launch Stats")
+)  # fmt: skip
+DERIVED_BASE, DERIVED_LAST = 0xDEADBEEF, 0xDEADBEEF + 289
+_PER_STREAM = re.compile(r" - from #.*$")
+
+_DEVICE = re.compile(r"/(device|virtualdevice):(?!CUSTOM:)|#Chip")
+_MAIN_THREAD = re.compile(r"(python[\d.]*|main|MainThread)?(/-?\d+)?")
+_DIGITS = re.compile(r"(\d+)")
+_TRACK_ORDER = {
+    TrackKind.STEPS: 0, TrackKind.MODULES: 1, TrackKind.SCOPE: 2, TrackKind.OPS: 3, TrackKind.STREAM: 4,
+    TrackKind.THREAD: 4, TrackKind.COUNTER: 5, TrackKind.OTHER: 6,
+}  # fmt: skip
+_PROCESS_ORDER = {ProcessKind.DEVICE: 0, ProcessKind.HOST: 1, ProcessKind.OTHER: 2, ProcessKind.META: 3}
+
+
+def host_of(path: str) -> str:
+    """The host that a profile's file name stands for: the name without the longest known suffix.
+
+    Host names hold dots and files of old collectors a port (`34.83.195.179_6003.xplane.pb`): never cut at a dot.
+    """
+    if path == "-":
+        return "stdin"
+    name = PurePath(path).name
+    split = filenames.split_tool(name)
+    return split[0] if split is not None and split[0] else name
+
+
+def process_kind(name: str) -> ProcessKind:
+    """What a plane of this name holds. Names that nobody knows are accepted as OTHER."""
+    if name.startswith(META_PROCESSES):
+        return ProcessKind.META
+    if _DEVICE.match(name):
+        return ProcessKind.DEVICE
+    if name.startswith("/host:"):
+        return ProcessKind.HOST
+    return ProcessKind.OTHER
+
+
+def track_kind(name: str, process: ProcessKind) -> TrackKind:
+    """What a line of this name stands for."""
+    known = TRACK_KINDS.get(_PER_STREAM.sub("", name))
+    if known is not None and process is not ProcessKind.HOST:
+        return known
+    return TrackKind.STREAM if process is ProcessKind.DEVICE else TrackKind.THREAD
+
+
+def is_derived(key: int, name: str, process: ProcessKind) -> bool:
+    """Whether a line was drawn from other lines: by its reserved id (signed or unsigned), or by its name."""
+    if DERIVED_BASE <= key & 0xFFFFFFFF <= DERIVED_LAST and -(1 << 31) <= key < 1 << 32:
+        return True
+    return process is ProcessKind.DEVICE and (name in ALWAYS_DERIVED or _PER_STREAM.search(name) is not None)
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A key that sorts `GPU:2` before `GPU:10`."""
+    return tuple((0, int(p), "") if p.isdigit() and p.isascii() and len(p) < 30 else (1, 0, p) for p in _DIGITS.split(name) if p)
+
+
+# ── counted warnings ─────────────────────────────────────────────────────────────────────────────
+
+
+class Findings:
+    """Warnings of one file, the same ones counted instead of repeated."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._found: dict[tuple[str, str], int] = {}
+
+    def add(self, cause: str, where: str = "", count: int = 1) -> None:
+        """Something could not be read or believed."""
+        if count > 0:
+            if len(self._found) >= MOST_FINDINGS and (where, cause) not in self._found:
+                where, cause = "", "there is more that could not be read"
+            self._found[where, cause] = self._found.get((where, cause), 0) + count
+
+    def all(self) -> tuple[Warn, ...]:
+        """What was found so far, in the order of its first appearance."""
+        return tuple(Warn(self.path, where, cause, count) for (where, cause), count in self._found.items())
+
+
+# ── lanes ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_sorted(start: Int64s, duration: Int64s) -> bool:
+    """Whether events lie by start, of equal starts the longest first: so nearly every collector writes them."""
+    for lo in range(0, len(start) - 1, SLICE):
+        s, d = start[lo : lo + SLICE + 1], duration[lo : lo + SLICE + 1]
+        if not np.all((s[1:] > s[:-1]) | ((s[1:] == s[:-1]) & (d[1:] <= d[:-1]))):
+            return False
+    return True
+
+
+def pack(start: Int64s, duration: Int64s) -> tuple[npt.NDArray[np.intp] | None, Int64s]:
+    """How sorted events move into lanes: the new order (None when it is the old one) and where each lane begins."""
+    depth = wire.nest(start, duration)
+    counts = np.zeros(wire.MAX_LANES, np.int64)
+    for lo in range(0, len(depth), SLICE):  # bincount makes eight bytes of each
+        counts += np.bincount(depth[lo : lo + SLICE], minlength=wire.MAX_LANES)
+    counts = counts[: int(np.max(np.flatnonzero(counts), initial=0)) + 1]
+    lanes = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    if len(lanes) <= 2:
+        return None, lanes
+    return np.argsort(depth, kind="stable"), lanes  # of bytes this is a radix sort: linear
+
+
+def _last_end(start: Int64s, duration: Int64s) -> int:
+    rows = range(0, len(start), SLICE)
+    return max(int((start[lo : lo + SLICE] + duration[lo : lo + SLICE]).max()) for lo in rows)
+
+
+class Line:
+    """The events of one line on their way into a Track. The columns are given away: they are changed in place.
+
+    `place` is where each event lies in its source, counted from `origin`; four bytes each are kept where they will do.
+    """
+
+    def __init__(self, start: Int64s, duration: Int64s, name: UInt32s, place: UInt32s | UInt64s, origin: int = 0) -> None:
+        if place.dtype == np.uint64 and len(place) and int(place.max()) < 1 << 32:
+            place = place.astype(np.uint32)
+        self.start, self.duration, self.name, self.place, self.origin = start, duration, name, place, origin
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def events(self) -> Events:
+        """The columns as they are now."""
+        return Events(self.start, self.duration, self.name, self.place, self.origin)
+
+    def take(self, rows: npt.NDArray[Any]) -> None:
+        """Keep these rows, in this order. Column by column, so that only one of them is there twice."""
+        self.start = self.start[rows]
+        self.duration = self.duration[rows]
+        self.name = self.name[rows]
+        self.place = self.place[rows]
+
+    def validate(self, lo: int, hi: int, findings: Findings, where: str) -> None:
+        """Drop what cannot have happened between `lo` and `hi` (ps), and repair negative durations."""
+        if not len(self):
+            return
+        if int(self.duration.min()) < 0:
+            wrong = self.duration < 0
+            findings.add("events with a negative duration were shortened to nothing", where, int(wrong.sum()))
+            self.duration[wrong] = 0
+        if int(self.start.min()) < lo or int(self.start.max()) > hi or int(self.duration.max()) > hi - lo:
+            # |start| and duration are compared before they are added: in damaged files the sum may overflow
+            good = (self.start >= lo) & (self.start <= hi) & (self.duration <= hi - lo)
+            findings.add("events at impossible times were left out", where, int(len(good) - good.sum()))
+            self.take(np.flatnonzero(good))
+
+
+# ── the trace ────────────────────────────────────────────────────────────────────────────────────
+
+
+class ProcessBuilder:
+    """One plane that grows line by line."""
+
+    def __init__(self, trace: TraceBuilder, name: str, stats: tuple[Stat, ...], source: StatSource) -> None:
+        self.name = name
+        self.kind = process_kind(name)
+        self._trace = trace
+        self._stats = stats
+        self._source = source
+        self._tracks: list[Track] = []
+        self._known = 0
+
+    def add(self, key: int, name: str, line: Line, aggregates: Aggregates | None = None) -> None:
+        """One line with its events, in any order. A line without any event is no track."""
+        trace = self._trace
+        line.validate(trace.earliest, trace.latest, trace.findings, f"{self.name} {self._label(key, name)}".strip())
+        if not len(line) and not aggregates:
+            return
+        if not is_sorted(line.start, line.duration):
+            line.take(np.lexsort((-line.duration, line.start)))
+        span = (int(line.start[0]), _last_end(line.start, line.duration)) if len(line) else None
+        order, lanes = pack(line.start, line.duration)
+        if order is not None:
+            line.take(order)
+        self.add_packed(key, name, line.events, lanes, span, aggregates)
+
+    def add_packed(
+        self, key: int, name: str, events: Events, lanes: Int64s, span: tuple[int, int] | None, aggregates: Aggregates | None = None
+    ) -> None:
+        """One line whose events are valid and lie lane by lane already; `span` is when the first starts and the last ends."""
+        if span is not None:
+            self._trace.saw(*span)
+        kind, label = track_kind(name, self.kind), self._label(key, name)
+        self._tracks.append(Track(key, label, kind, is_derived(key, name, self.kind), events, lanes, aggregates))
+        self._trace.events += len(events) + (len(aggregates) if aggregates else 0)
+
+    def _label(self, key: int, name: str) -> str:
+        return name or (f"thread {key}" if self.kind is ProcessKind.HOST else f"line {key}")
+
+    def build(self) -> Process:
+        """The process with what it has so far, its lines in drawing order."""
+        tracks = tuple(sorted(self._tracks, key=self._order))
+        empty = self.kind in (ProcessKind.DEVICE, ProcessKind.OTHER) and not tracks
+        return Process(self.name, self.kind, tracks, self._stats, self._source, empty)
+
+    def _order(self, track: Track) -> tuple[Any, ...]:
+        if self.kind is ProcessKind.DEVICE:
+            return (not track.derived, _TRACK_ORDER[track.kind], natural(track.name))
+        # The main thread comes first; an unnamed thread is macOS' main thread.
+        main = _MAIN_THREAD.fullmatch(track.name) or track.name == f"thread {track.key}"
+        return (not main, natural(track.name), -len(track.events))
+
+
+class TraceBuilder:
+    """A trace that grows plane by plane. Any number of Traces can be taken from it; the last one is complete."""
+
+    def __init__(self, path: str, format: str, *, size: int = 0, host: str = "") -> None:
+        self.path, self.format, self.size = path, format, size
+        self.host = host or host_of(path)
+        self.findings = Findings(path)
+        self.clock = Clock()
+        self.stop_ns: int | None = None
+        self.hostnames: tuple[str, ...] = ()
+        self.earliest, self.latest = -LIMIT_PS, LIMIT_PS
+        self.events = 0
+        self._span: tuple[int, int] | None = None
+        self._processes: list[ProcessBuilder] = []
+
+    def session(self, length_ps: int) -> None:
+        """The session is known to have lasted so long: what lies far outside it is damage."""
+        margin = max(MARGIN_PS, length_ps)
+        self.earliest, self.latest = -margin, min(length_ps + margin, LIMIT_PS)
+
+    def process(self, name: str, stats: Sequence[Stat], source: StatSource) -> ProcessBuilder:
+        """A new plane. Names may repeat."""
+        process = ProcessBuilder(self, name, tuple(stats), source)
+        self._processes.append(process)
+        return process
+
+    def saw(self, lo: int, hi: int) -> None:
+        """Something happened between these two times."""
+        self._span = (lo, hi) if self._span is None else (min(self._span[0], lo), max(self._span[1], hi))
+
+    def build(self, names: Names, *, complete: bool, warnings: Sequence[Warn] = ()) -> Trace:
+        """The trace with what there is so far."""
+        processes = sorted((p.build() for p in self._processes), key=lambda p: (_PROCESS_ORDER[p.kind], natural(p.name)))
+        return Trace(
+            path=self.path,
+            host=self.host,
+            format=self.format,
+            processes=tuple(processes),
+            names=names,
+            clock=self.clock,
+            span=self._span or (0, 0),
+            event_count=self.events,
+            warnings=(*warnings, *self.findings.all()),
+            complete=complete,
+            stop_ns=self.stop_ns,
+            size=self.size,
+            hostnames=self.hostnames,
+        )

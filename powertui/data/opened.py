@@ -1,0 +1,145 @@
+"""A run as opened: what was read of it, and everything that was worked out from it so far.
+
+Screens, report, API and export ask an `Opened`; none of them reads or computes for itself, so that one question has one answer
+and is answered once. `Opened` itself knows no answers: whoever works one out keeps it here with `cached`, under a key of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from powertui.data import loading
+from powertui.data.asked import Reading
+from powertui.data.logdir import RunEntry
+from powertui.data.model import Clock, Epochs, Process, Run, Stat, Steps, Trace, Warn
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The profile of one host of an opened run."""
+
+    opened: Opened
+    index: int
+
+    @property
+    def trace(self) -> Trace:
+        """Its events."""
+        return self.opened.run.traces[self.index]
+
+    @property
+    def steps(self) -> Steps:
+        """Its steps."""
+        return self.opened.run.steps[self.index]
+
+    @property
+    def epochs(self) -> Epochs:
+        """Its epochs and phases."""
+        return self.opened.run.epochs[self.index]
+
+    @property
+    def host(self) -> str:
+        """The host, by the name of its file."""
+        return self.trace.host
+
+    @property
+    def clock(self) -> Clock:
+        """Where its zero lies in Unix time."""
+        return self.trace.clock
+
+    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
+        """As `Opened.cached`, for this host."""
+        return self.opened.cached((self.index, key), make)
+
+    def metadata(self, process: Process) -> Iterator[tuple[str, tuple[Stat, ...]]]:
+        """(name, stats) of everything that one plane's table of names describes: HLO protos of `/host:metadata`, say."""
+        names = self.trace.names
+        for index in getattr(process.source, "names", ()):
+            yield names.full(index), names.stats(index)
+
+
+class Opened:
+    """One run. Reading it happens at the first question that needs it, or elsewhere: then it is handed over with `adopt`."""
+
+    def __init__(self, entry: RunEntry, options: Reading | None = None, run: Run | None = None) -> None:
+        self.entry = entry
+        self.options = options or Reading()
+        self._run = run
+        self.complete = run is not None  # False while it is still being read
+        self._lock = threading.RLock()
+        self._kept: dict[Hashable, Any] = {}
+        self._making: dict[Hashable, threading.Lock] = {}
+
+    @property
+    def name(self) -> str:
+        """The run's name, as TensorBoard shows it."""
+        return self.entry.name
+
+    @property
+    def path(self) -> str:
+        """The run's folder or file."""
+        return self.entry.path
+
+    @property
+    def run(self) -> Run:
+        """What was read. Reads it now when nobody has."""
+        with self._lock:
+            if self._run is None:
+                self._run = loading.load_run(self.entry, options=self.options)
+                self.complete = True
+            return self._run
+
+    @property
+    def is_read(self) -> bool:
+        """Whether there is something to ask without reading first."""
+        return self._run is not None
+
+    def adopt(self, run: Run, *, complete: bool = True) -> None:
+        """The run as somebody else read it, perhaps only a part so far. What was worked out from the part before is let go."""
+        with self._lock:
+            self._run = run
+            self.complete = complete
+            self._kept.clear()
+
+    def keep(self, key: Hashable, made: object) -> None:
+        """What somebody else worked out: `cached` will answer with it."""
+        with self._lock:
+            self._kept[key] = made
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """One per host."""
+        return tuple(Profile(self, index) for index in range(len(self.run.traces)))
+
+    @property
+    def warnings(self) -> tuple[Warn, ...]:
+        """Everything that could not be read or believed, in the run and in its traces and power logs."""
+        run = self.run
+        return (*run.warnings, *(w for t in run.traces for w in t.warnings), *(w for s in run.power for w in s.warnings))
+
+    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What is kept under this key; made now when nobody asked before. Two threads that ask at once make it once."""
+        with self._lock:
+            if key in self._kept:
+                return cast(T, self._kept[key])
+            run, gate = self._run, self._making.setdefault(key, threading.Lock())
+        with gate:
+            with self._lock:
+                if key in self._kept:
+                    return cast(T, self._kept[key])
+            made = make()
+            with self._lock:
+                if run is None or run is self._run:  # else it was made from a part that is gone
+                    self._kept[key] = made
+                self._making.pop(key, None)
+            return made
+
+    def forget(self, *prefix: Hashable) -> None:
+        """Let go of everything whose key begins like this."""
+        with self._lock:
+            for key in [k for k in self._kept if isinstance(k, tuple) and k[: len(prefix)] == prefix]:
+                del self._kept[key]

@@ -1,0 +1,370 @@
+"""The one shape of an answer: a `Result` of tables, facts, chart series and notes.
+
+A tool, the energy module, a list of runs: whoever answers a question builds a `Result` out of columns. The writers
+(text, JSON, CSV, Markdown, DataFrame), the table on screen and the clipboard are made for `Result` and know no tool: a new tool
+needs none of them.
+
+Values stay as numpy holds them: times are int64 picoseconds, joules and watts float64. Only a row that somebody looks at becomes
+text. What is unknown is missing (`Column.present`, NaN, an empty text), never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from powertui import units
+from powertui.data.model import PS_PER_S, Badge, Bools, Int64s
+from powertui.data.texts import Check, unhindered
+
+# What the values of a column are. It decides how they read, how they sort and where they stand:
+#   text      names and words                      integer   counts and numbers that are not added up alike
+#   number    a quantity with `unit`               duration  a length of time, ps
+#   instant   a moment on the trace's clock, ps    share     a part of a whole, 0 to 1
+#   flag      yes or no
+Kind: TypeAlias = Literal["text", "integer", "number", "duration", "instant", "share", "flag"]
+
+NUMERIC: frozenset[Kind] = frozenset(("integer", "number", "duration", "instant", "share"))
+TIMES: frozenset[Kind] = frozenset(("duration", "instant"))
+
+Value: TypeAlias = "str | int | float | bool | None"
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column. `id` is its stable name in JSON, CSV and DataFrames, where times are seconds: ids of times end in `_s`."""
+
+    id: str
+    label: str  # what stands above it for a person
+    kind: Kind
+    values: Sequence[Any] | npt.NDArray[Any]  # texts may be looked up as they are asked for
+    unit: str = ""  # of a number: "W", "J", "B"
+    present: Bools | None = None  # None: every row has a value (NaN and empty texts are missing all the same)
+    weight: int = 1  # what a narrow screen leaves out first: the smallest. 9 always stays, 0 is for programs alone
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it stands right-aligned and sorts downwards first."""
+        return self.kind in NUMERIC
+
+    def value(self, row: int) -> Value:
+        """One value as Python has it, times still in ps; None where nothing is known."""
+        if self.present is not None and not self.present[row]:
+            return None
+        found = self.values[row]
+        if self.kind == "text":
+            return str(found) if found is not None and found != "" else None
+        if self.kind == "flag":
+            return bool(found)
+        if found is None or found != found:
+            return None
+        return float(found) if self.kind in ("number", "share") else int(found)
+
+    def text(self, row: int) -> str:
+        """One value as a person reads it; "" where nothing is known. Text from files still needs `plain`."""
+        return shown(self.value(row), self.kind, self.unit)
+
+    def exported(self, row: int) -> Value:
+        """One value as a program reads it: times in seconds."""
+        value = self.value(row)
+        if self.kind in TIMES and isinstance(value, int):
+            return value / PS_PER_S
+        return value
+
+    def exports(self) -> list[Value]:
+        """All values as a program reads them, the column at once."""
+        if self.kind == "text" or not isinstance(self.values, np.ndarray):
+            return [self.exported(row) for row in range(len(self))]
+        numbers = self.values / PS_PER_S if self.kind in TIMES else self.values
+        out: list[Value] = numbers.tolist()
+        missing = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(len(out), np.bool_)
+        if self.present is not None:
+            missing = missing | ~self.present
+        for row in np.flatnonzero(missing).tolist():
+            out[row] = None
+        return out
+
+    def order(self, descending: bool) -> Int64s:
+        """Rows in the order of this column. Equal rows keep theirs; missing values come last either way."""
+        keys: npt.NDArray[Any]
+        if self.kind == "text":
+            texts = [str(self.values[i] or "").lower() for i in range(len(self.values))]
+            _, keys = np.unique(np.array(texts, dtype=object) if texts else np.empty(0, object), return_inverse=True)
+            missing = np.array([not text for text in texts], np.bool_)
+        else:
+            keys = np.asarray(self.values)
+            if keys.dtype == object:
+                keys = np.array([np.nan if v is None else v for v in keys.tolist()], np.float64)
+            missing = np.isnan(keys) if keys.dtype.kind == "f" else np.zeros(len(keys), np.bool_)
+            keys = keys.astype(np.int64) if keys.dtype.kind in "bu" else keys
+        if self.present is not None:
+            missing = missing | ~self.present
+        known, rest = np.flatnonzero(~missing), np.flatnonzero(missing)
+        ranked = keys[known]
+        order = np.argsort(-ranked if descending else ranked, kind="stable")
+        return np.concatenate([known[order], rest]).astype(np.int64)
+
+    def take(self, rows: Int64s) -> Column:
+        """Only these rows, in this order."""
+        values: Any = self.values[rows] if isinstance(self.values, np.ndarray) else [self.values[i] for i in rows.tolist()]
+        return replace(self, values=values, present=None if self.present is None else self.present[rows])
+
+
+def shown(value: Value, kind: Kind, unit: str = "") -> str:
+    """A value of a kind as a person reads it, with its unit; "" for None."""
+    if value is None:
+        return ""
+    if kind == "text":
+        return str(value)
+    if kind == "flag":
+        return "yes" if value else "no"
+    if kind == "integer":
+        return f"{int(value):,}"
+    if kind == "duration":
+        return units.duration(int(value))
+    if kind == "instant":
+        return units.instant(int(value), 1_000_000_000)
+    if kind == "share":
+        return f"{float(value):.1%}"
+    return units.quantity(float(value), unit) if unit else f"{float(value):.4g}"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a row lies: which run and host, which stretch of time (ps on the trace's clock), which event. None: not known."""
+
+    run: str = ""
+    host: int | None = None  # index of the trace
+    lo: int | None = None
+    hi: int | None = None
+    track: int | None = None  # counts Trace.tracks()
+    event: int | None = None  # that track's row
+
+    @property
+    def in_time(self) -> bool:
+        """Whether the timeline can show it."""
+        return self.lo is not None
+
+
+def _nowhere(_row: int) -> Place | None:
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Quick:
+    """For tables of a million rows whose texts are looked up one by one: the same answers without looking at each text."""
+
+    order: Callable[[str, bool, Check], Int64s]  # all rows by a column
+    matching: Callable[[str, Check], Bools]  # which rows hold a text
+    find: Callable[[tuple[Value, ...], Int64s], int]  # where among these rows the one with this key stands; -1
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of the same length. `place(row)` says where a row lies; `order` is how the rows are sorted as they come."""
+
+    id: str
+    title: str
+    columns: tuple[Column, ...]
+    place: Callable[[int], Place | None] = _nowhere
+    order: tuple[str, bool] | None = None  # (column id, descending)
+    empty: str = ""  # what to say when there is no row, and what would help
+    key: tuple[str, ...] = ()  # columns that tell a row from all others: it is found again in another window's table by them
+    noun: str = "row"  # what a row is, in the singular
+    summary: str = ""  # beside the count of rows: what all of them come to
+    kind_of_work: Callable[[int], str] | None = None  # the category that a row is coloured after
+    quick: Quick | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    def __getitem__(self, id: str) -> Column:
+        for column in self.columns:
+            if column.id == id:
+                return column
+        raise KeyError(id)
+
+    @property
+    def shown(self) -> tuple[Column, ...]:
+        """The columns that a person sees."""
+        return tuple(column for column in self.columns if column.weight)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the columns, in order."""
+        return tuple(column.id for column in self.columns)
+
+    def rows_by(self, id: str, descending: bool, check: Check = unhindered) -> Int64s:
+        """All rows in the order of one column. `check` may raise to break it off."""
+        return self.quick.order(id, descending, check) if self.quick is not None else self[id].order(descending)
+
+    def matching(self, text: str, check: Check = unhindered) -> Bools:
+        """Which rows hold this text in one of their words, in any case."""
+        if self.quick is not None:
+            return self.quick.matching(text, check)
+        wanted = text.lower()
+        keep = np.zeros(len(self), np.bool_) if wanted else np.ones(len(self), np.bool_)
+        for column in self.columns:
+            if wanted and column.kind == "text":
+                check()
+                keep |= np.array([wanted in str(column.values[i] or "").lower() for i in range(len(column))], np.bool_)
+        return keep
+
+    def key_of(self, row: int) -> tuple[Value, ...]:
+        """What tells this row from all others."""
+        return tuple(self[id].value(row) for id in self.key)
+
+    def find(self, key: tuple[Value, ...], rows: Int64s) -> int:
+        """At which place in `rows` the row with this key stands; -1 when it is not among them."""
+        if not self.key or len(key) != len(self.key):
+            return -1
+        if self.quick is not None:
+            return self.quick.find(key, rows)
+        return next((place for place, row in enumerate(rows.tolist()) if self.key_of(row) == key), -1)
+
+    def take(self, rows: Int64s) -> Table:
+        """Only these rows, in this order; they still know their places."""
+        kept = np.asarray(rows, np.int64)
+        place, work = self.place, self.kind_of_work
+        return replace(
+            self, columns=tuple(column.take(kept) for column in self.columns), place=lambda row: place(int(kept[row])), order=None,
+            kind_of_work=None if work is None else lambda row: work(int(kept[row])), quick=None,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One figure or word with a name: "device time  64.2 %  measured"."""
+
+    id: str
+    label: str
+    value: Value
+    kind: Kind = "text"
+    unit: str = ""
+    badge: Badge | None = None
+    lo: float | None = None  # its interval, in its unit
+    hi: float | None = None
+    why: str = ""  # why there is no value, or what it stands on
+
+    def text(self) -> str:
+        """The value with its interval, as a person reads it; the reason when there is none."""
+        if self.value is None:
+            return self.why or "unknown"
+        words = shown(self.value, self.kind, self.unit)
+        if self.lo is not None and self.hi is not None:
+            words += f" ({shown(self.lo, self.kind, self.unit)} to {shown(self.hi, self.kind, self.unit)})"
+        return words
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One curve or one row of bars. `x` are labels or numbers."""
+
+    label: str
+    x: Sequence[Any] | npt.NDArray[Any]
+    y: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Series that are drawn together."""
+
+    id: str
+    title: str
+    series: tuple[Series, ...]
+    kind: Literal["bar", "line"] = "bar"
+    x_label: str = ""
+    y_label: str = ""
+    y_kind: Kind = "number"
+    y_unit: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """An answer: what a page shows and a writer writes."""
+
+    id: str
+    title: str
+    tables: tuple[Table, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, id: str) -> Table:
+        for table in self.tables:
+            if table.id == id:
+                return table
+        raise KeyError(id)
+
+    @property
+    def table(self) -> Table | None:
+        """The first table: what CSV and a DataFrame hold."""
+        return self.tables[0] if self.tables else None
+
+
+class Lazy(Sequence[str]):
+    """Texts that are looked up when somebody asks for one."""
+
+    def __init__(self, count: int, text: Callable[[int], str]) -> None:
+        self._count, self._text = count, text
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+    def __getitem__(self, row: int | slice) -> str | list[str]:
+        if isinstance(row, slice):
+            return [self._text(i) for i in range(*row.indices(self._count))]
+        if not 0 <= row < self._count:
+            raise IndexError(row)
+        return self._text(row)
+
+
+def text_column(id: str, label: str, values: Iterable[str | None], *, weight: int = 1) -> Column:
+    """A column of words."""
+    return Column(id, label, "text", [value or "" for value in values], weight=weight)
+
+
+def optional(id: str, label: str, kind: Kind, values: Iterable[int | float | None], *, unit: str = "", weight: int = 1) -> Column:
+    """A column of numbers of which some are not known."""
+    found = list(values)
+    present = np.array([value is not None for value in found], np.bool_)
+    if kind in ("number", "share"):
+        return Column(id, label, kind, np.array([np.nan if v is None else v for v in found], np.float64), unit, present, weight)
+    return Column(id, label, kind, np.array([0 if v is None else v for v in found], np.int64), unit, present, weight)
+
+
+def stacked(tables: Sequence[Table]) -> Table:
+    """Tables with the same columns, one below the other. A column that some of them lack is missing there."""
+    first = max(tables, key=lambda table: len(table.columns))
+    counts = [len(table) for table in tables]
+    starts = np.cumsum([0, *counts])
+    columns = tuple(_stacked(column, tables) for column in first.columns)
+
+    def place(row: int) -> Place | None:
+        at = int(np.searchsorted(starts, row, side="right")) - 1
+        return tables[at].place(row - int(starts[at]))
+
+    return replace(first, columns=columns, place=place, order=None, kind_of_work=None, quick=None)
+
+
+def _stacked(column: Column, tables: Sequence[Table]) -> Column:
+    parts = [next((c for c in table.columns if c.id == column.id), None) for table in tables]
+    values = [
+        value for part, table in zip(parts, tables, strict=True)
+        for value in ([part.value(row) for row in range(len(part))] if part is not None else [None] * len(table))
+    ]  # fmt: skip
+    if column.kind == "text":
+        return text_column(column.id, column.label, [None if v is None else str(v) for v in values], weight=column.weight)
+    numbers = [None if v is None or isinstance(v, str) else v for v in values]
+    return optional(column.id, column.label, column.kind, numbers, unit=column.unit, weight=column.weight)

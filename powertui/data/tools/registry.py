@@ -1,0 +1,82 @@
+"""The table of tools. A tool answers one question about a run with a `Result`; the rest of the program knows no more of it.
+
+A further tool is one file beside this one with
+
+    def answer(question: Question) -> Result
+
+and one line in `TOOLS`. It then stands in `powertui report --tool NAME`, in `powertui.open(…)[0].tool("NAME")`, in the palette
+and on a page of its own, as text, JSON, CSV, Markdown and DataFrame.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from powertui.data.opened import Opened, Profile
+from powertui.data.table import Result
+from powertui.errors import UsageError
+from powertui.plain import plain
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a tool: an opened run, one of its hosts, and a window of time (ps; None: all of it)."""
+
+    opened: Opened
+    host: int = 0  # index of the profile
+    lo: int | None = None
+    hi: int | None = None
+
+    @property
+    def profile(self) -> Profile:
+        """The host's profile. Raises `UsageError` for a run without any."""
+        profiles = self.opened.profiles
+        if not profiles:
+            raise UsageError(f"{plain(self.opened.name, 80)} holds no profile.", hint="See what is there: powertui doctor PATH")
+        return profiles[min(self.host, len(profiles) - 1)]
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """The window, with the profile's own ends where none were named: [lo, hi)."""
+        lo, hi = self.profile.trace.span
+        return (lo if self.lo is None else self.lo), (hi + 1 if self.hi is None else self.hi)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool: its name (TensorBoard's, where TensorBoard has it), its title, one sentence, and where its code is."""
+
+    name: str
+    title: str
+    about: str
+    target: str  # "module:function", imported when it is asked
+
+    def answer(self, question: Question) -> Result:
+        """Ask it. The answer is kept with the run, so that asking again costs nothing."""
+        module, _, function = self.target.partition(":")
+        ask = cast("Callable[[Question], Result]", getattr(importlib.import_module(module), function))
+        key = ("tool", self.name, question.host, question.lo, question.hi)
+        return question.opened.cached(key, lambda: ask(question))
+
+
+_HERE = "powertui.data.tools"
+
+TOOLS: tuple[Tool, ...] = (
+    Tool("op_stats", "Ops", "What ran, by name: count, total and self time.", f"{_HERE}.op_stats:answer"),
+    Tool("kernel_stats", "GPU kernels", "Kernels by name, shape and op: count, total, average, shortest, longest.",
+         f"{_HERE}.kernel_stats:answer"),
+)  # fmt: skip
+
+
+def get(name: str) -> Tool:
+    """The tool of this name. Raises `UsageError` with the names that there are."""
+    for tool in TOOLS:
+        if tool.name == name:
+            return tool
+    near = difflib.get_close_matches(name, [tool.name for tool in TOOLS], 1)
+    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(tool.name for tool in TOOLS)}."
+    raise UsageError(f"There is no tool {plain(name, 40)!r}.", hint=hint)

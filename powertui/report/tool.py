@@ -1,0 +1,94 @@
+"""`powertui report --tool NAME`: one tool's answer about every run that was asked for, in any form. Knows no tool."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from powertui import __version__
+from powertui.data import logdir
+from powertui.data.asked import Reading
+from powertui.data.opened import Opened
+from powertui.data.table import Result, Table, stacked, text_column
+from powertui.data.tools import registry
+from powertui.data.tools.registry import Question, Tool
+from powertui.errors import UnreadableFile
+from powertui.plain import plain
+from powertui.report import text
+from powertui.report.writers import as_csv, as_json, as_markdown, as_text, write
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one tool said about one host of one run."""
+
+    run: str
+    host: str
+    result: Result
+
+
+def tell(path: str, run: str | None, reading: Reading, name: str, form: str) -> int:
+    """Print the answers about the runs that were named. Raises `UnreadableFile` where none of them holds a profile."""
+    tool = registry.get(name)
+    answers = list(ask((Opened(entry, reading) for entry in logdir.scan(path).chosen(run) if entry.profiles), tool))
+    if not answers:
+        raise UnreadableFile(path, "holds no profile that could be read", hint=f"See what is there: powertui doctor {path}")
+    if form == "json":
+        text.out(text.to_json(as_dict(path, tool, answers)))
+    elif form == "csv":
+        text.emit_csv(as_csv.of_table(joined(answers)))
+    elif form == "markdown":
+        text.out("\n".join(as_markdown.write(_titled(one, len(answers) > 1)) for one in answers))
+    else:
+        text.out("\n".join(as_text.write(_titled(one, len(answers) > 1)) for one in answers))
+    return 0
+
+
+def names(form: str) -> int:
+    """Print which tools there are."""
+    tools = registry.TOOLS
+    columns = (
+        text_column("name", "name", [tool.name for tool in tools]), text_column("title", "title", [tool.title for tool in tools]),
+        text_column("about", "what it tells", [tool.about for tool in tools]),
+    )  # fmt: skip
+    written = write(Result("tools", "Tools", (Table("tools", "For powertui report PATH --tool NAME", columns),)), form)
+    text.emit_csv(written) if form == "csv" else text.out(written)
+    return 0
+
+
+def ask(opened: Iterable[Opened], tool: Tool) -> Iterator[Answer]:
+    """Every host of every run that has a profile."""
+    for one in opened:
+        try:
+            profiles = one.profiles
+        except UnreadableFile as error:  # the others can still be told of
+            text.write(sys.stderr, f"powertui: {plain(str(error))}")
+            continue
+        for profile in profiles:
+            yield Answer(one.name, profile.host, tool.answer(Question(one, profile.index)))
+
+
+def as_dict(path: str, tool: Tool, answers: Sequence[Answer]) -> dict[str, Any]:
+    """One object for everything under a path."""
+    runs = [{"name": one.run, "host": one.host, **as_json.as_dict(one.result)} for one in answers]
+    return {"powertui": __version__, "path": path, "tool": tool.name, "runs": runs}
+
+
+def joined(answers: Sequence[Answer]) -> Table:
+    """The first table of every answer as one, with run and host in front where there are several."""
+    tables = [one.result.table or Table(one.result.id, one.result.title, ()) for one in answers]
+    if len(answers) == 1:
+        return tables[0]
+    return stacked([_named(one, table) for one, table in zip(answers, tables, strict=True)])
+
+
+def _named(one: Answer, table: Table) -> Table:
+    count = len(table)
+    named = (text_column("run", "run", [one.run] * count), text_column("host", "host", [one.host] * count))
+    return replace(table, columns=(*named, *table.columns))
+
+
+def _titled(one: Answer, several: bool) -> Result:
+    return replace(one.result, title=f"{one.result.title}: {one.run} on {one.host or 'this host'}") if several else one.result

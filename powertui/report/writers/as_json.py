@@ -1,0 +1,68 @@
+"""A `Result` as JSON: rows are objects under the columns' ids, times are seconds, what is unknown is null."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from powertui.data.model import PS_PER_S
+from powertui.data.table import TIMES, Chart, Column, Fact, Result, Table, Value
+from powertui.report import text
+
+
+def write(result: Result) -> str:
+    """One object."""
+    return text.to_json(as_dict(result))
+
+
+def as_dict(result: Result) -> dict[str, Any]:
+    """The same as Python objects."""
+    return {
+        "id": result.id,
+        "title": result.title,
+        "facts": {fact.id: _fact(fact) for fact in result.facts},
+        "tables": {table.id: _table(table) for table in result.tables},
+        "charts": {chart.id: _chart(chart) for chart in result.charts},
+        "notes": list(result.notes),
+    }
+
+
+def rows(table: Table) -> list[dict[str, Value]]:
+    """One object per row."""
+    ids = table.ids
+    return [dict(zip(ids, values, strict=True)) for values in zip(*(_finite(c) for c in table.columns), strict=True)]
+
+
+def _finite(column: Column) -> list[Value]:
+    found = column.exports()
+    if column.kind in ("number", "share"):
+        return [None if isinstance(value, float) and not math.isfinite(value) else value for value in found]
+    return found
+
+
+def _table(table: Table) -> dict[str, Any]:
+    columns = [
+        {"id": c.id, "label": c.label, "kind": c.kind, "unit": "s" if c.kind in TIMES else c.unit or None} for c in table.columns
+    ]
+    return {"title": table.title, "columns": columns, "rows": rows(table), "empty": table.empty or None if not len(table) else None}
+
+
+def _fact(fact: Fact) -> dict[str, Any]:
+    value: Any = fact.value
+    if fact.kind in TIMES and isinstance(value, int):
+        value = value / PS_PER_S
+    return {
+        "label": fact.label, "value": value, "unit": "s" if fact.kind in TIMES else fact.unit or None, "lo": fact.lo, "hi": fact.hi,
+        "badge": fact.badge.value if fact.badge is not None else None, "why": fact.why or None,
+    }  # fmt: skip
+
+
+def _chart(chart: Chart) -> dict[str, Any]:
+    return {
+        "title": chart.title, "kind": chart.kind, "x": chart.x_label, "y": chart.y_label,
+        "series": [{"label": one.label, "x": list(one.x), "y": _numbers(one.y.tolist())} for one in chart.series],
+    }  # fmt: skip
+
+
+def _numbers(values: list[float]) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in values]

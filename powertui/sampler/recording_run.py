@@ -1,0 +1,231 @@
+"""A recording from the command line: what is printed while it runs and at its end, and what the exit codes mean."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from powertui.errors import PowertuiError
+from powertui.plain import plain
+from powertui.sampler.csv_format import BEGIN, END, NOTE
+from powertui.sampler.process import RecorderProcess
+from powertui.sampler.recorder import Event
+from powertui.sampler.source import Stamp
+from powertui.sampler.targets import Target
+from powertui.units import quantity
+
+__all__ = ["complete", "rows_in", "run"]
+
+
+_MANY = 12  # sources or channels that are listed one by one
+
+
+def rows_in(summary: dict[str, Any]) -> str:
+    """How many rows were recorded, and where they lie."""
+    if summary["rows_before"]:
+        return f"{summary['rows']} rows added to {summary['path']}, which holds {summary['rows'] + summary['rows_before']}"
+    return f"{summary['rows']} rows in {summary['path']}"
+
+
+def run(
+    wanted: Sequence[Target], path: str, command: Sequence[str], *, interval: float, duration: float | None, sync: float | None,
+    pulse: bool, quiet: bool,
+) -> int:  # fmt: skip
+    """Record until the command, the duration or the person ends it. The command's exit code is ours. No target: what is here."""
+    if not wanted:
+        from powertui.sampler.inventory import local_targets
+
+        wanted = local_targets()
+    targets = [(target.url, target.options) for target in wanted]
+    recorder = RecorderProcess(targets, path=str(Path(path).absolute()), interval=interval, sync=sync)
+    talker = _Talker(quiet, status=not command)
+    recorder.on_event(talker.event)
+    recorder.start()
+    begin = Stamp.now()
+    try:
+        talker.started(recorder, path)
+        if pulse:
+            from powertui.sampler.pulse import pulses
+
+            talker.say("three pulses of load (2, 3 and 5 s) to align by …")
+            pulses(lambda text, kind, stamp: recorder.mark(text, kind, stamp))
+        begin = Stamp.now()
+        if command:
+            code = _around(command, recorder, duration)
+        else:
+            code = _until_stopped(recorder, talker, duration)
+    except KeyboardInterrupt:
+        code = 130
+    except PowertuiError:
+        recorder.stop("the command could not be started")
+        raise
+    end = Stamp.now()
+    summary = recorder.stop("the command ended" if command else "stopped", (begin.mono, end.mono))
+    return _finish(talker, summary, code, min(end.mono - begin.mono, duration or float("inf")))
+
+
+def _around(command: Sequence[str], recorder: RecorderProcess, duration: float | None) -> int:
+    from powertui.sampler.credentials import scrub
+    from powertui.sampler.runner import run as run_command
+
+    name = Path(command[0]).name  # its arguments may hold anything, secrets too
+    begin = recorder.mark(name, BEGIN)
+    if duration is not None:
+        _stop_later(recorder, duration, begin)
+
+    def paused(stopped: bool) -> None:
+        recorder.mark(f"{name} was suspended" if stopped else f"{name} goes on", NOTE)
+
+    try:
+        return run_command(command, scrub(os.environ), paused=paused)
+    finally:
+        recorder.mark(name, END)
+
+
+def _stop_later(recorder: RecorderProcess, duration: float, begin: Stamp) -> None:
+    """The recording ends after so long, the command goes on."""
+    import threading
+
+    def stop() -> None:
+        recorder.stop(f"after {duration:g} s", (begin.mono, begin.mono + duration))
+
+    timer = threading.Timer(duration, stop)
+    timer.daemon = True
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    timer.start()
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _until_stopped(recorder: RecorderProcess, talker: _Talker, duration: float | None) -> int:
+    ends = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    until = None if duration is None else time.monotonic() + duration
+    try:
+        while recorder.alive:
+            left = 1.0 if until is None else min(1.0, until - time.monotonic())
+            if left <= 0:
+                return 0
+            info = signal.sigtimedwait(ends, left)
+            if info is not None:  # ctrl+c is how such a recording ends
+                return 0 if info.si_signo == signal.SIGINT else 128 + info.si_signo
+            talker.status(recorder)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return 0
+
+
+def _finish(talker: _Talker, summary: dict[str, Any] | None, code: int, seconds: float) -> int:
+    if summary is None:
+        talker.problem("the recorder died; what it wrote until then is in the file.")
+        return code or 1
+    talker.summary(summary, seconds)
+    return code or int(not complete(summary) or not summary["rows"])
+
+
+def complete(summary: dict[str, Any]) -> bool:
+    """Whether the file holds everything that was to be recorded."""
+    return not (summary["faults"] or summary["lost"] or summary["failed"])
+
+
+class _Talker:
+    """Lines on standard error, all with our name in front: standard output belongs to the command."""
+
+    def __init__(self, quiet: bool, *, status: bool) -> None:
+        self.quiet = quiet
+        self._live = status and not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._dirty = False
+
+    def say(self, text: str) -> None:
+        if not self.quiet:
+            self.problem(text)
+
+    def problem(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # the terminal may be gone; the recording is not
+            if self._dirty:
+                sys.stderr.write("\r\x1b[K")
+                self._dirty = False
+            sys.stderr.write(f"powertui: {plain(text)}\n")
+            sys.stderr.flush()
+
+    def event(self, event: Event) -> None:
+        where = f"{event.source}: " if event.source else ""
+        if event.level == "error":
+            self.problem(where + event.text)
+        elif event.level == "warning" or event.text.startswith("values again"):
+            self.say(where + event.text)
+
+    def started(self, recorder: RecorderProcess, path: str) -> None:
+        infos = list(recorder.infos.items())
+        for name, info in infos[:_MANY]:
+            channels = ", ".join(c.name + (f" ({c.note})" if c.note else "") for c in info.channels[:8])
+            more = f" and {len(info.channels) - 8} more" if len(info.channels) > 8 else ""
+            self.say(f"{name}: {info.source}: {channels}{more}")
+        if len(infos) > _MANY:
+            self.say(f"… and {len(infos) - _MANY} more sources")
+        self.say(f"recording to {path} every {recorder.interval:g} s" + (", ctrl+c ends it" if self._live else ""))
+
+    def status(self, recorder: RecorderProcess) -> None:
+        if not self._live:
+            return
+        parts = []
+        for source, health in recorder.health()[:6]:
+            now = f"{health.last.watts:,.0f} W" if health.last and health.last.watts is not None else f"no value ({health.reason})"
+            parts.append(f"{source} {health.channel.name} {now}, {quantity(health.joules, 'J')}")
+        with contextlib.suppress(OSError, ValueError):
+            width = os.get_terminal_size(sys.stderr.fileno()).columns
+            sys.stderr.write("\r\x1b[K" + plain(" · ".join(parts), max(10, width - 1)))
+            sys.stderr.flush()
+            self._dirty = True
+
+    def summary(self, summary: dict[str, Any], seconds: float) -> None:
+        self.say(f"{seconds:.1f} s; {rows_in(summary)}")
+        channels = summary["channels"]
+        for channel in channels[:_MANY]:
+            self.say("  " + _channel_line(channel))
+        if len(channels) > _MANY:
+            self.say(f"  … and {len(channels) - _MANY} more channels")
+        if together := _sum_line(channels):
+            self.say("  " + together)
+        for name, why in summary["failed"].items():
+            self.problem(f"  {name}: {why}")
+        if summary["lost"]:
+            self.problem(f"{summary['lost']} rows were lost.")
+
+
+def _channel_line(c: dict[str, Any]) -> str:
+    """J, mean W, and how far they may be trusted."""
+    name = f"{c['source']} {c['channel']}: "
+    if c["joules"] is None or c["samples"] < 2:
+        why = f"{c['samples']} reading{'s' * (c['samples'] != 1)} in {c['span_s']:.1f} s"
+        return name + f"energy not resolved ({why}" + (f", {c['gaps']} without a value)" if c["gaps"] else ")")
+    text = f"{quantity(c['joules'], 'J')}, mean {c['watts']:.1f} W"
+    if c["min_w"] is not None:
+        text += f" ({c['min_w']:.0f} to {c['max_w']:.0f} W)"
+    text += f" over {c['covered_s']:.1f} s"
+    share = c["covered_s"] / c["span_s"] if c["span_s"] else 0.0
+    if share < 0.995:
+        text += f", which is {share:.1%} of the time: the rest has no values"
+    notes = [
+        f"{c['gaps']} of {c['readings']} readings without a value" if c["gaps"] else "",
+        f"{c['missed']} tick{'s' * (c['missed'] != 1)} missed" if c["missed"] else "",
+        f"{c['reconnects']} reconnect{'s' * (c['reconnects'] != 1)}" if c["reconnects"] else "",
+    ]
+    said = ", ".join(n for n in notes if n)
+    return name + text + (f" ({said})" if said else "")
+
+
+def _sum_line(channels: list[dict[str, Any]]) -> str:
+    """The sum over whole machines. Parts of a machine are not added up: they may hold each other."""
+    nodes = [c for c in channels if c["scope"] == "node"]
+    if len({c["host"] or c["source"] for c in nodes}) < 2 or len({c["host"] or c["source"] for c in nodes}) < len(nodes):
+        return ""
+    known = [c for c in nodes if c["joules"] is not None and c["samples"] >= 2]
+    text = f"{len(known)} machines together: {quantity(sum(c['joules'] for c in known), 'J')}"
+    text += f", mean {sum(c['watts'] for c in known):,.0f} W"
+    return text + (f" (without {len(nodes) - len(known)} that had no values)" if len(known) < len(nodes) else "")

@@ -1,0 +1,198 @@
+"""The page of any tool: its facts, its tables, its notes. It shows a `Result` and knows no tool."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.widgets import Input, Static
+
+from powertui.data.table import Fact, Result
+from powertui.data.tools import registry
+from powertui.data.tools.registry import Question, Tool
+from powertui.errors import PowertuiError
+from powertui.plain import plain
+from powertui.report.writers import as_csv
+from powertui.screens.base import BaseScreen, bindings_for
+from powertui.widgets.lines import Line, LinesPane
+from powertui.widgets.table import TableView
+
+COPIED = 200  # rows that the clipboard takes
+
+
+class ToolScreen(BaseScreen):
+    """One tool's answer about the run, or about the marked window."""
+
+    NAME = "tool"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("tool")
+    AUTO_FOCUS = "#rows"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._question: tuple[Tool, Question] | None = None
+        self._result: Result | None = None
+        self._table = 0
+
+    def body(self) -> ComposeResult:
+        look, glyphs = self.shell.look, self.shell.capabilities.glyphs
+        yield Static("", id="title", markup=False)
+        yield LinesPane(theme=look, glyphs=glyphs, id="facts")
+        yield Input(placeholder="Filter: any part of a name", id="filter", compact=True)
+        yield TableView(theme=look, glyphs=glyphs, id="rows")
+        yield LinesPane(theme=look, glyphs=glyphs, id="notes")
+
+    def on_mount(self) -> None:
+        """The filter comes when it is asked for."""
+        box = self.query_one("#filter", Input)
+        box.cursor_blink = box.display = False
+
+    # ── asking ───────────────────────────────────────────────────────────────────────────────────
+
+    def session_changed(self, what: str) -> None:
+        """Another run, another window or another tool: ask again, in a thread."""
+        if not self.is_mounted:
+            return
+        session = self.session
+        if session.opened is None or not session.complete:
+            self._show(None, "Reading …" if session.opened is not None else "Open a run first.")
+            return
+        lo, hi = session.window or (None, None)
+        tool = registry.get(session.tool)
+        question = Question(session.opened, session.trace_index, lo, hi)
+        asked = (tool, question)
+        if asked == self._question and self._result is not None:
+            return
+        self._question = asked
+        self._show(None, "Counting …")
+
+        def work() -> None:
+            try:
+                found: Result | str = tool.answer(question)
+            except PowertuiError as error:
+                found = str(error)
+            self.shell.from_thread(self._answered, asked, found)
+
+        self.run_worker(work, thread=True, exclusive=True, group="tool")
+
+    def _answered(self, asked: tuple[Tool, Question], found: Result | str) -> None:
+        if asked != self._question or not self.is_mounted:
+            return
+        if isinstance(found, str):
+            self._show(None, found)
+        else:
+            self._show(found)
+
+    # ── drawing ──────────────────────────────────────────────────────────────────────────────────
+
+    def _show(self, result: Result | None, instead: str = "") -> None:
+        same = result is not None and self._result is not None and result.id == self._result.id
+        self._result = result
+        self._table = self._table if same else 0
+        table = self.query_one("#rows", TableView)
+        table.waiting = instead
+        facts = [self._fact(fact) for fact in result.facts] if result is not None else []
+        dim = self.shell.look.style("dim")
+        notes: list[Line] = [((" ", dim), (plain(note, 300), dim)) for note in (result.notes if result is not None else ())]
+        for name, lines in (("#facts", facts), ("#notes", notes)):
+            pane = self.query_one(name, LinesPane)
+            pane.display = bool(lines)
+            pane.styles.height = min(len(lines), max(1, self.size.height // 3))
+            pane.set_lines(lines)
+        self._show_table()
+
+    def _show_table(self) -> None:
+        result = self._result
+        tables = result.tables if result is not None else ()
+        self.query_one("#rows", TableView).show(tables[self._table % len(tables)] if tables else None)
+        self.query_one("#title", Static).update(self._title())
+
+    def _title(self) -> str:
+        tool = registry.get(self.session.tool)
+        words = tool.title if self._result is None else plain(self._result.title, 80)
+        if self.session.window is not None:
+            words += " · of the marked window"
+        tables = self._result.tables if self._result is not None else ()
+        if len(tables) > 1:
+            at = self._table % len(tables)
+            words += f" · {plain(tables[at].title, 60)} ({at + 1} of {len(tables)})"
+        return f" {words}"
+
+    def _fact(self, fact: Fact) -> Line:
+        style = self.shell.look.style
+        badge = f"  {fact.badge.value}" if fact.badge is not None else ""
+        return ((f" {plain(fact.label, 40):<24} ", style("dim")), (plain(fact.text(), 200), style("text")), (badge, style("dim")))
+
+    # ── keys ─────────────────────────────────────────────────────────────────────────────────────
+
+    def on_table_view_chosen(self, event: TableView.Chosen) -> None:
+        """Enter on a row: to where it lies."""
+        place = event.place
+        if place is None or place.lo is None:
+            self.say("This row has no place in the timeline.")
+            return
+        hi = place.hi if place.hi is not None and place.hi > place.lo else place.lo + 1
+        margin = (hi - place.lo) // 2
+        self.goto(place.lo - margin, hi + margin)
+
+    def _turn(self, by: int) -> None:
+        names = [tool.name for tool in registry.TOOLS]
+        self.session.tool = names[(names.index(self.session.tool) + by) % len(names)]
+        self.session_changed("tool")
+
+    def action_tool_next(self) -> None:
+        """The next tool."""
+        self._turn(1)
+
+    def action_tool_previous(self) -> None:
+        """The tool before."""
+        self._turn(-1)
+
+    def action_table_sort(self) -> None:
+        """By the next column."""
+        self.query_one("#rows", TableView).sort_next()
+
+    def action_table_filter(self) -> None:
+        """Type a part of a name."""
+        box = self.query_one("#filter", Input)
+        box.display = True
+        self.set_focus(box)
+
+    def action_table_next(self) -> None:
+        """The next table of this answer."""
+        self._table += 1
+        self._show_table()
+
+    def action_table_copy(self) -> None:
+        """The rows as they stand here, as CSV."""
+        view = self.query_one("#rows", TableView)
+        if view.table is None or not len(view.rows):
+            self.say("There is nothing to copy.")
+            return
+        rows = view.rows[:COPIED]
+        if self.shell.copy_text(as_csv.of_table(view.table.take(rows))):
+            self.say(f"Copied {len(rows):,} rows to your terminal's clipboard, if it supports OSC 52.")
+        else:
+            self.say("That is too long for a terminal's clipboard.", warn=True)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter while typing."""
+        self.query_one("#rows", TableView).filter(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter: to the rows."""
+        self.set_focus(self.query_one("#rows"))
+
+    def restyle(self, look: object) -> None:
+        """Draw with these styles from now on."""
+        self.query_one("#rows", TableView).restyle(self.shell.look, self.shell.capabilities.glyphs)
+
+    def back(self) -> bool:
+        """Close the filter."""
+        box = self.query_one("#filter", Input)
+        if not box.display:
+            return False
+        box.value = ""
+        box.display = False
+        self.set_focus(self.query_one("#rows"))
+        return True

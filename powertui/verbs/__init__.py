@@ -1,0 +1,38 @@
+"""The verbs of the command line, one file each: its arguments, its help and `run`.
+
+A verb is a module here with
+
+    HELP = "one line"                          # in `powertui --help`
+    EXAMPLES = (("powertui …", "what it does"), …)
+    def arguments(parser) -> None              # its arguments
+    def run(args) -> int                       # makes typed options of them, asks, prints; answers with the exit code
+
+and one line in `VERBS`. `argparse.Namespace` goes no deeper than `run`. Modules here import the
+standard library alone when they are imported, so that `--help` answers at once; what a verb needs is imported when it runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    import argparse
+
+# In the order of `powertui --help`.
+VERBS = ("open", "report", "doctor", "energy", "export", "record", "live", "sensors", "demo")
+
+
+class Verb(Protocol):
+    """What a module of this folder offers."""
+
+    HELP: str
+    EXAMPLES: tuple[tuple[str, str], ...]
+
+    def arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+def load(name: str) -> Verb:
+    """The module behind a verb."""
+    return cast(Verb, importlib.import_module(f"powertui.verbs.{name}"))

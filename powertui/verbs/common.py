@@ -1,0 +1,162 @@
+"""Arguments that several verbs share, and the typed options that are made of them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from powertui.errors import UsageError
+
+if TYPE_CHECKING:
+    from powertui.data.asked import Aligning, Reading
+    from powertui.data.limits import Limit
+    from powertui.sampler.targets import Target
+    from powertui.terminal.launch import Display
+
+FORMS = ("json", "csv", "markdown")
+
+
+# ── what to read ─────────────────────────────────────────────────────────────────────────────────
+
+
+def path(parser: argparse.ArgumentParser) -> None:
+    """Where the runs lie."""
+    parser.add_argument("path", metavar="PATH", help="logdir, run folder or profile; - reads a profile from standard input")
+    parser.add_argument("--max-memory", metavar="SIZE",
+                        help="how much memory one file may take: 24G, or none (default: half of what is free)")  # fmt: skip
+
+
+def limit_of(args: argparse.Namespace) -> Limit:
+    """How much memory one file may take, from the arguments of `path`."""
+    from powertui.data.limits import Limit
+
+    return Limit.parse(args.max_memory)
+
+
+def reading(parser: argparse.ArgumentParser) -> None:
+    """Which run, and how to read it."""
+    group = parser.add_argument_group("what to read")
+    group.add_argument("--run", metavar="NAME", help="only this run of the logdir: its name, or a part that fits no other")
+    group.add_argument("--step-marker", metavar="REGEX", help="events with such names start a step")
+    group = parser.add_argument_group("power")
+    group.add_argument("--power", action="append", default=[], metavar="FILE", help="a power log beside the run (repeatable)")
+    group.add_argument("--no-power", action="store_true", help="do not look for power logs")
+    group.add_argument("--time-col", metavar="NAME", help="column that holds the time")
+    group.add_argument("--watts-col", metavar="NAME", help="column that holds the power")
+    group.add_argument("--unit", choices=("W", "mW", "uW", "J", "mJ", "uJ", "kWh", "Wh"), help="its unit")
+    group.add_argument("--tz", metavar="ZONE", help="zone of local times: a name, or an offset like -03:00")
+    group.add_argument("--offset", metavar="TIME", help="trace time at which the power log's zero lies, e.g. 1.25s")
+    group.add_argument("--align", choices=("auto", "clock", "signal", "none"), default="auto", help="how to align (default: auto)")
+    group.add_argument("--pins", metavar="FILE", help="sidecar file with pins set by hand")
+    group.add_argument("--idle", type=float, metavar="W", help="idle power, when the log does not tell")
+
+
+def reading_of(args: argparse.Namespace) -> Reading:
+    """How to read a run, from the arguments of `reading`."""
+    from powertui.data.asked import LogColumns, Reading
+
+    said = {name: getattr(args, name) for name in ("time_col", "watts_col", "unit", "tz") if getattr(args, name)}
+    # Whoever names a log means that one; what lies around is for those who name none.
+    return Reading(
+        step_marker=args.step_marker, tz=args.tz, power=tuple(args.power), find_power=not (args.no_power or args.power),
+        columns=LogColumns(**said, limit=limit_of(args)) if said else None, limit=limit_of(args),
+    )  # fmt: skip
+
+
+def aligning_of(args: argparse.Namespace) -> Aligning:
+    """How power is to be placed, from the arguments of `reading`."""
+    from powertui.data.asked import Aligning, Pins
+    from powertui.data.energy import align, pins
+
+    return Aligning(
+        mode=args.align, offset_s=align.seconds(args.offset) if args.offset else None,
+        pins=pins.read(args.pins) if args.pins else Pins(), idle_w=args.idle,
+    )  # fmt: skip
+
+
+# ── how to answer ────────────────────────────────────────────────────────────────────────────────
+
+
+def output(parser: argparse.ArgumentParser) -> None:
+    """Which form the answer takes."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
+    group.add_argument("--csv", action="store_true", help="one row per step (with --tool: the tool's table)")
+    group.add_argument("--markdown", action="store_true", help="tables for a document")
+
+
+def form_of(args: argparse.Namespace) -> str:
+    """The form that was asked for: a key of `report.writers.WRITERS`."""
+    return next((form for form in FORMS if getattr(args, form, False)), "text")
+
+
+def screen(parser: argparse.ArgumentParser) -> None:
+    """What to draw with."""
+    group = parser.add_argument_group("terminal")
+    group.add_argument("--glyphs", choices=("auto", "unicode", "console", "ascii"), default="auto", help="characters to draw with")
+    group.add_argument("--color", choices=("auto", "none", "16", "256", "true"), default="auto", help="colours to draw with")
+    group.add_argument("--theme", choices=("dark", "light"), default=None, help="colours for a dark or a light background")
+    group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    group.add_argument("--fps", type=int, metavar="N", help="at most N frames a second")
+
+
+def display_of(args: argparse.Namespace, instead: str) -> Display:
+    """A screen to draw on. Raises where there can be none; `instead` says what works there. Call it before textual is imported."""
+    from powertui.terminal import capabilities, launch
+
+    asked = capabilities.Wishes(
+        color=None if args.color == "auto" else args.color, glyphs=None if args.glyphs == "auto" else args.glyphs,
+        mouse=False if args.no_mouse else None, fps=args.fps,
+    )  # fmt: skip
+    return launch.prepare(asked, args.theme, instead)
+
+
+# ── what to sample ───────────────────────────────────────────────────────────────────────────────
+
+
+def sources(parser: argparse.ArgumentParser) -> None:
+    """Which sensors, and how to log in there."""
+    group = parser.add_argument_group("sources")
+    group.add_argument("--host", action="append", default=[], metavar="BMC[:PORT]",
+                       help="a BMC, or a host named in the config file (repeatable)")  # fmt: skip
+    group.add_argument("--source", action="append", default=[], metavar="URL",
+                       help="ipmi:// ipmitool: redfish:// hwmon: rapl: nvml: amd: prometheus:// csv:FILE (repeatable)")  # fmt: skip
+    group.add_argument("--user", metavar="NAME", help="user on the BMC")
+    group.add_argument("--password-file", metavar="FILE", help="file that holds the password, readable by you alone")
+    group.add_argument("--kg-file", metavar="FILE", help="file that holds the BMC key K_G")
+    group.add_argument("--level", choices=("user", "operator", "administrator"), default=None,
+                       help="privilege to ask for (default: user)")  # fmt: skip
+    group.add_argument("--insecure", action="store_true", help="accept any TLS certificate (redfish, prometheus)")
+    group.add_argument("--sensor", action="append", default=[], metavar="NAME", help="only this sensor (repeatable)")
+    group.add_argument("--timeout", type=float, default=None, metavar="S",
+                       help="give up on one answer after S seconds (default: 2)")  # fmt: skip
+
+
+def targets_of(args: argparse.Namespace) -> list[Target]:
+    """What `--host` and `--source` name; empty when they name nothing."""
+    import os
+
+    from powertui import config
+    from powertui.sampler.targets import targets
+
+    return targets(
+        hosts=args.host, sources=args.source, user=args.user or "", password_file=args.password_file or "",
+        kg_file=args.kg_file or "", level=args.level or "", insecure=args.insecure, sensors=args.sensor, timeout=args.timeout,
+        config=config.load().hosts if args.host else {}, environment=os.environ,
+    )  # fmt: skip
+
+
+def recording(parser: argparse.ArgumentParser) -> None:
+    """How often to sample, and where to."""
+    parser.add_argument("-o", "--output", metavar="FILE", help="CSV file to append to (default: power-DATE.csv)")
+    parser.add_argument("--interval", type=float, default=1.0, metavar="S", help="seconds between readings (default: 1)")
+    parser.add_argument("--sync", type=float, metavar="S",
+                        help="save to the disk itself every S seconds, not only at gaps and at the end")  # fmt: skip
+
+
+def sync_of(args: argparse.Namespace) -> float | None:
+    """Seconds between two waits for the disk."""
+    seconds: float | None = args.sync
+    if seconds is not None and not 0.1 <= seconds <= 86400:
+        raise UsageError(f"--sync {seconds:g} is not possible: it must lie between 0.1 s and a day.")
+    return seconds

@@ -1,0 +1,36 @@
+"""`powertui demo`: the recorded run that ships with powertui."""
+
+from __future__ import annotations
+
+import argparse
+
+from powertui.verbs import common
+
+HELP = "open the recorded run that ships with powertui"
+EXAMPLES = (("powertui demo", "a recorded run, nothing to fetch"),)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("--report", action="store_true", help="print the report instead of opening the screens")
+    parser.add_argument("--json", action="store_true", help="with --report: machine-readable")
+    common.screen(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """The screens, or with --report the same facts as text."""
+    from powertui import demo
+
+    path = str(demo.folder())
+    if args.report or args.json:
+        from powertui.data.asked import Reading
+        from powertui.report import summary, text
+
+        if not args.json:
+            text.out(demo.NOTE + "\n")
+        return summary.tell(path, None, Reading(), common.form_of(args))
+    from powertui.verbs import open
+
+    whole = argparse.ArgumentParser(add_help=False)
+    open.arguments(whole)
+    return open.run(argparse.Namespace(**{**vars(whole.parse_args([path])), **vars(args)}), notice=demo.NOTE)

@@ -1,0 +1,24 @@
+"""`powertui doctor PATH`: what was found where, what is missing and why, and what to do."""
+
+from __future__ import annotations
+
+import argparse
+
+from powertui.verbs import common
+
+HELP = "say what was found where, what is missing and why, and what to do"
+EXAMPLES = (("powertui doctor ~/logs", "what is there, what is missing, what to do"),)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    common.path(parser)
+    parser.add_argument("--json", action="store_true", help="machine-readable")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit code 3 when nothing readable was found."""
+    from powertui.data.asked import Reading
+    from powertui.report import doctor
+
+    return doctor.tell(args.path, Reading(limit=common.limit_of(args)), common.form_of(args))

@@ -1,0 +1,24 @@
+"""`powertui energy PATH`: joules per epoch and step, the sensors, the alignment and what stands out."""
+
+from __future__ import annotations
+
+import argparse
+
+from powertui.verbs import common
+
+HELP = "print joules per epoch and step, the sensors, the alignment and what stands out"
+EXAMPLES = (("powertui energy ~/logs --power power.csv", "joules per epoch and step"),)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    common.path(parser)
+    common.reading(parser)
+    common.output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit code 3 when nothing of what was named could be read."""
+    from powertui.report import energy
+
+    return energy.tell(args.path, args.run, common.reading_of(args), common.aligning_of(args), common.form_of(args))

@@ -1,0 +1,128 @@
+"""`powertui live`: watch power while it trains, and record it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from powertui.errors import UnreadableFile, UsageError
+from powertui.verbs import common
+
+if TYPE_CHECKING:
+    from powertui.feed import Feed
+
+HELP = "watch power while it trains, and record it"
+EXAMPLES = (("powertui live --host bmc", "watch the power while it trains"),)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    common.sources(parser)
+    common.recording(parser)
+    parser.add_argument("--no-record", action="store_true", help="only watch")
+    parser.add_argument("--logdir", metavar="DIR", help="watch this run's epochs, losses and profiles too")
+    parser.add_argument("--replay", metavar="FILE", help="play a recording through the same screen")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="how fast to replay (default: 1)")
+    parser.add_argument("--demo", action="store_true", help="replay the recording that ships with powertui")
+    common.screen(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Watch until the person leaves. What was recorded is complete in every case, also after a hang-up."""
+    display = common.display_of(args, "`powertui record` samples without a screen.")
+    feed = _feed(args)
+    feed.start()
+    from powertui.terminal.signals import HANGUP
+
+    code = 1
+    try:
+        from powertui.data.asked import Aligning, Reading
+        from powertui.screens.session import Session
+        from powertui.screens.shell import Shell
+
+        # A profile that appears while we watch is opened with what was recorded until then.
+        power = (str(feed.file),) if feed.file is not None else ()
+        reading = Reading(step_marker=display.settings.step_marker, power=power, find_power=not power)
+        session = Session(reading, Aligning(), feed=feed, watched=args.logdir)
+        code = Shell(session, display, first="live").run_to_exit()
+    finally:
+        feed.stop("the screen was closed")
+        failure = feed.failure
+        whole = failure is None and _tell(feed, silent=code == HANGUP)  # nobody reads what would be said
+    if failure is not None and code != HANGUP:
+        raise failure
+    return code or int(not whole)
+
+
+def _feed(args: argparse.Namespace) -> Feed:
+    """A recorder for what was named, or a recording to play."""
+    if args.demo or args.replay:
+        if args.host or args.source:
+            raise UsageError("--replay plays a recording and samples nothing: leave --host and --source out.")
+        return _replay(args)
+    from powertui.feed import RecorderFeed
+    from powertui.sampler.inventory import local_targets
+    from powertui.sampler.process import RecorderProcess
+    from powertui.sampler.recording_file import default_path
+
+    wanted = common.targets_of(args) or local_targets()
+    path = None if args.no_record else args.output or default_path()
+    targets = [(target.url, target.options) for target in wanted]
+    recorder = RecorderProcess(targets, path=path, interval=args.interval, sync=common.sync_of(args))
+    return RecorderFeed(recorder, f"{_title(args.host, [url for url, _ in targets])}, every {args.interval:g} s")
+
+
+def _title(hosts: Sequence[str], urls: Sequence[str]) -> str:
+    """What is watched, in a few words."""
+    if len(urls) > 1:
+        return f"{len(urls)} {'hosts' if hosts else 'sources'}"
+    return str(hosts[0]) if hosts else urls[0].rpartition("://")[2].rpartition("@")[2] or urls[0]
+
+
+def _replay(args: argparse.Namespace) -> Feed:
+    from powertui.data.power import registry
+    from powertui.feed import ReplayFeed
+
+    if not 0 < args.speed <= 1_000_000:
+        raise UsageError(f"A speed of {args.speed:g} is not possible.")
+    if args.demo:
+        from powertui.demo import power_file
+
+        path = str(power_file())
+        title = "replay of the demo (a simulated sensor that followed the real CPU load)"
+    else:
+        path = args.replay
+        title = f"replay of {Path(path).name}"
+    log = registry.load(path)
+    if not any(len(series) for series in log.series):
+        raise UnreadableFile(path, "holds no reading to play", hint=f"`powertui doctor {path}` says what it looks like.")
+    return ReplayFeed(log.series, title, speed=args.speed)
+
+
+def _tell(feed: Feed, *, silent: bool) -> bool:
+    """On the restored terminal: where the recording lies. Whether it is complete."""
+    from powertui.plain import plain
+    from powertui.sampler.recording_run import complete, rows_in
+
+    if feed.file is None:
+        return True
+    summary = getattr(getattr(feed, "recorder", None), "summary", None)
+    lines = []
+    if summary is None:
+        lines.append(f"the recorder died; what it wrote until then is in {feed.file}")
+    else:
+        lines.append(rows_in(summary))
+        if feed.trouble:
+            lines.append(feed.trouble)
+        if summary["rescued"]:
+            lines.append(f"the rows that it did not take are in {summary['rescued']}")
+        lines += [f"{name}: {why}" for name, why in summary["failed"].items()]
+        if summary["lost"]:
+            lines.append(f"{summary['lost']} rows were lost")
+    if not silent:
+        for line in lines:
+            print(f"powertui: {plain(line)}", file=sys.stderr)
+    return summary is not None and complete(summary)

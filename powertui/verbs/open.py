@@ -1,0 +1,38 @@
+"""`powertui PATH`: look at what lies there, in screens."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+
+from powertui.verbs import common
+
+HELP = "walk through a logdir, a run or one profile (the verb may be left out)"
+EXAMPLES = (("powertui ~/logs", "walk through the runs of a logdir"),)
+FIRST_S = 0.2  # folders are looked through so long before the list is shown, and each time that it grows
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    common.path(parser)
+    common.reading(parser)
+    common.screen(parser)
+
+
+def run(args: argparse.Namespace, notice: str = "") -> int:
+    """Open the screens. Textual reads its settings while it is imported: the terminal is looked at before."""
+    display = common.display_of(args, f"`powertui report {args.path}` prints the same facts as text.")
+    from powertui.data import logdir
+
+    stages = logdir.stream(args.path, FIRST_S)  # thousands of runs: the list stands with the first of them
+    found = next(stages)
+    if args.run is not None:
+        found = found if found.complete else logdir.scan(args.path)
+        found = dataclasses.replace(found, runs=found.chosen(args.run))
+    from powertui.screens.session import Session
+    from powertui.screens.shell import Shell
+
+    reading = common.reading_of(args)
+    reading = dataclasses.replace(reading, step_marker=reading.step_marker or display.settings.step_marker)
+    session = Session(reading, common.aligning_of(args), logdir=found, rest=None if found.complete else stages, notice=notice)
+    return Shell(session, display).run_to_exit()

@@ -1,0 +1,33 @@
+"""`powertui report PATH`: what is known of each run; with --tool, one tool's answer."""
+
+from __future__ import annotations
+
+import argparse
+
+from powertui.verbs import common
+
+HELP = "print what is known of each run, or one tool's answer"
+EXAMPLES = (
+    ("powertui report ~/logs --json", "the same facts, for a script"),
+    ("powertui report ~/logs --tool kernel_stats", "one tool's table"),
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    common.path(parser)
+    parser.add_argument("--tool", metavar="NAME", help="this tool's answer instead, e.g. kernel_stats; `list` names them all")
+    common.reading(parser)
+    common.output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit code 3 when nothing of what was named could be read."""
+    from powertui.report import summary, tool
+
+    form = common.form_of(args)
+    if args.tool == "list":
+        return tool.names(form)
+    if args.tool is not None:
+        return tool.tell(args.path, args.run, common.reading_of(args), args.tool, form)
+    return summary.tell(args.path, args.run, common.reading_of(args), form)

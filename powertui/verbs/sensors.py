@@ -1,0 +1,38 @@
+"""`powertui sensors`: what power can be read here and there, and for the rest why not."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from powertui.verbs import common
+
+HELP = "list what power can be read here and there, and for the rest why not"
+EXAMPLES = (("powertui sensors --host bmc", "what power can be read there"),)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    common.sources(parser)
+    parser.add_argument("--json", action="store_true", help="machine-readable")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when anything can be read."""
+    import json
+
+    from powertui.errors import SensorError
+    from powertui.sampler.inventory import look_here, look_there, tell
+
+    found = look_there(common.targets_of(args)) if args.host or args.source else look_here()
+    if args.json:
+        json.dump({"powertui_sensors": 1, "sensors": [one.as_dict() for one in found]}, sys.stdout, indent=2)
+        print()
+    else:
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        for line in tell(found):
+            print(line)
+    if not any(one.ok for one in found) and args.host:
+        raise SensorError("No power can be read there.", hint="The lines above say why.")
+    return 0 if any(one.ok for one in found) else 1

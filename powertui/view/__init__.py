@@ -1,0 +1,1 @@
+"""The pure half of what is drawn: viewport, rows, labels, scene, paint, curves. Nothing here knows textual."""

@@ -1,0 +1,228 @@
+"""What stands beside the timeline: where the cursor is, what is under it, what the selection holds. Facts only, no drawing."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui import units
+from powertui.data import window as windows
+from powertui.data.category import MEANINGS, Category
+from powertui.data.energy import integrate
+from powertui.data.energy.integrate import Energy
+from powertui.data.model import PS_PER_US, Badge, PowerOnTrace
+from powertui.plain import plain
+from powertui.view.navigation import State
+from powertui.view.power_curve import PowerCurve
+from powertui.view.timeline_model import TimelineModel
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line: a name, a value, and how far the value can be trusted where it is a figure of energy or power."""
+
+    name: str
+    value: str
+    badge: Badge | None = None
+    category: Category | None = None  # coloured after it
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Context:
+    """Sections from top to bottom. Everything in it is safe to draw."""
+
+    sections: tuple[Section, ...]
+
+    @classmethod
+    def of(cls, model: TimelineModel, state: State, power: Sequence[PowerOnTrace] = ()) -> Context:
+        sections = [_run(model), _place(model, state, power)]
+        sections.extend(_step(model, state, power))
+        if state.selection is not None:
+            sections.append(_event(model, state, power))
+        else:
+            under = _under(model, state)
+            if under is not None:
+                sections.append(under)
+        if state.window is not None:
+            sections.append(_window(model, state.window, power))
+        return cls(tuple(section for section in sections if section.facts))
+
+
+def _run(model: TimelineModel) -> Section:
+    trace = model.trace
+    facts = [Fact("run", plain(model.run.name, 200)), Fact("host", plain(trace.host, 100) or "–")]
+    devices = [plain(name, 80) for name in trace.devices]
+    if devices:
+        facts.append(Fact("devices", devices[0] if len(devices) == 1 else f"{len(devices)}: {', '.join(devices)}"))
+    facts.append(Fact("events", units.count(trace.event_count)))
+    facts.append(Fact("duration", units.duration(trace.span[1] - trace.span[0])))
+    if not trace.complete:
+        facts.append(Fact("loading", "more to come"))
+    return Section("run", tuple(facts))
+
+
+def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> Section:
+    facts = [Fact("time", units.instant(state.cursor_ps, state.viewport.cell_ps))]
+    epoch = model.epoch_at(state.cursor_ps)
+    if epoch is not None:
+        found = model.epochs[epoch]
+        slack = f" ±{units.duration(found.slack, 2)}" if found.slack else ""
+        facts.append(Fact("epoch", f"{found.number}{slack}"))
+        for tag, value in found.scalars[:4]:
+            facts.append(Fact(plain(tag.replace("epoch_", ""), 40), f"{value:.4g}"))
+    phase = model.phase_at(state.cursor_ps)
+    if phase is not None:
+        facts.append(Fact("phase", plain(phase.name, 80)))
+    for series in power:
+        watts = _curve(series).value(state.cursor_ps)
+        name = plain(series.series.sensor.name, 40) or "power"
+        shown = "no value here" if np.isnan(watts) else units.quantity(watts, "W")
+        facts.append(Fact(name, shown, None if np.isnan(watts) else Badge.MEASURED))
+    return Section("cursor", tuple(facts))
+
+
+def _step(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> list[Section]:
+    step = model.step_at(state.cursor_ps)
+    if step is None:
+        return []
+    number = str(step.number) if step.number >= 0 else "without a number"
+    facts = [Fact("step", number)]
+    if step.name and step.name != str(step.number):
+        facts.append(Fact("name", plain(step.name, 100)))
+    facts.append(Fact("start", units.instant(step.start, units.resolution(step.duration))))
+    facts.append(Fact("duration", units.duration(step.duration)))
+    if step.start_to_start is not None:
+        facts.append(Fact("to next", units.duration(step.start_to_start)))
+    facts.extend(_energies(power, step.start, step.end))
+    return [Section("step", tuple(facts))]
+
+
+def _event(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> Section:
+    assert state.selection is not None
+    event = model.facts(state.selection)
+    facts = [
+        Fact("name", plain(event.display, 300)),
+        Fact("kind", MEANINGS[event.category], category=event.category),
+        Fact("line", plain(event.track, 100)),
+        Fact("start", units.instant(event.start, units.resolution(max(event.duration, PS_PER_US)))),
+        Fact("duration", units.duration(event.duration)),
+    ]
+    busy = _children(model, state)
+    if busy:
+        facts.append(Fact("self", units.duration(event.duration - busy)))
+    facts.extend(_energies(power, event.start, event.end))
+    return Section("selected", tuple(facts))
+
+
+def _children(model: TimelineModel, state: State) -> int:
+    """How much of the selected event its children cover."""
+    selected = state.selection
+    assert selected is not None
+    track = model.tracks[selected.track].track
+    depth = track.depth_of(selected.row)
+    lo, hi = model.extent(selected)
+    if depth + 1 >= track.lane_count or hi <= lo:
+        return 0
+    lane = model.forest.lane_number(selected.track, depth + 1)
+    return int(model.forest.frame(np.array([lo, hi], np.int64), [lane]).busy[0, 0])
+
+
+def _under(model: TimelineModel, state: State) -> Section | None:
+    """The cell under the cursor: how many events, how busy, and the one that it is painted after."""
+    rows = model.rows(state.folds)
+    if not 0 <= state.cursor_row < len(rows):
+        return None
+    row = rows[state.cursor_row]
+    view = state.viewport
+    column = view.column(state.cursor_ps)
+    edges = np.array([view.time(column), view.time(column + 1)], np.int64)
+    if not row.lanes:
+        return None
+    frame = model.forest.summary(edges, row.lanes)
+    count = int(frame.count[0, 0])
+    if not count:
+        return Section("under the cursor", (Fact("line", row.label or "–"), Fact("events", "none in this cell")))
+    lane = row.lanes[int(frame.lane[0, 0])]
+    index = int(model.names_of(lane, frame.dominant[0])[0])
+    share = int(frame.busy[0, 0]) / view.cell_ps
+    facts = [Fact("mostly", model.labels.text(index), category=model.category(index)), Fact("events", f"{count:,} in this cell")]
+    facts.append(Fact("covered", f"{share:.0%}"))
+    return Section("under the cursor", tuple(facts))
+
+
+def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[PowerOnTrace]) -> Section:
+    lo, hi = window
+    held = windows.of(model.trace, lo, hi, steps=model.steps, epochs=model.epochs)
+    resolution = units.resolution(hi - lo)
+    facts = [
+        Fact("from", units.instant(lo, resolution)), Fact("to", units.instant(hi, resolution)),
+        Fact("length", units.duration(hi - lo)), Fact("events", f"{held.event_count():,}"),
+    ]  # fmt: skip
+    steps = held.step_rows()
+    if len(steps):
+        numbers = model.steps.number[steps]
+        extent = f" ({int(numbers.min())} to {int(numbers.max())})" if numbers.min() >= 0 and len(steps) > 1 else ""
+        facts.append(Fact("steps", f"{len(steps):,}{extent}"))
+    facts.extend(_busy(model, lo, hi))
+    facts.extend(_energies(power, lo, hi))
+    return Section("window", tuple(facts))
+
+
+def _busy(model: TimelineModel, lo: int, hi: int) -> list[Fact]:
+    """Of each process: how busy its busiest line is. Lines run side by side, so they are not added up."""
+    out = []
+    for number, process in enumerate(model.trace.processes):
+        lanes = [
+            model.forest.lane_number(info.number, 0) for info in model.tracks
+            if info.process_number == number and not info.track.derived and len(info.track.events)
+        ]  # fmt: skip
+        if lanes:
+            frame = model.forest.summary(np.array([lo, hi], np.int64), lanes)
+            share = int(frame.busy[0, 0]) / max(1, hi - lo)
+            out.append(Fact(plain(process.name, 60), f"busiest line {share:.0%}"))
+    return out[:8]
+
+
+# ── energy ───────────────────────────────────────────────────────────────────────────────────────
+
+_curves: weakref.WeakKeyDictionary[PowerOnTrace, PowerCurve] = weakref.WeakKeyDictionary()
+
+
+def _curve(power: PowerOnTrace) -> PowerCurve:
+    found = _curves.get(power)
+    if found is None:
+        found = _curves[power] = PowerCurve(power)
+    return found
+
+
+def _energies(power: Sequence[PowerOnTrace], lo: int, hi: int) -> list[Fact]:
+    """Energy and mean power of a stretch, per channel; where it is not resolved, why."""
+    out = []
+    for series in power:
+        if hi <= lo:
+            continue
+        energy = integrate.energy(series, lo, hi)
+        several = f" {plain(series.series.sensor.name, 20)}" if len(power) > 1 else ""
+        out.extend(energy_facts(energy, several))
+    return out
+
+
+def energy_facts(energy: Energy, suffix: str = "") -> list[Fact]:
+    """Joules with their interval and badge, or the reason why there is no number."""
+    if not energy.resolved or energy.joules is None:
+        return [Fact(f"energy{suffix}", plain(energy.reason, 200))]
+    half = (energy.hi - energy.lo) / 2 if energy.lo is not None and energy.hi is not None else 0.0
+    interval = f" ±{units.quantity(half, 'J', 2)}" if half > 0 else ""
+    facts = [Fact(f"energy{suffix}", f"{units.quantity(energy.joules, 'J')}{interval}", energy.badge)]
+    if energy.mean_w is not None:
+        facts.append(Fact(f"mean{suffix}", units.quantity(energy.mean_w, "W"), energy.badge))
+    return facts

@@ -1,0 +1,260 @@
+"""From cells to coloured text: levels, runs under a budget, labels, letters. Arithmetic on arrays; nothing of textual.
+
+A cell is drawn in the ink of the event that covers most of it, as a glyph whose height says how much of the cell is covered.
+An event that covers three or more whole cells becomes a bar with its name. Blank cells take whatever ink stands beside
+them: a space has no colour, so it need not start a new run.
+
+Every change of ink costs some twenty bytes on the wire. Where a row has more runs than its budget, neighbouring cells
+share the ink that covers most of them; how much is covered stays exact in the glyph. Groups are counted from the
+profile's zero, not from the edge of the screen, so a pan does not change how anything looks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from rich.segment import Segment
+from rich.style import Style
+
+from powertui.data.category import CATEGORIES
+from powertui.data.model import Int64s, UInt8s
+from powertui.terminal.glyphs import Glyphs
+from powertui.terminal.theme import Theme
+from powertui.view.labels import INKS, SHADES, Labels
+
+BAR = 3  # whole cells of one event that make a bar with a name
+SHORT = 4  # cells in which a cut name says less than the letter of its kind
+CODE_RUN = 8  # cells of one ink that are worth a letter where there is colour …
+CODE_RUN_PLAIN = 2  # … and where there is none
+GROUPS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
+PLAIN, FOUND, SELECTED, CURSOR = 0, 1, 2, 3  # marks of a cell
+
+NOTE = 255  # an ink for words in a row that has no cells
+_BAR_KEY = 1 << 8
+_MARK_SHIFT = 9
+_CODES = np.array([ord(category.code) for category in CATEGORIES], np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """What one screenful shows: rows × columns. `level` 0 is nothing, and only that is drawn blank."""
+
+    level: UInt8s
+    ink: UInt8s
+    name: Int64s  # name index of the dominant event
+    event: Int64s  # tells neighbouring events apart: any number that is unique in the row; -1 for none
+    mark: UInt8s
+
+
+def cropped(cells: Cells, lo: int, hi: int) -> Cells:
+    """Only the columns [lo, hi)."""
+    part = slice(lo, hi)
+    return Cells(cells.level[:, part], cells.ink[:, part], cells.name[:, part], cells.event[:, part], cells.mark[:, part])
+
+
+def beside(left: Cells, right: Cells) -> Cells:
+    """The columns of both, left to right."""
+    return Cells(
+        np.concatenate((left.level, right.level), axis=1),
+        np.concatenate((left.ink, right.ink), axis=1),
+        np.concatenate((left.name, right.name), axis=1),
+        np.concatenate((left.event, right.event), axis=1),
+        np.concatenate((left.mark, right.mark), axis=1),
+    )
+
+
+class Palette:
+    """Styles and glyphs of one theme: made once, handed out by number."""
+
+    def __init__(self, theme: Theme, glyphs: Glyphs) -> None:
+        self.theme, self.glyphs = theme, glyphs
+        self.colours = theme.depth != "none"
+        self.levels = np.array([ord(" "), *(ord(char) for char in glyphs.levels)], np.uint32)
+        self._styles: dict[int, Style] = {}
+        self._extra = (None, theme.style("found"), theme.style("selected"), theme.style("cursor") + Style(reverse=True))
+
+    @property
+    def full(self) -> int:
+        return len(self.levels) - 1
+
+    def style(self, key: int) -> Style:
+        found = self._styles.get(key)
+        if found is None:
+            base = self._base(key & 0xFF, bool(key & _BAR_KEY))
+            mark = key >> _MARK_SHIFT
+            extra = self._extra[mark]
+            if extra is not None and (self.colours or mark == FOUND):
+                base = base + extra
+            elif extra is not None:
+                # Bars are reversed already: turned round they differ, and a selection is underlined besides.
+                base = Style(reverse=not base.reverse, bold=mark == SELECTED, underline=mark == SELECTED)
+            found = self._styles[key] = base
+        return found
+
+    def _base(self, ink: int, bar: bool) -> Style:
+        if ink == NOTE:
+            return self.theme.style("dim")
+        kind, shade = CATEGORIES[ink // SHADES].value, ink % SHADES
+        return self.theme.category(kind, shade) if bar else self.theme.category_ink(kind, shade)
+
+
+@lru_cache(maxsize=8)
+def palette(theme: Theme, glyphs: Glyphs) -> Palette:
+    return Palette(theme, glyphs)
+
+
+def levels(busy: Int64s, count: npt.NDArray[np.int32], cell_ps: int, full: int) -> UInt8s:
+    """How full each cell is drawn: 0 only where nothing happens, `full` only where (nearly) all of the cell is covered."""
+    # Nearest level; busy ≤ cell ≤ 1e17, so the products stay far inside int64.
+    level = (busy * (2 * full) + cell_ps) // (2 * cell_ps)
+    np.clip(level, 1, full, out=level)
+    level[count == 0] = 0
+    return level.astype(np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class Painted:
+    """Characters and style numbers, cell by cell. Two rows with equal bytes look the same."""
+
+    chars: npt.NDArray[np.uint32]
+    key: npt.NDArray[np.int32]
+
+    def write(self, row: int, text: str) -> None:
+        """Words into the blank cells of a row; what does not fit is cut."""
+        points = [ord(char) for char in text[: self.chars.shape[1]]]
+        self.chars[row, : len(points)] = points
+
+    def fingerprint(self, row: int) -> bytes:
+        return bytes(self.chars[row].tobytes() + self.key[row].tobytes())
+
+    def runs(self, row: int) -> int:
+        """Changes of style in a row, plus one."""
+        return int((self.key[row, 1:] != self.key[row, :-1]).sum()) + 1
+
+    def segments(self, row: int, look: Palette) -> list[Segment]:
+        key = self.key[row]
+        text = self.chars[row].astype("<u4").tobytes().decode("utf-32-le", "replace")
+        bounds = [0, *(np.flatnonzero(key[1:] != key[:-1]) + 1).tolist(), len(key)]
+        out = []
+        for lo, hi in pairwise(bounds):
+            # The second half of a wide character is drawn by the first.
+            out.append(Segment(text[lo:hi].replace("\0", ""), look.style(int(key[lo]))))
+        return out
+
+
+def paint(cells: Cells, labels: Labels, look: Palette, *, cell0: int = 0, budget: int = 1 << 30) -> Painted:
+    """Every row at most `budget` runs of ink; bars with names and marked cells may add to it."""
+    rows, width = cells.level.shape
+    if not rows or not width:
+        return Painted(np.zeros((rows, width), np.uint32), np.zeros((rows, width), np.int32))
+    full = cells.level == look.full
+    bars = _bars(full, cells.event, BAR)
+    key = cells.ink.astype(np.int32)
+    filled = cells.level > 0
+    chars = look.levels[cells.level]
+    key = _spread(key, filled & ~bars)
+    key[bars] = cells.ink[bars].astype(np.int32) | _BAR_KEY
+    for row in np.flatnonzero(_run_counts(key) > budget).tolist():
+        key[row], bars[row] = _merge(cells, row, bars[row], full[row], cell0, budget)
+    _letters(chars, key, filled & ~bars, CODE_RUN if look.colours else CODE_RUN_PLAIN)
+    _name_bars(chars, cells, bars, labels, look)
+    key |= cells.mark.astype(np.int32) << _MARK_SHIFT
+    return Painted(chars, key)
+
+
+def _starts(mask: npt.NDArray[np.bool_], same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Where a run of `mask` begins: in the mask, and not a continuation (`same` as the cell before)."""
+    start: npt.NDArray[np.bool_] = mask.copy()
+    start[:, 1:] &= ~(mask[:, :-1] & same)
+    return start
+
+
+def _bars(full: npt.NDArray[np.bool_], event: Int64s, least: int) -> npt.NDArray[np.bool_]:
+    """Cells that belong to a stretch of at least `least` whole cells of one event."""
+    start = _starts(full, event[:, 1:] == event[:, :-1])
+    return _long_runs(full, start, least)
+
+
+def _long_runs(mask: npt.NDArray[np.bool_], start: npt.NDArray[np.bool_], least: int) -> npt.NDArray[np.bool_]:
+    """The runs of `mask` (beginning where `start` says) that have at least `least` cells."""
+    flat = mask.ravel()
+    number = np.cumsum(start.ravel()) - 1
+    length = np.bincount(number[flat], minlength=1) if flat.any() else np.zeros(1, np.int64)
+    keep = flat.copy()
+    keep[flat] = length[number[flat]] >= least
+    out: npt.NDArray[np.bool_] = keep.reshape(mask.shape)
+    return out
+
+
+def _spread(key: npt.NDArray[np.int32], known: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+    """Cells that are not `known` take the ink of the nearest known cell before them (at the left edge: after them)."""
+    width = key.shape[1]
+    columns = np.arange(width)
+    source = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
+    first = np.where(known.any(axis=1), known.argmax(axis=1), 0)[:, None]
+    source = np.where(source < 0, first, source)
+    out: npt.NDArray[np.int32] = np.take_along_axis(key, source, axis=1)
+    return out
+
+
+def _run_counts(key: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    changes: npt.NDArray[np.int64] = (key[:, 1:] != key[:, :-1]).sum(axis=1) + 1
+    return changes
+
+
+def _merge(
+    cells: Cells, row: int, bars: npt.NDArray[np.bool_], full: npt.NDArray[np.bool_], cell0: int, budget: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+    """One row's inks with the smallest groups that keep to the budget. Bars shorter than a group give up their names."""
+    level, ink = cells.level[row], cells.ink[row].astype(np.int32)
+    filled = level > 0
+    columns = cell0 + np.arange(len(level))
+    for size in GROUPS:
+        kept = _bars(full[None, :], cells.event[row][None, :], max(BAR, size))[0] & bars
+        group = columns // size
+        group -= group[0]
+        mixed = filled & ~kept
+        weight = np.bincount(group[mixed] * INKS + ink[mixed], level[mixed], (int(group[-1]) + 1) * INKS).reshape(-1, INKS)
+        winner = weight.argmax(axis=1).astype(np.int32)
+        key = _spread(winner[group][None, :], mixed[None, :])[0]
+        key[kept] = ink[kept] | _BAR_KEY
+        if int((key[1:] != key[:-1]).sum()) + 1 <= budget:
+            break
+    return key, kept
+
+
+def _letters(chars: npt.NDArray[np.uint32], key: npt.NDArray[np.int32], inked: npt.NDArray[np.bool_], least: int) -> None:
+    """The letter of the category at the head of every long enough stretch of one ink."""
+    start = _starts(inked, (key[:, 1:] // SHADES) == (key[:, :-1] // SHADES))
+    head = start & _long_runs(inked, start, least)
+    chars[head] = _CODES[key[head] // SHADES]
+
+
+def _name_bars(chars: npt.NDArray[np.uint32], cells: Cells, bars: npt.NDArray[np.bool_], labels: Labels, look: Palette) -> None:
+    """Write names into bars. A bar right behind another of the same ink gets a thin edge, so that both are seen."""
+    width = bars.shape[1]
+    start = _starts(bars, cells.event[:, 1:] == cells.event[:, :-1])
+    heads = np.flatnonzero(start.ravel())
+    if not len(heads):
+        return
+    flat_bars = bars.ravel()
+    number = np.cumsum(start.ravel()) - 1
+    lengths = np.bincount(number[flat_bars], minlength=len(heads))
+    flat = chars.reshape(-1)
+    names = cells.name.ravel()[heads].tolist()
+    inks = cells.ink.ravel()
+    for head, length, name in zip(heads.tolist(), lengths.tolist(), names, strict=True):
+        behind = head % width and flat_bars[head - 1] and (inks[head - 1] == inks[head] or not look.colours)
+        edge = 1 if behind else 0
+        if edge:
+            flat[head] = ord(look.glyphs.vertical)
+        room = length - edge
+        if room > SHORT or labels.fits(name, room):
+            flat[head + edge : head + length] = labels.cells(name, room, look.glyphs.ellipsis)
+        elif room:
+            flat[head + edge : head + length] = ord(" ")
+            flat[head + edge] = _CODES[inks[head] // SHADES]

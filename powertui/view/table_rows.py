@@ -1,0 +1,121 @@
+"""A table as a screen shows it: which columns have room, in which order the rows stand, and the text of one row.
+
+Nothing here walks all rows to draw some: texts are made for the rows that are looked at, and the order is worked out on whole
+columns, once per question, wherever the caller likes (`arranged` is pure, so a thread can do it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import Int64s
+from powertui.data.table import Column, Kind, Table
+from powertui.data.texts import Check, unhindered
+from powertui.plain import plain, width
+
+GAP = 2  # cells between two columns
+ALWAYS = 9  # columns of this weight are never left out
+LEAST_TEXT = 14
+MOST_TEXT = 28  # of a column of words that is not the one that takes what is left
+SAMPLE = 200  # rows that decide how wide a column of words is
+LIMIT_TEXT = 2000  # characters of one name that are looked at
+
+_WIDTHS: dict[Kind, int] = {"integer": 9, "number": 11, "duration": 10, "instant": 12, "share": 7, "flag": 4}
+
+
+@dataclass(frozen=True)
+class Order:
+    """How the rows are to stand: by one column, only those that hold a text. `column` None: as the table has them."""
+
+    column: str | None = None
+    descending: bool = True
+    text: str = ""
+
+
+def arranged(table: Table, order: Order, check: Check = unhindered) -> Int64s:
+    """The rows in that order. `check` may raise to break it off."""
+    if order.column is None or order.column not in table.ids or table.order == (order.column, order.descending):
+        rows = np.arange(len(table), dtype=np.int64)
+    else:
+        rows = table.rows_by(order.column, order.descending, check)
+    return rows[table.matching(order.text, check)[rows]] if order.text else rows
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The columns that a width has room for, each with its cells."""
+
+    columns: tuple[Column, ...]
+    cells: tuple[int, ...]
+
+    def at(self, x: int) -> str | None:
+        """The id of the column at a cell."""
+        left = 0
+        for column, cells in zip(self.columns, self.cells, strict=True):
+            if left <= x < left + cells:
+                return column.id
+            left += cells + GAP
+        return None
+
+
+def fit(table: Table, room: int) -> Fit:
+    """Which columns fit into so many cells. The lightest give way; the heaviest column of words takes what is left."""
+    wanted = {column.id: natural(column) for column in table.shown}
+    main = next((c for c in sorted(table.shown, key=lambda c: -c.weight) if c.kind == "text"), None)
+    if main is not None:
+        wanted[main.id] = LEAST_TEXT
+    kept = list(table.shown)
+    while sum(wanted[c.id] + GAP for c in kept) - GAP > room and any(c.weight < ALWAYS for c in kept):
+        lightest = min(c.weight for c in kept)
+        kept.remove(next(c for c in reversed(kept) if c.weight == lightest))
+    rest = room - sum(wanted[c.id] + GAP for c in kept) + GAP
+    if main is not None and rest > 0:
+        wanted[main.id] += min(rest, max(0, natural(main, room) - LEAST_TEXT))
+    return Fit(tuple(kept), tuple(wanted[c.id] for c in kept))
+
+
+def natural(column: Column, most: int = MOST_TEXT) -> int:
+    """How many cells a column would like."""
+    least = width(column.label) + 2  # the arrow of the sorted column
+    if column.kind != "text":
+        return max(least, _WIDTHS[column.kind])
+    longest = max((width(plain(column.text(i), 200)) for i in range(min(SAMPLE, len(column)))), default=0)
+    return max(least, min(most, longest))
+
+
+def cell(column: Column, row: int, cells: int, ellipsis: str = "…") -> str:
+    """One value in exactly so many cells: numbers to the right, words to the left, cut where they tell least."""
+    if column.kind != "text":
+        text = column.text(row) or "–"
+        return text.rjust(cells) if width(text) <= cells else _cut(text, cells, ellipsis)
+    return fitted(plain(column.text(row), LIMIT_TEXT), cells, ellipsis)
+
+
+def fitted(text: str, cells: int, ellipsis: str = "…") -> str:
+    """Words in exactly so many cells. Paths of ops differ at their ends: they are cut at the front."""
+    size = width(text)
+    if size <= cells:
+        return text + " " * (cells - size)
+    if "/" in text and text.isascii() and cells > 1:
+        return ellipsis + text[len(text) - cells + len(ellipsis) :]
+    return _cut(text, cells, ellipsis)
+
+
+def _cut(text: str, cells: int, ellipsis: str) -> str:
+    kept, used = "", 0
+    for char in text:
+        size = width(char)
+        if used + size > cells - width(ellipsis):
+            break
+        kept, used = kept + char, used + size
+    return kept + ellipsis + " " * (cells - used - width(ellipsis)) if cells > 0 else ""
+
+
+def title(column: Column, cells: int, order: Order) -> str:
+    """What stands above a column, with an arrow where the rows are sorted by it."""
+    label = column.label
+    if column.id == order.column:
+        label += " v" if order.descending else " ^"
+    return label.rjust(cells) if column.numeric else label.ljust(cells)

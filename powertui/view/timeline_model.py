@@ -1,0 +1,235 @@
+"""Everything that a timeline shows of one trace, ready to be asked: rows, frames, events, steps, places. No terminal here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data import search
+from powertui.data.by_number import ByNumber
+from powertui.data.category import CATEGORIES, Category
+from powertui.data.lod import Forest
+from powertui.data.model import Epochs, Int64s, Phase, Run, Stat, Step, Steps, Trace
+from powertui.data.texts import Check, unhindered
+from powertui.errors import UsageError
+from powertui.units import parse_time
+from powertui.view.labels import SHADES, Labels
+from powertui.view.rows import Folds, Row, RowModel, TrackInfo
+
+PLACES = "Try 27.31s-28.78s, step 12 or epoch 1 step 185-258."
+
+
+class Selected(NamedTuple):
+    """One event: `track` counts the tracks of `Trace.tracks()`, `row` the track's columns."""
+
+    track: int
+    row: int
+
+
+@dataclass(frozen=True)
+class EventFacts:
+    """What can be said of one event without decoding its stats. Names are as recorded: escape before drawing."""
+
+    name: str
+    display: str
+    start: int
+    duration: int
+    depth: int
+    category: Category
+    process: str
+    track: str
+
+    @property
+    def end(self) -> int:
+        return self.start + self.duration
+
+
+@dataclass(frozen=True, eq=False)
+class TimelineModel:
+    """One trace of a run with its index."""
+
+    run: Run
+    index: int
+    trace: Trace
+    steps: Steps
+    epochs: Epochs
+    forest: Forest
+    row_model: RowModel
+    labels: Labels
+    span: tuple[int, int]  # the end belongs to it: an event without length may stand there
+
+    @classmethod
+    def of(cls, run: Run, index: int = 0, *, progress: Callable[[int], None] | None = None) -> TimelineModel:
+        """Index one trace of a run. Takes about 30 ms per million events: call it from a thread."""
+        trace = run.traces[index]
+        steps = run.steps[index] if index < len(run.steps) else Steps.none()
+        epochs = run.epochs[index] if index < len(run.epochs) else Epochs()
+        forest = Forest.of(trace, progress=progress)
+        lo, hi = trace.span
+        return cls(run, index, trace, steps, epochs, forest, RowModel.of(trace, forest), Labels(trace.names), (lo, hi + 1))
+
+    @property
+    def tracks(self) -> tuple[TrackInfo, ...]:
+        return self.row_model.tracks
+
+    def rows(self, folds: Folds) -> tuple[Row, ...]:
+        return self.row_model.rows(folds)
+
+    # ── events ───────────────────────────────────────────────────────────────────────────────────
+
+    def facts(self, selected: Selected) -> EventFacts:
+        info = self.tracks[selected.track]
+        events = info.track.events
+        index = int(events.name[selected.row])
+        return EventFacts(
+            self.trace.names.full(index), self.trace.names.display(index), int(events.start[selected.row]),
+            int(events.duration[selected.row]), info.track.depth_of(selected.row), self.category(index),
+            info.process.name, info.track.name,
+        )  # fmt: skip
+
+    def category(self, name_index: int) -> Category:
+        return CATEGORIES[int(self.labels.inks(np.array([name_index]))[0]) // SHADES]
+
+    def extent(self, selected: Selected) -> tuple[int, int]:
+        """Start and end of an event."""
+        events = self.tracks[selected.track].track.events
+        start = int(events.start[selected.row])
+        return start, start + int(events.duration[selected.row])
+
+    def stats(self, selected: Selected) -> tuple[Stat, ...]:
+        """All stats of an event, decoded: those of its name first, as the profiler's own viewer orders them.
+
+        They are read from the file. Raises `FileChanged` when that is not the file any more that was opened.
+        """
+        info = self.tracks[selected.track]
+        events = info.track.events
+        shared = self.trace.names.stats(int(events.name[selected.row]))
+        return (*shared, *info.process.source.of(events.position_of(selected.row)))
+
+    def names_of(self, lane: int, rows: Int64s) -> Int64s:
+        """The name index of each row of a lane's track; 0 where the row is -1."""
+        column = self.tracks[self.forest.lanes[lane].track].track.events.name
+        if not len(column):
+            return np.zeros(rows.shape, np.int64)
+        return column[np.maximum(rows, 0)].astype(np.int64)
+
+    def lane_of(self, selected: Selected) -> int:
+        return self.forest.lane_number(selected.track, self.tracks[selected.track].track.depth_of(selected.row))
+
+    # ── search ───────────────────────────────────────────────────────────────────────────────────
+
+    def search(self, pattern: str, *, regex: bool = False, check: Check = unhindered) -> search.Hits:
+        """All events whose name matches; UsageError when the pattern is no regular expression."""
+        return search.find(self.trace, pattern, regex=regex, check=check)
+
+    # ── steps, epochs, places ────────────────────────────────────────────────────────────────────
+
+    def step_at(self, ps: int) -> Step | None:
+        """The step that runs at `ps`; None outside all of them."""
+        if not len(self.steps) or ps < int(self.steps.start[0]):
+            return None
+        index = int(self.steps.start.searchsorted(ps, side="right")) - 1
+        step = self.steps[index]
+        return step if ps < max(step.end, step.start + 1) else None
+
+    def step_near(self, ps: int, direction: int) -> Step | None:
+        """The next step that starts after `ps` (direction > 0) or the last that starts before it."""
+        starts = self.steps.start
+        index = int(starts.searchsorted(ps, side="right")) if direction > 0 else int(starts.searchsorted(ps, side="left")) - 1
+        return self.steps[index] if 0 <= index < len(self.steps) else None
+
+    def epoch_bounds(self, number: int) -> tuple[int, int] | None:
+        """Where an epoch (index into `epochs`) lies."""
+        return self.epochs.bounds(number, self.steps, self._steps_of[number])
+
+    def epoch_at(self, ps: int) -> int | None:
+        """The epoch (index into `epochs`) that runs at `ps`."""
+        lo, hi = self.epoch_spans
+        found = np.flatnonzero((lo <= ps) & (ps < hi))  # they may overlap: no order to search by
+        return int(found[0]) if len(found) else None
+
+    @property
+    def epoch_starts(self) -> Int64s:
+        """Where those epochs begin whose bounds are known."""
+        lo, hi = self.epoch_spans
+        return lo[hi > lo]
+
+    def phase_at(self, ps: int) -> Phase | None:
+        """The first phase that runs at `ps`."""
+        found = np.flatnonzero((self.phase_spans[:, 0] <= ps) & (ps < self.phase_spans[:, 1]))
+        return self.epochs.phases[int(found[0])] if len(found) else None
+
+    @cached_property
+    def phase_spans(self) -> Int64s:
+        """Start and end of each phase, side by side."""
+        return np.array([(phase.start, phase.end) for phase in self.epochs.phases], np.int64).reshape(-1, 2)
+
+    @cached_property
+    def _steps_of(self) -> ByNumber:
+        """The steps of each epoch."""
+        return ByNumber(self.steps.epoch, len(self.epochs))
+
+    @cached_property
+    def epoch_spans(self) -> tuple[Int64s, Int64s]:
+        """Start and end of each epoch; none (0 to -1) where they are not known."""
+        bounds = [self.epoch_bounds(number) or (0, -1) for number in range(len(self.epochs))]
+        spans = np.array(bounds, np.int64).reshape(-1, 2)
+        return spans[:, 0], spans[:, 1]
+
+    def place(self, text: str) -> tuple[int, int]:
+        """Where ":" goes: "27.31s-28.78s", "27.31s", "step 12", "step 185-258", "epoch 1", "epoch 1 step 185-258".
+
+        One moment is (ps, ps). UsageError says what was not understood.
+        """
+        low = text.strip().lower()
+        match = re.fullmatch(r"(?:epoch\s*(\d+))?[\s,:]*(?:steps?\s*(\d+)(?:\s*(?:-|to|\.\.)\s*(\d+))?)?", low)
+        if match and low:
+            return self._step_place(text, *(int(group) if group else None for group in match.groups()))
+        whole = parse_time(low)
+        if whole is not None:
+            return whole, whole
+        for separator in ("..", " to ", "-", ","):
+            head, found, tail = low.partition(separator)
+            lo, hi = parse_time(head), parse_time(tail)
+            if lo is None and found and re.fullmatch(r"[\d.:]+", head.strip()):
+                lo = parse_time(head)
+            if found and lo is not None and hi is not None:
+                unit = re.search(r"[a-zµμ]+$", tail.strip())
+                if unit and re.fullmatch(r"[\d.]+", head.strip()):  # "27.31-28.78ms": the unit holds for both
+                    lo = parse_time(head.strip() + unit[0]) or 0
+                return min(lo, hi), max(lo, hi)
+        raise UsageError(f"neither a time nor a place: {text.strip()[:80]}", hint=PLACES)
+
+    def _step_place(self, text: str, epoch: int | None, first: int | None, last: int | None) -> tuple[int, int]:
+        index = None
+        if epoch is not None:
+            index = next((i for i, e in enumerate(self.epochs) if e.number == epoch), None)
+            if index is None:
+                known = ", ".join(str(e.number) for e in self.epochs) or "none"
+                raise UsageError(f"there is no epoch {epoch}", hint=f"Epochs in this profile: {known}.")
+            if first is None:
+                bounds = self.epoch_bounds(index)
+                if bounds is None:
+                    raise UsageError(f"nothing tells where epoch {epoch} begins and ends", hint="Go to one of its steps instead.")
+                return bounds
+        if first is None:
+            raise UsageError(f"neither a time nor a place: {text.strip()[:80]}", hint=PLACES)
+        last = first if last is None else last
+        rows = np.flatnonzero((self.steps.number >= min(first, last)) & (self.steps.number <= max(first, last)))
+        if index is not None:
+            rows = rows[self.steps.epoch[rows] == index]
+        if not len(rows):
+            where = f" in epoch {epoch}" if epoch is not None else ""
+            raise UsageError(f"no step {first}{where} in this profile", hint=self._step_hint())
+        lo = int(self.steps.start[rows].min())
+        return lo, max(lo + 1, int(self.steps.ends()[rows].max()))
+
+    def _step_hint(self) -> str:
+        if not len(self.steps):
+            return "No steps were found: mark them with --step-marker REGEX."
+        return f"Steps here: {int(self.steps.number.min())} to {int(self.steps.number.max())}."

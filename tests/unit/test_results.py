@@ -1,0 +1,159 @@
+"""The one shape of an answer, and what is written of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from powertui.data import table as tables
+from powertui.data.model import PS_PER_S, Badge
+from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Table
+from powertui.report.writers import WRITERS, as_frame, as_json, write
+from powertui.view import table_rows
+from powertui.view.table_rows import Order
+
+EVIL = '=cmd|"/c calc"!A1\x1b[31m[b]|`x`'
+
+
+def answer() -> Result:
+    """One table with every kind of column, each with a row that has no value."""
+    present = np.array([True, True, False])
+    columns = (
+        tables.text_column("name", "name", ["a/b", EVIL, None], weight=9),
+        Column("count", "count", "integer", np.array([3, 1200, 0]), present=present, weight=8),
+        Column("watts", "power", "number", np.array([1.5, np.inf, np.nan]), "W"),
+        Column("total_s", "total", "duration", np.array([PS_PER_S // 4, 7, 0]), present=present, weight=8),
+        Column("at_s", "at", "instant", np.array([-PS_PER_S, 0, 0]), present=present),
+        Column("share", "share", "share", np.array([0.25, 0.5, np.nan])),
+        Column("used", "used", "flag", np.array([True, False, False]), present=present),
+    )
+    places = [Place("run", 0, 5, 9, 1, 2), None, Place("run", 0)]
+    table = Table("rows", "Rows", columns, places.__getitem__, ("total_s", True))
+    facts = (
+        Fact("mean", "mean power", 241.25, "number", "W", Badge.MEASURED, 240.0, 242.5),
+        Fact("idle", "idle", None, why="no gap"),
+    )
+    chart = Chart("times", "Times", (Series("step", [0, 1], np.array([1.0, np.nan])),))
+    return Result("toy", "Toy", (table,), facts, (chart,), (f"see {EVIL}",))
+
+
+def test_json_has_seconds_and_null_for_unknown() -> None:
+    shown = json.loads(write(answer(), "json"))
+    rows = shown["tables"]["rows"]["rows"]
+    assert rows[0] == {"name": "a/b", "count": 3, "watts": 1.5, "total_s": 0.25, "at_s": -1.0, "share": 0.25, "used": True}
+    assert rows[1]["watts"] is None  # infinite is no number
+    assert rows[1]["name"] == EVIL  # JSON escapes by itself
+    assert set(rows[2].values()) == {None}
+    assert shown["facts"]["mean"] == {
+        "label": "mean power", "value": 241.25, "unit": "W", "lo": 240.0, "hi": 242.5, "badge": "measured", "why": None,
+    }  # fmt: skip
+    assert shown["facts"]["idle"]["value"] is None
+    assert shown["facts"]["idle"]["why"] == "no gap"
+    assert shown["charts"]["times"]["series"][0]["y"] == [1.0, None]
+
+
+def test_csv_keeps_every_digit_and_runs_no_formula() -> None:
+    rows = list(csv.DictReader(io.StringIO(write(answer(), "csv"))))
+    assert rows[0]["total_s"] == "0.250000000000"
+    assert rows[0]["at_s"] == "-1.000000000000"
+    assert rows[1]["total_s"] == "0.000000000007"
+    assert rows[1]["name"].startswith("'=")
+    assert rows[0]["used"] == "true"
+    assert set(rows[2].values()) == {""}
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_text_and_markdown_obey_nothing(form: str) -> None:
+    shown = write(answer(), form)
+    assert "\x1b" not in shown
+    assert "mean power" in shown
+    assert "241.2 W (240 W to 242.5 W)" in shown.replace("\\", "")
+    assert "no gap" in shown
+    if form == "markdown":
+        assert "\\[b\\]\\|\\`x\\`" in shown
+
+
+def test_a_frame_has_missing_values_where_nothing_is_known() -> None:
+    frame = as_frame.of_table(answer().tables[0])
+    assert list(frame.columns) == ["name", "count", "watts", "total_s", "at_s", "share", "used"]
+    assert frame["total_s"][0] == 0.25
+    assert str(frame["count"].dtype) == "Int64"
+    assert frame["count"].isna().tolist() == [False, False, True]
+    assert math.isnan(frame["total_s"][2])
+    assert frame["name"].isna().tolist() == [False, False, True]
+
+
+def test_every_writer_takes_an_empty_answer() -> None:
+    empty = Result("none", "None", (Table("t", "T", (tables.text_column("a", "a", []),), empty="No step was found."),))
+    for form in WRITERS:
+        assert form == "csv" or "No step was found." in write(empty, form)
+    assert write(empty, "csv").strip() == "a"
+    assert write(Result("none", "None"), "csv") == ""
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-50, 50)), max_size=30), st.booleans())
+def test_order_is_stable_and_puts_the_unknown_last(values: list[int | None], descending: bool) -> None:
+    column = tables.optional("n", "n", "integer", values)
+    rows = column.order(descending).tolist()
+    known = sorted((i for i, v in enumerate(values) if v is not None), key=lambda i: -values[i] if descending else values[i])  # type: ignore[operator]
+    assert rows == [*known, *(i for i, v in enumerate(values) if v is None)]
+
+
+def test_rows_that_are_taken_know_their_places() -> None:
+    table = answer().tables[0]
+    taken = table.take(np.array([2, 0]))
+    assert taken.place(1) == table.place(0)
+    assert taken["count"].value(0) is None
+    assert taken["name"].value(1) == "a/b"
+
+
+def test_stacked_tables_keep_places_and_miss_what_one_lacks() -> None:
+    table = answer().tables[0]
+    whole = tables.stacked([table, Table("rows", "Rows", table.columns[:2], table.place)])
+    assert len(whole) == 6
+    assert whole.place(3) == table.place(0)
+    assert whole["count"].value(3) == 3
+    assert whole["watts"].value(3) is None
+
+
+def test_arranged_filters_then_sorts() -> None:
+    table = answer().tables[0]
+    assert table_rows.arranged(table, Order("count", True)).tolist() == [1, 0, 2]
+    assert table_rows.arranged(table, Order("count", False)).tolist() == [0, 1, 2]
+    assert table_rows.arranged(table, Order("count", True, "A/B")).tolist() == [0]
+    assert table_rows.arranged(table, Order(None, True, "")).tolist() == [0, 1, 2]
+
+
+@given(st.integers(1, 200))
+def test_columns_fit_or_only_the_heaviest_stay(room: int) -> None:
+    fit = table_rows.fit(answer().tables[0], room)
+    used = sum(fit.cells) + table_rows.GAP * (len(fit.cells) - 1)
+    assert "name" in [column.id for column in fit.columns]
+    assert used <= room or all(column.weight == table_rows.ALWAYS for column in fit.columns)
+    for column, cells in zip(fit.columns, fit.cells, strict=True):
+        for row in range(3):
+            shown = table_rows.cell(column, row, cells)
+            assert "\x1b" not in shown
+            assert len(shown) >= cells
+
+
+def test_paths_are_cut_at_the_front_and_words_at_the_end() -> None:
+    assert table_rows.fitted("model/dense/MatMul", 8) == "…/MatMul"
+    assert table_rows.fitted("a long word", 6) == "a lon…"
+    assert table_rows.fitted("日本語の名前", 6) == "日本… "
+
+
+def test_as_json_rows_are_the_same_as_the_frame() -> None:
+    table = answer().tables[0]
+    frame = as_frame.of_table(table)
+    for row, shown in enumerate(as_json.rows(table)):
+        for name, value in shown.items():
+            if value is not None:
+                assert frame[name][row] == value
