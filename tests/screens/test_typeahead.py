@@ -185,3 +185,13 @@ async def test_a_click_on_a_row_that_is_gone_chooses_nothing(make: Maker) -> Non
         await settled(pilot)
         assert isinstance(shell.screen, OpenScreen)
         assert shell.session.entry is None
+
+
+async def test_what_the_palette_answers_at_the_very_end_is_not_done_any_more(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        shell.exit(return_code=0)
+    assert shell.current() is None
+    await shell.run_command("do:pan-left")
+    assert shell.return_code == 0
