@@ -28,12 +28,14 @@ def each(work: Callable[[T], R], items: Sequence[T], largest: int = 0, *, proces
     if count < 2:
         yield from map(work, items)
         return
+    yield work(items[0])  # what is imported for it is there for all copies
     children: list[tuple[int, BinaryIO]] = []
     try:
+        rest = items[1:]
         for number in range(count):
-            children.append(_child(work, items[number::count], children))
+            children.append(_child(work, rest[number::count], children))
         alive = [True] * count
-        for index, item in enumerate(items):
+        for index, item in enumerate(rest):
             number = index % count
             if alive[number]:
                 try:
