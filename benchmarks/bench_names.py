@@ -19,11 +19,12 @@ import numpy as np
 from benchmarks import make_big, make_runs
 from benchmarks.bench_stalls import PROGRAM
 from benchmarks.harness import ROOT, Table, median_s, run_process
-from powertui.data import clocks, epochs, marks, search
+from powertui.data import search
 from powertui.data.formats import registry
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import Clock, ScalarSeries, Steps
-from powertui.data.steps import Found
+from powertui.data.run import clocks, epochs, marks
+from powertui.data.run.steps import Found
 from powertui.data.tools import op_stats
 
 EVENTS = 10_000_000
