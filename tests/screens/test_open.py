@@ -7,7 +7,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from powertui.data import logdir
+from powertui.screens import loader
 from powertui.screens.open import ALL, OpenScreen
 from powertui.screens.timeline import TimelineScreen
 from powertui.widgets.run_list import RunList
@@ -174,3 +177,37 @@ async def test_the_only_run_of_a_large_tree_is_opened_when_all_is_looked_through
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
         assert isinstance(shell.screen, TimelineScreen)
+
+
+async def test_a_run_that_was_open_before_is_not_read_again(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    real = loader.stream_run
+
+    def counted(entry: logdir.RunEntry, **how: object) -> object:
+        read.append(entry.name)
+        return real(entry, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(loader, "stream_run", counted)
+    shell = make("logdirs")
+    async with shell.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        assert shell.session.logdir is not None
+        first, second = shell.session.logdir.runs[:2]
+        for entry in (first, second, first):
+            shell.open_run(entry)
+            await loaded(pilot)
+            assert shell.session.entry is entry
+            assert shell.session.trace is not None
+            assert shell.session.model is not None
+            assert shell.session.model.trace is shell.session.trace
+        assert read == [first.name, second.name]
+        assert list(shell.session.runs) == [first.path, second.path]
+        assert shell.session.opened is not None
+        opened = shell.session.opened
+        await pilot.press("r")  # anew, all the same
+        await loaded(pilot)
+        for _ in range(600):
+            if shell.session.opened is not opened:
+                break
+            await asyncio.sleep(0.05)
+        assert read == [first.name, second.name, first.name]
