@@ -161,7 +161,7 @@ def _pyjoules(source: Source, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
     rows = table.read(source, layout, notes) if layout is not None else None
-    if rows is None or not len(rows):
+    if rows is None or not len(rows) or len(rows.names) < 3:
         raise UnreadableFile(source.path, "has pyJoules' header and no row below it")
     begun, length = times.from_numbers(rows.floats(0)[0].copy(), "timestamp"), times.lengths(rows.floats(2)[0])
     good = begun.ok & length[1]

@@ -32,7 +32,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
     rows = table.read(source, layout, notes) if layout is not None else None
-    if rows is None or not len(rows):
+    if rows is None or not len(rows) or len(rows.names) < 3:
         raise UnreadableFile(source.path, f"has Zeus' header and no row that fits it ({notes.first_reason() or 'no row'})")
     begun, (length, lasting) = rows.floats(0)[0], times.lengths(rows.floats(2)[0])
     column = times.from_numbers(np.where(lasting, begun, np.nan), "start_time (s)")

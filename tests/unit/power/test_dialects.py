@@ -342,3 +342,11 @@ def test_a_line_of_megabytes_between_counters_is_looked_at_once(tmp_path: Path) 
     for line in ("1" * (4 << 20), "intel-rapl/" * (1 << 18), "/a" * (1 << 20), "intel-rapl:0/energy_uj" + " " * (4 << 20)):
         path.write_text(counters + line + "\n" + counters.replace("170000000", "170000001"))
         assert len(registry.load(str(path)).series[0]) == 20
+
+
+@pytest.mark.parametrize("head", ["start_time,window_name,elapsed_time", "timestamp;tag;duration"])
+def test_a_header_that_fits_no_row_is_unreadable(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(f"{head} 0.02\n" + "".join(f"reading {i}\n" for i in range(9)))  # a table of two columns, parted by blanks
+    with pytest.raises(UnreadableFile):
+        registry.load(str(path))
