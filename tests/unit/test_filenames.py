@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from powertui.data.formats import filenames
+from powertui.data.formats import filenames, registry
 
-SUFFIXES = (*filenames.READABLE, *filenames.RESULTS, *filenames.UNREAD)
+SUFFIXES = (*registry.suffixes(), *filenames.RESULTS, *filenames.unread())
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,17 @@
 """How profilers, trainers and power loggers name their files.
 
 A file of a profile is `<host>.<tool suffix>`, and hosts hold dots (`34.83.195.179_6003`), so a name is cut at the
-longest suffix that a profiler is known to write. Pure tables and string functions; nothing is opened here.
+longest suffix that a profiler is known to write. What can be read is asked of the readers themselves
+(`registry.suffixes`); the tables here hold what no reader takes. Nothing is opened here.
 """
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Mapping
 
-# Suffixes that a reader takes, the better source of the same capture first.
-READABLE = ("xplane.pb", "xplane.pb.gz", "trace.json.gz", "trace.json")
+from powertui.data.formats import registry
 
 RESULTS = {
     "overview_page.pb": "overview page",
@@ -27,7 +29,8 @@ RESULTS = {
     "hlo_proto.pb": "HLO module",
 }
 
-UNREAD = {
+# What other profilers write and no reader takes. A reader that names one of these suffixes takes it out of this table.
+_UNREAD = {
     "trace": "trace in the protobuf form of TF 2.1 and older",
     "xplane.riegeli": "XPlane in a riegeli record file",
     "pt.trace.json.gz": "PyTorch (Kineto) trace",
@@ -55,8 +58,6 @@ CACHES = {
     "cached_tools.json": "cache of the browser tool",
 }
 
-_SUFFIXES = sorted((*READABLE, *RESULTS, *UNREAD, *CACHES), key=len, reverse=True)
-
 # Folders that hold a part of a run: their name is the group of the scalars in them.
 PARTS = frozenset({"train", "training", "validation", "val", "valid", "eval", "test"})
 
@@ -66,10 +67,40 @@ LOG_FOLDERS = frozenset({"logs", "log", "logdir", "runs", "tensorboard", "tb", "
 POWER_ENDINGS = (".csv", ".tsv", ".db", ".sqlite", ".sqlite3", ".txt", ".log", ".prom")
 
 
+def readable(tool: str) -> bool:
+    """Whether a reader says that its files are named so."""
+    return tool in registry.suffixes()
+
+
+def rank(tool: str) -> int:
+    """The place of a readable suffix among all of them: of two files of one capture the one with the lower rank is read."""
+    return registry.suffixes().index(tool)
+
+
+def certain(tool: str) -> bool:
+    """Whether nobody but its profiler names a file so: it counts as a profile wherever it lies, without a look into it."""
+    return tool in registry.certain_suffixes()
+
+
+def unread() -> Mapping[str, str]:
+    """Suffixes of profilers that no reader takes, and what such a file is."""
+    return _unread(registry.suffixes())
+
+
+@functools.lru_cache(maxsize=4)
+def _unread(taken: tuple[str, ...]) -> Mapping[str, str]:
+    return {suffix: what for suffix, what in _UNREAD.items() if suffix not in taken}
+
+
+@functools.lru_cache(maxsize=4)
+def _longest_first(taken: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted({*taken, *RESULTS, *_UNREAD, *CACHES}, key=lambda suffix: (-len(suffix), suffix)))
+
+
 def split_tool(name: str) -> tuple[str, str] | None:
     """(host, tool suffix) of a profiler's file name, cut at the longest known suffix; None for other names."""
     bare = name[1:] if name.startswith(".cached_tools") else name
-    for suffix in _SUFFIXES:
+    for suffix in _longest_first(registry.suffixes()):
         if bare == suffix:
             return "", suffix
         if bare.endswith("." + suffix):

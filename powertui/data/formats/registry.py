@@ -1,29 +1,40 @@
 """The table of profile formats. The content decides which reader takes a file; its name is only a hint.
 
-A third format is one file beside this one, with
+A further format is one file beside this one, with
 
     NAME = "…"
+    SUFFIXES = ("mine.json.gz", "mine.json")                          # `<host>.<suffix>` in a folder; the better one first
     def sniff(head: bytes, path: str) -> int                          # 0 = not mine … 100 = certain
     def load(source: Source, progress: Progress) -> Iterator[Trace]   # partial traces first, the whole one last
 
-and one line in `READERS`. Steps, epochs and clocks are not a reader's business.
+and one line in `READERS`. It may also say
+
+    CERTAIN = True               # nobody else names files so: they count as profiles wherever they lie, unseen
+    CLOCK = ClockRule(…)         # what only this format knows of its zero in Unix time
+
+Steps, epochs and the rest of the clocks are not a reader's business.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 from powertui.data.formats.source import Source, describe, open_source
 from powertui.data.limits import MACHINE, Limit
-from powertui.data.model import Trace
+from powertui.data.model import Clock, Trace
 from powertui.errors import UnreadableFile
 
-__all__ = ["READERS", "Progress", "Reader", "Source", "load", "open_source", "pick", "read", "silent"]
+__all__ = [
+    "READERS", "ClockRule", "Progress", "Reader", "Source", "certain_suffixes", "clock_rule", "load", "open_source", "pick", "read",
+    "silent", "suffixes",
+]  # fmt: skip
 
+# The better source of the same capture first.
 READERS = (
     "xplane",  # <host>.xplane.pb: TensorFlow, JAX, PyTorch/XLA
     "trace_json",  # <host>.trace.json.gz: TensorFlow 2.2 on, JAX; plain Chrome traces
@@ -36,10 +47,25 @@ class Progress(Protocol):
     def __call__(self, done: int, total: int, events: int, /) -> None: ...
 
 
+def _nothing(_trace: Trace) -> Clock | None:
+    return None
+
+
+@dataclass(frozen=True)
+class ClockRule:
+    """What a format adds to the ladder of data/run/clocks.py."""
+
+    zero: Callable[[Trace], Clock | None] = _nothing  # what the file itself records of its zero; nothing is surer
+    # When Keras' record `batch_<N>` is written, in ns after the capture's last event. Keras 3 and TF >= 2.3 write it and then stop
+    # the profiler: in recordings that hold both it came 0.7 and 2.2 ms before that event; serialising a large graph takes longer.
+    batch_ns: tuple[int, int] = (-150_000_000, 150_000_000)
+
+
 class Reader(Protocol):
     """What a module in this folder offers to be a format."""
 
     NAME: str
+    SUFFIXES: tuple[str, ...]
 
     def sniff(self, head: bytes, path: str) -> int: ...
     def load(self, source: Source, progress: Progress) -> Iterator[Trace]: ...
@@ -52,6 +78,28 @@ def silent(done: int, total: int, events: int, /) -> None:
 def readers() -> tuple[Reader, ...]:
     """All formats, imported now: `--help` and a recorder never pay for them."""
     return tuple(cast(Reader, importlib.import_module(f"powertui.data.formats.{name}")) for name in READERS)
+
+
+def suffixes() -> tuple[str, ...]:
+    """How files are named that a reader takes, the better source of the same capture first."""
+    return _suffixes(readers())
+
+
+def certain_suffixes() -> tuple[str, ...]:
+    """Those that nobody but their profiler uses."""
+    return _suffixes(tuple(reader for reader in readers() if getattr(reader, "CERTAIN", False)))
+
+
+@functools.lru_cache(maxsize=8)
+def _suffixes(some: tuple[Reader, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(suffix for reader in some for suffix in reader.SUFFIXES))
+
+
+def clock_rule(name: str) -> ClockRule:
+    """The clock rule of the format that a trace was read from; the plain one where it states none."""
+    reader = {one.NAME: one for one in readers()}.get(name)
+    rule: ClockRule = getattr(reader, "CLOCK", ClockRule())
+    return rule
 
 
 def pick(source: Source) -> Reader:

@@ -8,26 +8,25 @@ Left alone: traces of PyTorch (Kineto) and of Neuron, which have clocks and lane
 
 from __future__ import annotations
 
-import json
 import math
-import zlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from powertui.data.formats import stat_columns
 from powertui.data.formats.builder import Line, TraceBuilder
+from powertui.data.formats.json_events import ArgStats, PairNames, as_text, clean, number_of, picoseconds
 from powertui.data.formats.json_stream import JsonStream
-from powertui.data.formats.registry import Progress
+from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import Source, describe
 from powertui.data.limits import HINT
-from powertui.data.model import PS_PER_US, Clock, Floats, Int64s, Stat, StatColumn, StatKind, Trace, UInt64s
-from powertui.data.texts import Texts
+from powertui.data.model import Clock, Trace
 from powertui.errors import UnreadableFile
 
 NAME = "trace_json"
+SUFFIXES = ("trace.json.gz", "trace.json")
+CLOCK = ClockRule(batch_ns=(-1_000_000_000, 50_000_000))  # TF 2.2 saves the profile and writes `batch_<N>` then
 
 CHUNK = 1 << 18  # a piece of text; decoding it never holds the interpreter for long
 FIRST_PART = 20_000  # events after which the first partial trace is shown; each next one at twice as many
@@ -62,134 +61,6 @@ def sniff(head: bytes, path: str) -> int:
     return 95 if b'"highres-ticks"' in head else 70
 
 
-# ── args ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-class ArgStats:
-    """The `args` of all events as JSON text, one after the other (model.StatSource)."""
-
-    def __init__(self) -> None:
-        self._arena = bytearray(b"{}\0")  # position 0: an event without args
-
-    def add(self, args: dict[str, Any], raw: str) -> int:
-        """Keep these, which stand somewhere in the event's text `raw`; where they lie now.
-
-        The text is cut out rather than written anew: that is five times as fast. It may have a tail.
-        """
-        position = len(self._arena)
-        if raw.count('"args"') == 1 and "\0" not in raw:
-            text = raw[raw.index('"args"') + 6 :].lstrip(" \t\r\n:")
-        else:
-            text = json.dumps(args, ensure_ascii=True)
-        self._arena += text.encode("utf-8", "replace")
-        self._arena += b"\0"
-        return position
-
-    @property
-    def memory(self) -> int:
-        """How many bytes are kept."""
-        return len(self._arena)
-
-    def _line(self, position: int) -> bytes:
-        end = self._arena.find(b"\0", position)
-        return bytes(self._arena[position:end]) if 0 <= position < end else b"{}"
-
-    def of(self, position: int) -> tuple[Stat, ...]:
-        """All args of the event at this position, in file order."""
-        return tuple(_stat(name, value) for name, value in _args(self._line(int(position))).items())
-
-    def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
-        """Each named arg for each of these events. Numbers that were written as text count as numbers."""
-        texts: dict[str, list[str | None]] = {name: [None] * len(positions) for name in names}
-        floats: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
-        marks = {name: name.encode() if name.isidentifier() and name.isascii() else b"" for name in names}
-        for row, position in enumerate(positions.tolist()):
-            line = self._line(position)
-            wanted = [name for name, mark in marks.items() if mark in line]
-            args = _args(line) if wanted else {}
-            for name in wanted:
-                if name in args:
-                    value = args[name]
-                    texts[name][row] = _text(value)
-                    if isinstance(value, float):
-                        floats[name].append((row, value))
-        out = {}
-        for name in texts:
-            column = stat_columns.from_texts(texts[name])
-            for row, value in floats[name]:  # exactly, and infinities too
-                column.floats[row] = value
-            out[name] = column
-        return out
-
-
-_decode = json.JSONDecoder(strict=False).raw_decode
-
-
-def _args(line: bytes) -> dict[str, Any]:
-    args: dict[str, Any] = _decode(line.decode("utf-8", "replace"))[0]
-    return args
-
-
-def _stat(name: str, value: Any) -> Stat:
-    kind: StatKind = "str"
-    if isinstance(value, int) and not isinstance(value, bool):
-        kind = "int64" if -(1 << 63) <= value < 1 << 63 else "uint64"
-        return Stat(name, value, kind)
-    if isinstance(value, float):
-        return Stat(name, value, "double")
-    return Stat(name, _text(value), kind)
-
-
-def _text(value: Any) -> str:
-    """An arg as text; true and false as TensorFlow writes them into stats."""
-    return clean(value) if isinstance(value, str) else json.dumps(value)
-
-
-def clean(text: str) -> str:
-    """Text that can be written anywhere: half a surrogate pair (JSON allows it) shows as ?."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-# ── names ────────────────────────────────────────────────────────────────────────────────────────
-
-
-class PairNames:
-    """Event names with the long name that TensorFlow puts into args beside the short one (model.Names)."""
-
-    def __init__(self) -> None:
-        self._index: dict[tuple[str, str], int] = {}
-        self._pairs: list[tuple[str, str]] = []
-
-    def index(self, display: str, full: str) -> int:
-        """The index of this name; a new one when it is new."""
-        pair = (display, full)
-        found = self._index.get(pair)
-        if found is None:
-            found = self._index[pair] = len(self._pairs)
-            self._pairs.append((clean(display), clean(full)))
-        return found
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def full(self, index: int) -> str:
-        """The name as recorded in `long_name`, else as shown."""
-        return self._pairs[index][1]
-
-    def display(self, index: int) -> str:
-        """The short name."""
-        return self._pairs[index][0]
-
-    def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
-        """Many full names at once; or the short ones, each empty where it is the full one."""
-        pairs = [self._pairs[i] for i in indices.tolist()]
-        return Texts.of([short if short != full else "" for short, full in pairs] if display else [full for _, full in pairs])
-
-    def stats(self, index: int) -> tuple[Stat, ...]:
-        """Chrome traces say nothing of a name."""
-        return ()
-
-
 # ── events ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -214,14 +85,6 @@ class _Thread:
         # TensorFlow's writer makes 1 ps of a duration of nothing. No clock of a profiler resolves 1 ps.
         length[length == 1] = 0
         return Line(picoseconds(ts, base_us), length, name, position), bad
-
-
-def picoseconds(us: Floats, base: float = 0.0) -> Int64s:
-    """µs as exact ps: the whole part and the fraction apart, because their product would lose digits after 2**53 ps."""
-    whole = np.floor(us)
-    fraction = np.rint((us - whole) * PS_PER_US).astype(np.int64)
-    result: Int64s = (whole - base).astype(np.int64) * PS_PER_US + fraction
-    return result
 
 
 class _Collector:
@@ -280,7 +143,7 @@ class _Collector:
         args = event.get("args")
         position, full = 0, ""
         name = event.get("name")
-        name = name if isinstance(name, str) else _text(name) if name is not None else ""
+        name = name if isinstance(name, str) else as_text(name) if name is not None else ""
         if args and isinstance(args, dict):
             position = self.stats.add(args, stream.raw())
             full = args.get("long_name") or ""
@@ -330,7 +193,7 @@ class _Collector:
                     thread.dur[row] = max(self.last - thread.ts[row], 0.0)
                 line, bad = thread.line(self.base_us)
                 builder.findings.add("events at impossible times were left out", count=bad)
-                process.add(_key(tid), thread.label, line)
+                process.add(number_of(tid), thread.label, line)
                 if open_rows:
                     builder.findings.add("begins (ph B) without an end last until the end of the trace", count=len(open_rows))
         return builder.build(self.names, complete=complete, warnings=source.warnings)
@@ -341,14 +204,6 @@ class _Collector:
         zero = int(self.base_us) * 1000
         # doubles near 2e15 µs resolve a quarter of a µs
         return Clock(zero - 500, zero + 500, "absolute timestamps", "ts is Unix time in µs")
-
-
-def _key(tid: Any) -> int:
-    """A number for any tid: Chrome traces name threads by text, too."""
-    if isinstance(tid, int):
-        return tid if -(1 << 63) <= tid < 1 << 63 else stat_columns.wrap(tid)
-    text = str(tid)
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < 18 else zlib.crc32(text.encode("utf-8", "replace"))
 
 
 def load(source: Source, progress: Progress) -> Iterator[Trace]:

@@ -19,7 +19,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.formats import xplane_tables
 from powertui.data.formats.builder import LIMIT_PS, Line, ProcessBuilder, TraceBuilder
-from powertui.data.formats.registry import Progress
+from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, Source, describe, looks_mangled
 from powertui.data.formats.xplane_tables import EventNames, PlaneStats, TextTable
 from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, Stat, Trace
@@ -29,6 +29,8 @@ from powertui.data.wire.windows import Stretch
 from powertui.errors import FileChanged, UnreadableFile
 
 NAME = "xplane"
+SUFFIXES = ("xplane.pb", "xplane.pb.gz")
+CERTAIN = True
 
 SLICE = 1 << (18 if wire.COMPILED else 16)  # events decoded between two looks at the clock: some ms, pure a tenth of a second
 EVENT = 45  # bytes of memory for each: its columns, and the index that the screens draw by
@@ -110,6 +112,26 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
     return 0, 0
+
+
+# ── the clock ────────────────────────────────────────────────────────────────────────────────────
+
+# The session's start is read before the collectors start; what they call zero is within this of it.
+_START_NS = 1_000_000
+
+
+def _recorded_start(trace: Trace) -> Clock | None:
+    """The session's start in Unix ns, which recent TensorFlow and JAX write into a plane of its own."""
+    for process in trace.processes:
+        if process.name == "Task Environment":
+            for stat in process.stats:
+                if stat.name == "profile_start_time" and isinstance(stat.value, int) and stat.value > 10**18:
+                    lo, hi = stat.value - _START_NS, stat.value + _START_NS
+                    return Clock(lo, hi, "task environment", "start of the session as recorded in the profile")
+    return None
+
+
+CLOCK = ClockRule(zero=_recorded_start)
 
 
 # ── loading ──────────────────────────────────────────────────────────────────────────────────────

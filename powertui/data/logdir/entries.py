@@ -215,11 +215,17 @@ class _Scan(Tree):
             events = tuple(_events([Found(str(path), path.name, size)], str(path.parent)))
             run = replace(run, name=path.name, tfevents=events)
             return Logdir(shown, (run,), events, (), (), tuple(self.problems), 1)
-        if tool in filenames.RESULTS or tool in filenames.UNREAD:
-            kinds = filenames.RESULTS if tool in filenames.RESULTS else filenames.UNREAD
+        unread = filenames.unread()
+        if tool in filenames.RESULTS or tool in unread:
+            kinds = filenames.RESULTS if tool in filenames.RESULTS else unread
             other = OtherFile(str(path), host, tool, size, kinds[tool])
             run = replace(run, results=(other,)) if tool in filenames.RESULTS else replace(run, unread=(other,))
-        elif regular and may_be_power(path.name) and (logs := self.power_files([Found(str(path), path.name, size)])):
+        elif (
+            regular
+            and not filenames.readable(tool)
+            and may_be_power(path.name)
+            and (logs := self.power_files([Found(str(path), path.name, size)]))
+        ):
             # A pipe is never asked what it holds: what was read from it to find out would be gone.
             return Logdir(shown, (replace(run, name=path.name, power=logs),), (), logs, (), tuple(self.problems), 1)
         else:
@@ -248,8 +254,8 @@ class _Scan(Tree):
                     groups["unread"].append(kind)
                 continue
             host, tool = split
-            if tool in filenames.READABLE:
-                if tool.startswith("xplane") or run_folder or _reader_takes(file):
+            if filenames.readable(tool):
+                if filenames.certain(tool) or run_folder or _reader_takes(file):
                     profiles.append(ProfileFile(file.path, host, tool, file.size))
                 else:
                     groups["unread"].append(OtherFile(file.path, host, tool, file.size, "trace in an unknown JSON form"))
@@ -259,7 +265,7 @@ class _Scan(Tree):
                 if host or run_folder:
                     groups["results"].append(OtherFile(file.path, host, tool, file.size, filenames.RESULTS[tool]))
             elif tool != "trace" or run_folder or host == "local":
-                groups["unread"].append(OtherFile(file.path, host, tool, file.size, filenames.UNREAD[tool]))
+                groups["unread"].append(OtherFile(file.path, host, tool, file.size, filenames.unread()[tool]))
         if not run_folder and not profiles and not groups["results"]:
             return None, groups["unread"]
         home = _home(folder)
@@ -417,14 +423,14 @@ def _events(files: Iterable[Found], folder: str) -> list[EventFile]:
 
 def _profile(file: Found) -> ProfileFile | None:
     split = filenames.split_tool(file.name)
-    if split is None or split[1] not in filenames.READABLE:
+    if split is None or not filenames.readable(split[1]):
         return None
     return ProfileFile(file.path, split[0], split[1], file.size)
 
 
 def _one_per_host(profiles: list[ProfileFile]) -> tuple[tuple[ProfileFile, ...], tuple[ProfileFile, ...]]:
     """(the best file of each host, the others): a full one before an empty one, XPlane before its JSON copy."""
-    ordered = sorted(profiles, key=lambda p: (p.host, p.size == 0, filenames.READABLE.index(p.tool)))
+    ordered = sorted(profiles, key=lambda p: (p.host, p.size == 0, filenames.rank(p.tool)))
     best: dict[str, ProfileFile] = {}
     others: list[ProfileFile] = []
     for profile in ordered:

@@ -2,7 +2,7 @@
 
 Profiles hold times since the session's start. What ties them to wall time, the surest first:
 
-  task environment   start of the session in Unix ns, written by recent TensorFlow and JAX
+  the format's own   `ClockRule.zero`: XPlane's task environment holds the start of the session in Unix ns
   tfevents batch     Keras' record `batch_<N>`, written when the profiler stops
   profile-empty      the second in the name of `events.out.tfevents.<second>.<host>.profile-empty`: the export
   run directory      `2021_03_20_19_52_54`: the export too, in the profiled machine's local time
@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.by_number import ByNumber
+from powertui.data.formats import registry
 from powertui.data.formats.filenames import split_events
 from powertui.data.formats.tfevents import EventLog, run_of
 from powertui.data.logdir import RunEntry
@@ -35,12 +36,6 @@ from powertui.errors import UsageError
 
 NS = 1_000_000_000
 
-# The session's start is read before the collectors start; what they call zero is within this of it.
-_TASK_ENVIRONMENT = 1_000_000
-# Keras 3 and TF >= 2.3 write `batch_<N>` and then stop the profiler: in recordings that hold both, the record
-# was 0.7 and 2.2 ms before the last event; serialising a large graph takes longer. TF 2.2 saves the profile first.
-_BATCH = (-150_000_000, 150_000_000)
-_BATCH_AFTER_SAVE = (-1_000_000_000, 50_000_000)
 # Collecting, converting and writing a capture: seconds, more for large ones.
 _EXPORT_S = 5.0
 _EXPORT_BYTES_PER_S = 10e6
@@ -79,13 +74,12 @@ def find(
     run_folder = _run_folder(trace, entry)
     local = _local_time(run_folder)
     exported = _exports(entry)
-    session = _task_environment(trace)
+    session = registry.clock_rule(trace.format).zero(trace)
     stop_ns = trace.stop_ns if session is not None else None
     batches = [wall // NS for log in logs for _, wall in log.batches]
     offset, how = _utc_offset(local, [*exported, *batches], stop_ns, tz, trace.path)
     if session is not None:
-        lo, hi = session - _TASK_ENVIRONMENT, session + _TASK_ENVIRONMENT
-        clock = Clock(lo, hi, "task environment", "start of the session as recorded in the profile")
+        clock = session
     elif trace.clock.known:
         clock = trace.clock
     else:
@@ -138,15 +132,6 @@ def own_logs(logs: Sequence[EventLog], clock: Clock, span: tuple[int, int]) -> t
 
 
 # ── what the files say ───────────────────────────────────────────────────────────────────────────
-
-
-def _task_environment(trace: Trace) -> int | None:
-    for process in trace.processes:
-        if process.name == "Task Environment":
-            for stat in process.stats:
-                if stat.name == "profile_start_time" and isinstance(stat.value, int) and stat.value > 10**18:
-                    return stat.value
-    return None
 
 
 def _run_folder(trace: Trace, entry: RunEntry | None) -> str:
@@ -229,8 +214,7 @@ def _allowance(trace: Trace) -> int:
 
 
 def _from_batches(trace: Trace, logs: Sequence[EventLog], steps: Steps | None) -> list[Evidence]:
-    saved_first = trace.format == "trace_json"
-    early, late = _BATCH_AFTER_SAVE if saved_first else _BATCH
+    early, late = registry.clock_rule(trace.format).batch_ns
     out = []
     for log in logs:
         for batch, wall in log.batches:

@@ -1,62 +1,116 @@
+"""A new format is one module and one line of the registry's table: nothing else knows it by name."""
+
 from __future__ import annotations
 
+import json
 import sys
+import types
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
+import numpy as np
 import pytest
 
-from powertui.data.formats import registry, trace_json, xplane
-from powertui.data.formats.builder import TraceBuilder
-from powertui.errors import UnreadableFile
+from powertui import cli
+from powertui.data import logdir
+from powertui.data.formats import filenames, registry
+from powertui.data.formats.builder import Line, TraceBuilder
+from powertui.data.formats.json_events import ArgStats, PairNames
+from powertui.data.loading import load_run
+from powertui.data.model import PS_PER_S, Clock, Trace
 
-SMALL = "logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb"
-
-
-def test_the_content_decides_and_the_name_does_not(data: Path, tmp_path: Path) -> None:
-    wrong = tmp_path / "liar.trace.json.gz"
-    wrong.write_bytes((data / SMALL).read_bytes())
-    assert registry.read(wrong).format == "xplane"
+ZERO_NS = 1_790_000_000 * 10**9
 
 
-def test_every_reader_is_sure_of_its_own_kind_alone(data: Path) -> None:
-    json_file = data / "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50/vm.trace.json.gz"
-    for path, mine in ((data / SMALL, "xplane"), (json_file, "trace_json")):
-        source = registry.open_source(path)
-        scores = {reader.NAME: reader.sniff(source.head, "x") for reader in registry.readers()}
-        assert scores.pop(mine) >= 90
-        assert set(scores.values()) == {0}
+def toy(name: str, *suffixes: str, clock: bool = False) -> types.ModuleType:
+    """A format of lines `start_s end_s name` under the magic TOY."""
+    module = types.ModuleType(f"powertui.data.formats.{name}")
+
+    def sniff(head: bytes, path: str) -> int:
+        return 100 if head.startswith(b"TOY\n") else 0
+
+    def load(source: registry.Source, progress: registry.Progress) -> Iterator[Trace]:
+        text = b"".join(source.chunks(1 << 16)).decode()
+        rows = [line.split(None, 2) for line in text.splitlines()[1:]]
+        names = PairNames()
+        start = np.array([float(row[0]) * PS_PER_S for row in rows], np.int64)
+        length = np.array([float(row[1]) * PS_PER_S for row in rows], np.int64) - start
+        index = np.array([names.index(row[2], row[2]) for row in rows], np.uint32)
+        builder = TraceBuilder(source.path, name, size=source.size)
+        builder.process("/host:CPU", (), ArgStats()).add(1, "main", Line(start, length, index, np.zeros(len(rows), np.uint64)))
+        yield builder.build(names, complete=True, warnings=source.warnings)
+
+    module.NAME, module.SUFFIXES, module.sniff, module.load = name, suffixes, sniff, load  # type: ignore[attr-defined]
+    if clock:
+        zero = Clock(ZERO_NS, ZERO_NS, "toy clock", "the format says so")
+        module.CLOCK = registry.ClockRule(zero=lambda trace: zero)  # type: ignore[attr-defined]
+    return module
 
 
-def test_a_new_format_is_one_file_and_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
-    module = ModuleType("powertui.data.formats.third")
-    module.NAME = "third"  # type: ignore[attr-defined]
-    module.sniff = lambda head, path: 100 * head.startswith(b"THIRD")  # type: ignore[attr-defined]
-
-    class Names:
-        def __len__(self) -> int:
-            return 0
-
-    module.load = lambda source, progress: iter([TraceBuilder(source.path, "third").build(Names(), complete=True)])  # type: ignore[attr-defined,arg-type]
-    monkeypatch.setitem(sys.modules, "powertui.data.formats.third", module)
-    monkeypatch.setattr(registry, "READERS", (*registry.READERS, "third"))
-    path = tmp_path / "x.xplane.pb"
-    path.write_bytes(b"THIRD of its kind")
-    assert registry.read(path).format == "third"
-    assert registry.read(data / SMALL).format == "xplane"
+def register(monkeypatch: pytest.MonkeyPatch, module: types.ModuleType, *, first: bool = False) -> None:
+    name = module.__name__.rpartition(".")[2]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(registry, "READERS", (name, *registry.READERS) if first else (*registry.READERS, name))
 
 
-@pytest.mark.parametrize("reader", [xplane, trace_json])
-@pytest.mark.parametrize(
-    "head", [b"", b"\n", b"{", b"[", b"\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x0a\x80", b"\xef\xbb\xbf"]
-)
-def test_sniffing_survives_anything(reader: ModuleType, head: bytes) -> None:
-    assert 0 <= reader.sniff(head, "vm.xplane.pb") <= 100
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    run = tmp_path / "logs" / "monday"
+    run.mkdir(parents=True)
+    (run / "node.7.toy.log").write_text("TOY\n0 1 load\n1 4 compute\n")
+    return run
 
 
-def test_other_protobufs_are_not_taken_for_profiles(shared_data: Path) -> None:
-    paths = [p for p in (shared_data / "public").rglob("*.pb") if not p.name.endswith("xplane.pb") and p.stat().st_size]
-    assert len(paths) > 10
-    for path in paths:
-        with pytest.raises(UnreadableFile):
-            registry.read(path)
+def test_a_folder_of_an_unknown_format_holds_no_run(folder: Path) -> None:
+    assert logdir.scan(folder.parent).runs == ()
+
+
+def test_a_registered_format_is_found_opened_and_reported_in_a_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    register(monkeypatch, toy("toy", "toy.log", clock=True))
+    (entry,) = logdir.scan(folder.parent).runs
+    assert [(profile.host, profile.tool) for profile in entry.profiles] == [("node.7", "toy.log")]
+    assert entry.power == (), "a profile is no power log, whatever its name ends with"
+    (trace,) = load_run(entry).traces
+    assert (trace.format, trace.host, trace.event_count, trace.span) == ("toy", "node.7", 2, (0, 4 * PS_PER_S))
+    assert (trace.clock.source, trace.clock.mid_ns) == ("toy clock", ZERO_NS), "the format's own clock rule"
+    assert cli.main(["report", str(folder.parent), "--json"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert "node.7" in json.dumps(told)
+    assert cli.main(["report", str(folder / "node.7.toy.log"), "--json"]) == 0
+
+
+def test_what_a_reader_takes_is_no_longer_told_as_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "pftrace" in filenames.unread()
+    register(monkeypatch, toy("toy", "pftrace"))
+    assert "pftrace" not in filenames.unread()
+    (tmp_path / "a.pftrace").write_text("TOY\n0 1 load\n")
+    (entry,) = logdir.scan(tmp_path).runs
+    assert [profile.tool for profile in entry.profiles] == ["pftrace"]
+    assert entry.unread == ()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_of_one_hosts_files_that_is_read_whose_reader_stands_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Path, first: bool
+) -> None:
+    (source,) = (data / "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50").glob("*.xplane.pb")
+    (tmp_path / "vm.xplane.pb").write_bytes(source.read_bytes())
+    (tmp_path / "vm.toy").write_text("TOY\n0 1 load\n")
+    register(monkeypatch, toy("toy", "toy"), first=first)
+    (entry,) = logdir.scan(tmp_path).runs
+    assert [profile.tool for profile in entry.profiles] == ["toy" if first else "xplane.pb"]
+    assert [profile.tool for profile in entry.alternates] == ["xplane.pb" if first else "toy"]
+
+
+def test_every_reader_states_how_its_files_are_named() -> None:
+    stated = [suffix for reader in registry.readers() for suffix in reader.SUFFIXES]
+    assert len(stated) == len(set(stated))
+    assert filenames.split_tool("node.xplane.pb") == ("node", "xplane.pb")
+    assert filenames.certain("xplane.pb")
+    assert not filenames.certain("trace.json")
+
+
+def test_a_format_may_say_when_keras_writes_its_record() -> None:
+    assert registry.clock_rule("trace_json").batch_ns != registry.clock_rule("xplane").batch_ns == registry.ClockRule().batch_ns

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.data.formats import registry, trace_json
-from powertui.data.formats.trace_json import picoseconds
+from powertui.data.formats.json_events import picoseconds
 from powertui.data.model import ProcessKind, Trace, TrackKind
 from powertui.errors import Cancelled, UnreadableFile
 
