@@ -2,17 +2,18 @@
 
 A BMC polled four times a second that changes every three seconds gives one sample every three seconds, not twelve: all
 statistics here and everywhere else stand on the rows that `samples` calls new. Refresh, step and poll are measured;
-what no log can tell (the averaging window, the delay, the gain) comes from the defaults below and says so.
+what no log can tell (the averaging window, the delay, the gain) comes from `sensor_defaults` and says so.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy.sensor_defaults import defaults
 from powertui.data.model import Badge, Bools, Figure, Floats, Int64s, PowerKind, PowerSeries, Sensor
 
 HEARTBEAT = 3.0  # a reading that still holds counts as a sample again after so many refreshes
@@ -21,38 +22,6 @@ RUNS = 2  # complete runs that a measured refresh needs
 STEPS = 3  # changes that a measured step needs
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
 _S = 1_000_000_000
-
-
-@dataclass(frozen=True)
-class Defaults:
-    """What is known of a kind of sensor in general: s and fractions; None where nothing is."""
-
-    refresh_s: float | None = None
-    window_s: float | None = None
-    delay_s: float | None = None
-    quantum_w: float | None = None
-    gain: float | None = None
-
-
-# source or name contains … → defaults (ANALYSIS: NVML documentation, Part-time Power Measurements, RAPL and OCC literature)
-DEFAULTS: tuple[tuple[tuple[str, ...], Defaults], ...] = (
-    (("a100", "h100", "h200", "gh200"), Defaults(refresh_s=0.1, window_s=0.025, gain=0.05)),
-    (("instant",), Defaults(refresh_s=0.1, window_s=0.025, gain=0.05)),
-    (("nvidia", "nvml", "dcgm", "gpu"), Defaults(refresh_s=0.1, window_s=1.0, gain=0.05)),
-    (("rapl", "perf stat", "turbostat", "power gadget", "powercap"), Defaults(refresh_s=0.001, window_s=None, quantum_w=None)),
-    (("zeus",), Defaults(refresh_s=0.1)),
-    (("amester", "occ", "ibmpowernv", "hwmon"), Defaults(refresh_s=0.04)),
-    (("dcmi",), Defaults(refresh_s=1.0, quantum_w=1.0)),
-    (("powerboard", "ipmi", "bmc", "powergraph"), Defaults(refresh_s=3.0, quantum_w=7.0)),
-    (("redfish",), Defaults(refresh_s=5.0)),
-    (("wall plug", "pdu", "plug"), Defaults(refresh_s=10.0)),
-)
-
-
-def defaults(sensor: Sensor) -> Defaults:
-    """The defaults for this kind of source; all None for an unknown one. Where the name tells the GPU's model, that decides."""
-    about = f"{sensor.source} {sensor.name}".lower()
-    return next((found for words, found in DEFAULTS if any(word in about for word in words)), Defaults())
 
 
 def describe(series: PowerSeries) -> PowerSeries:

@@ -100,7 +100,10 @@ def _longest_first(taken: tuple[str, ...]) -> tuple[str, ...]:
 def split_tool(name: str) -> tuple[str, str] | None:
     """(host, tool suffix) of a profiler's file name, cut at the longest known suffix; None for other names."""
     bare = name[1:] if name.startswith(".cached_tools") else name
-    for suffix in _longest_first(registry.suffixes()):
+    suffixes = _longest_first(registry.suffixes())
+    if not bare.endswith(suffixes):
+        return None
+    for suffix in suffixes:
         if bare == suffix:
             return "", suffix
         if bare.endswith("." + suffix):

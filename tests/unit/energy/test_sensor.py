@@ -89,6 +89,48 @@ def test_what_no_log_tells_is_assumed_by_source_and_says_so() -> None:
     assert other.sensor.window_s == Figure(1.0, Badge.ASSUMED)
 
 
+NVIDIA, SHORT, NOTHING = (0.1, 1.0, 0.05), (0.1, 0.025, 0.05), (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "known"),
+    [
+        ("nvidia-smi", "GPU 0", NVIDIA),
+        ("nvidia-smi Tesla T4", "GPU 0", NVIDIA),
+        ("nvidia-smi NVIDIA H100 80GB HBM3", "GPU 0", SHORT),
+        ("nvidia-smi", "GPU 0 (instant)", SHORT),
+        ("nvidia-smi dmon", "GPU 3", NVIDIA),
+        ("nvml", "GPU 0", NVIDIA),
+        ("prometheus DCGM_FI_DEV_POWER_USAGE", "GPU 0", NVIDIA),
+        ("csv", "nvidia gpu 0", NVIDIA),
+        ("xpu-smi", "GPU 0", NOTHING),  # Intel's
+        ("rocm-smi", "GPU 0", NOTHING),
+        ("csv", "GPU 0", NOTHING),
+        ("csv", "rack a100 instant power", NOTHING),
+        ("ipmi sensor", "Instantaneous power reading", (3.0, None, None)),
+        ("ipmi DCMI", "DCMI power", (1.0, None, None)),
+        ("ipmi DCMI and sensors", "power", (1.0, None, None)),
+        ("ipmitool sensor", "PSU GPU plug", (3.0, None, None)),
+        ("hwmon amdgpu", "GPU", (0.04, None, None)),
+        ("prometheus node_hwmon_power_average", "chip 0", (0.04, None, None)),
+        ("prometheus ipmi_dcmi_power_consumption", "bmc1", (1.0, None, None)),
+        ("redfish Power", "PSU 1", (5.0, None, None)),
+        ("csv", "processor socket", NOTHING),
+        ("", "", NOTHING),
+    ],
+)
+def test_what_is_assumed_goes_by_source_and_device_not_by_parts_of_words(
+    source: str, name: str, known: tuple[float | None, float | None, float | None]
+) -> None:
+    found = sensor.defaults(Sensor(name, source))
+    assert (found.refresh_s, found.window_s, found.gain) == known
+
+
+def test_another_makers_gpu_gets_no_window_and_no_gain() -> None:
+    found = sensor.describe(series(np.arange(20), np.full(20, 60.0), source="xpu-smi", name="GPU 0")).sensor
+    assert (found.refresh_s, found.window_s, found.gain) == (None, None, None)
+
+
 def test_what_a_reader_knows_is_kept() -> None:
     given_by_log = series(
         np.arange(20), np.full(20, 231.0), quantum_w=Figure(1.0, Badge.ASSUMED), window_s=Figure(0.5, Badge.ASSUMED)
