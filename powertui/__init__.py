@@ -6,6 +6,8 @@ training script costs nothing:
     powertui.open(path)      the runs of a logdir, a run folder or a single profile (numpy, pandas)
     powertui.record(...)     record power beside a training loop (standard library alone)
     powertui.libipmi         PowerBoard's API: start(), stop(), dbToCSV(path)
+
+`from powertui import *` brings all of these but `open`, which would take the place of Python's own.
 """
 
 from powertui.import_path import clean
@@ -13,14 +15,14 @@ from powertui.import_path import clean
 clean()  # before anything else is imported
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "libipmi", "open", "record"]
+__all__ = ["__version__", "libipmi", "record"]  # not "open": see above
 
 TYPE_CHECKING = False  # as typing has it, whose import would come from wherever the path still pointed to
 if TYPE_CHECKING:
     from typing import Any
 
     import powertui.libipmi as libipmi
-    from powertui.api import open
+    from powertui.api import open as open
     from powertui.sampler.session import record
 
 
@@ -37,4 +39,4 @@ def __getattr__(name: str) -> "Any":
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, "open"])

@@ -1,43 +1,64 @@
-"""powertui in a notebook: runs, traces, events, steps and epochs as DataFrames.
+"""powertui in a notebook: what a run holds and what the tools answer, as DataFrames.
 
     import powertui
     runs = powertui.open("~/logs")            # nothing is read yet
-    run = runs[0]                             # or runs["train/2026_11_21_00_51_44"]
-    run.steps()                               # one row per step of every host
+    run = runs[0]                             # or runs["train/2026_11_21_00_51_44"], or a part of the name
+    run.steps                                 # one row per step of every host
     run.events(track="python", name="Profiled batch", stats=["step_num"])
+    run.energy(epoch=1)                       # joules, with their interval and what they are worth
+    run.tool("op_stats").frame
 
-Times are whole picoseconds (int64) since the profile's own zero; `run.traces[0].clock` says where that lies in
-Unix time, and how surely. Everything is read when it is asked for, once.
+**One rule.** What needs no argument is a property: `steps`, `epochs`, `scalars`, `power`, `findings`, `tracks`, `warnings`.
+What can be narrowed is a method whose filters are named: `events(...)`, `ops(...)`, `energy(...)`, `tool(name, ...)`. `host=` is
+one of `run.hosts` (all hosts without it), `lo=` and `hi=` are a window of the profile: whole picoseconds since its zero, `hi` not
+included.
+
+**Times.** Frames of what was recorded (events, steps, epochs) hold whole picoseconds (int64) since the profile's own zero, so that
+no digit is lost; `run.traces[0].clock` says where that zero lies in Unix time, and how surely. Answers (ops, energy, findings,
+tools) hold seconds, in columns whose names end in `_s`. Scalars and power logs keep clocks of their own: whole nanoseconds, `_ns`.
+
+What is not known is missing (NaN, <NA>, None), never 0. Everything is read when it is asked for, and worked out once. What fails
+raises a `powertui.errors.PowertuiError`; that module shows all of them.
 """
 
 from __future__ import annotations
 
+import html
+import operator
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import TypeAlias, overload
 
-import numpy as np
 import pandas as pd
 
-from powertui.data import loading, logdir
-from powertui.data.asked import Reading
+from powertui.data import logdir
+from powertui.data.asked import Aligning, Reading
+from powertui.data.energy import account, tables
 from powertui.data.limits import Limit
-from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.model import Bools, Clock, Epochs, Int64s, Names, Process, Run, StatColumn, Steps, Trace, Track, Warn
+from powertui.data.logdir import Logdir
+from powertui.data.model import Clock, Epochs, Run, Steps, Trace, Warn
+from powertui.data.opened import Opened, Profile
+from powertui.data.table import Result
+from powertui.data.tools import registry
+from powertui.data.tools.registry import Question
+from powertui.errors import UsageError
+from powertui.plain import plain
+from powertui.report import frames
+from powertui.report.frames import Match
+from powertui.report.writers import as_frame, as_text
 
-__all__ = ["RunView", "Runs", "TraceView", "open"]
+__all__ = ["Answer", "RunView", "Runs", "TraceView"]  # not "open": see powertui/__init__.py
 
-# What a name must be: the text itself, a pattern that is found in it, or a question about it. None: any.
-Match: TypeAlias = "str | re.Pattern[str] | Callable[[str], bool] | None"
+_Path: TypeAlias = "str | os.PathLike[str]"
 
 
 def open(
-    path: str | os.PathLike[str],
+    path: _Path,
     *,
-    power: Sequence[str | os.PathLike[str]] = (),
+    power: _Path | Sequence[_Path] = (),
     tz: str | None = None,
     step_marker: str | None = None,
     max_memory: str | int | None = None,
@@ -49,7 +70,8 @@ def open(
     memory one file may take when it is read ("24G", bytes, or "none"); without it, half of what is free.
     Raises `powertui.errors.UnreadableFile` when there is nothing at that path.
     """
-    named = tuple(str(Path(p).expanduser()) for p in power)
+    logs = [power] if isinstance(power, (str, os.PathLike)) else power
+    named = tuple(str(Path(log).expanduser()) for log in logs)
     options = Reading(step_marker=step_marker, tz=tz, power=named, find_power=not named, limit=Limit.parse(max_memory))
     where = "-" if os.fspath(path) == "-" else str(Path(path).expanduser())
     return Runs(logdir.scan(where), options)
@@ -60,7 +82,7 @@ class Runs(Sequence["RunView"]):
 
     def __init__(self, found: Logdir, options: Reading) -> None:
         self.logdir = found
-        self._views = tuple(RunView(entry, options) for entry in found.runs)
+        self._views = tuple(RunView(Opened(entry, options)) for entry in found.runs)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,319 +97,323 @@ class Runs(Sequence["RunView"]):
     @overload
     def __getitem__(self, key: slice) -> tuple[RunView, ...]: ...
     def __getitem__(self, key: int | str | slice) -> RunView | tuple[RunView, ...]:
-        """By number or name. A part of a name will do when it fits one run only."""
+        """By number or name. Of a name its last parts will do, or a part that fits no other run, as with `--run`.
+
+        Raises `UsageError` with the names that there are when none or several fit, `IndexError` for a number too high.
+        """
+        if isinstance(key, str):
+            (entry,) = self.logdir.chosen(key)
+            return next(view for view in self._views if view.opened.entry is entry)
         if isinstance(key, int) and not -len(self) <= key < len(self):
-            raise IndexError(f"no run {key}; there are {len(self)}: {', '.join(self.names) or 'none'}")
-        if not isinstance(key, str):
-            return self._views[key]
-        fits = [view for view in self._views if view.name == key] or [view for view in self._views if key in view.name]
-        if len(fits) != 1:
-            what = "no run" if not fits else f"{len(fits)} runs"
-            raise KeyError(f"{what} named {key!r}; there are: {', '.join(self.names) or 'none'}")
-        return fits[0]
+            raise IndexError(f"There is no run {key}; there are {len(self)}: {', '.join(self.names) or 'none'}.")
+        return self._views[key]
 
     def __iter__(self) -> Iterator[RunView]:
         return iter(self._views)
 
     def __repr__(self) -> str:
-        return f"<Runs of {self.logdir.path}: {', '.join(self.names) or 'none'}>"
+        return f"<Runs of {plain(self.logdir.path)}: {plain(', '.join(self.names)) or 'none'}>"
 
 
 class RunView:
-    """One run. Reading it happens at the first question that needs it."""
+    """One run. Reading it happens at the first question that needs it. Frames have the host as their first column."""
 
-    def __init__(self, entry: RunEntry, options: Reading) -> None:
-        self.entry = entry
-        self._options = options
+    def __init__(self, opened: Opened) -> None:
+        self.opened = opened
 
     @property
     def name(self) -> str:
         """The run's name, as TensorBoard shows it."""
-        return self.entry.name
+        return self.opened.name
 
     @property
     def path(self) -> str:
         """The run's folder or file."""
-        return self.entry.path
+        return self.opened.path
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """Its hosts, by the names of their files."""
-        return self.entry.hosts
+        return self.opened.entry.hosts
 
-    @cached_property
+    @property
     def run(self) -> Run:
-        """The run itself, as `powertui.data.model` describes it. Reads it."""
-        return loading.load_run(self.entry, options=self._options)
+        """The run itself, as `powertui.data.model` describes it."""
+        return self.opened.run
 
     @cached_property
     def traces(self) -> tuple[TraceView, ...]:
-        """One per host. Reads the run."""
-        run = self.run
-        return tuple(TraceView(*parts) for parts in zip(run.traces, run.steps, run.epochs, strict=True))
+        """One per host."""
+        return tuple(TraceView(profile) for profile in self.opened.profiles)
 
     @property
     def warnings(self) -> tuple[Warn, ...]:
         """Everything that could not be read or believed, in the run and in its traces and power logs."""
-        run = self.run
-        return (*run.warnings, *(w for t in run.traces for w in t.warnings), *(w for s in run.power for w in s.warnings))
+        return self.opened.warnings
+
+    # ── what was recorded ────────────────────────────────────────────────────────────────────────
+
+    @property
+    def steps(self) -> pd.DataFrame:
+        """One row per step: number (the program's own), name, epoch, start, duration, start_to_start (ps).
+
+        `epoch` is the epoch's number; it and start_to_start are missing where there is none.
+        """
+        return self._of_hosts([(trace.host, trace.steps) for trace in self.traces], lambda: frames.steps(Steps.none(), Epochs()))
+
+    @property
+    def epochs(self) -> pd.DataFrame:
+        """One row per epoch: number, start, end, slack (ps; missing where nothing tells), source, and a column per scalar."""
+        return self._of_hosts([(trace.host, trace.epochs) for trace in self.traces], lambda: frames.epochs(Epochs()))
+
+    @property
+    def tracks(self) -> pd.DataFrame:
+        """One row per line of the profiles: process, track, kind, derived (drawn from other lines), events, lanes."""
+        return self._of_hosts([(trace.host, trace.tracks) for trace in self.traces], lambda: frames.tracks([]))
+
+    @property
+    def scalars(self) -> pd.DataFrame:
+        """What the training logged: group ("train", "validation"), tag, step, wall_ns (Unix), value."""
+        return frames.scalars(self.run.scalars)
+
+    @property
+    def power(self) -> pd.DataFrame:
+        """Every sample of every power log: sensor, host, scope, time_ns (since the log's own zero), watts."""
+        return frames.power(self.run.power)
 
     def events(
         self,
+        *,
+        host: str | None = None,
         process: Match = None,
         track: Match = None,
         name: Match = None,
         lo: int | None = None,
         hi: int | None = None,
-        *,
         stats: Sequence[str] = (),
     ) -> pd.DataFrame:
-        """Events of all hosts, with the host as the first column. See `TraceView.events`."""
-        return self._of_hosts([trace.events(process, track, name, lo, hi, stats=stats) for trace in self.traces], _NO_EVENTS)
+        """One row per event: process, track, lane, name, full_name, start and duration (ps).
 
-    def steps(self) -> pd.DataFrame:
-        """Steps of all hosts, with the host as the first column. See `TraceView.steps`."""
-        return self._of_hosts([trace.steps() for trace in self.traces], _NO_STEPS)
+        `process`, `track` and `name` are a text (equal to the name, shown or full), a compiled pattern (found in
+        it) or a function. `lo` and `hi` (ps) keep events that touch that window. Each of `stats` becomes a
+        column: whole numbers stay whole (Int64), missing values are missing.
+        """
+        found = [
+            (p.host, TraceView(p).events(process=process, track=track, name=name, lo=lo, hi=hi, stats=stats))
+            for p in self._profiles(host)
+        ]
+        return self._of_hosts(found, lambda: _events(None, process, track, name, lo, hi, stats))
 
-    def epochs(self) -> pd.DataFrame:
-        """Epochs of all hosts, with the host as the first column. See `TraceView.epochs`."""
-        return self._of_hosts([trace.epochs() for trace in self.traces], _NO_EPOCHS)
+    # ── answers ──────────────────────────────────────────────────────────────────────────────────
 
-    def scalars(self) -> pd.DataFrame:
-        """What the training logged: group ("train", "validation"), tag, step, wall_ns (Unix), value."""
-        series = self.run.scalars
-        return _frame(
-            {
-                "group": _texts([s.group for s in series for _ in s.steps]),
-                "tag": _texts([s.tag for s in series for _ in s.steps]),
-                "step": _joined([s.steps for s in series], np.int64),
-                "wall_ns": _joined([s.wall_ns for s in series], np.int64),
-                "value": _joined([s.values for s in series], np.float64),
-            }
-        )
+    def ops(self, *, host: str | None = None, lo: int | None = None, hi: int | None = None) -> pd.DataFrame:
+        """What ran in a window, by name: count, total, self and average time (s), share. As `run.tool("op_stats").frame`."""
+        return self.tool("op_stats", host=host, lo=lo, hi=hi).frame
 
-    def power(self) -> pd.DataFrame:
-        """Every sample of every power log: sensor, host, scope, time_ns (since the log's own zero), watts."""
-        series = self.run.power
-        return _frame(
-            {
-                "sensor": _texts([s.sensor.name for s in series for _ in s.times]),
-                "host": _texts([s.sensor.host for s in series for _ in s.times]),
-                "scope": _texts([s.sensor.scope.value for s in series for _ in s.times]),
-                "time_ns": _joined([s.times for s in series], np.int64),
-                "watts": _joined([s.watts for s in series], np.float64),
-            }
-        )
+    def energy(
+        self,
+        *,
+        host: str | None = None,
+        epoch: int | None = None,
+        lo: int | None = None,
+        hi: int | None = None,
+        aligning: Aligning | None = None,
+    ) -> pd.DataFrame:
+        """Joules per epoch and of the whole profile; or of one epoch, by its own number; or of a window [lo, hi) (ps).
 
-    def _of_hosts(self, frames: list[pd.DataFrame], empty: tuple[str, ...]) -> pd.DataFrame:
-        for trace, frame in zip(self.traces, frames, strict=True):
-            frame.insert(0, "host", _texts([trace.host] * len(frame)))
-        if not frames:
-            return _frame({name: [] for name in ("host", *empty)})
-        return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+        Columns: window ("epoch 0", "whole", "window"), epoch, start_s, end_s, joules, lo_joules and hi_joules (95 % interval),
+        mean_watts, coverage (share of the time with readings), badge ("measured", "estimated", "assumed"), reason (why there are
+        no joules). `aligning` says where the power lies on the profile, where its own clock is not to be believed.
+        """
+        window = lo is not None or hi is not None
+        if window and epoch is not None:
+            raise UsageError("An epoch and a window cannot be asked for at once.", hint="Leave out epoch=, or lo= and hi=.")
+        found = []
+        for profile in self._profiles(host):
+            asked = self._question(profile, lo, hi).window if window else None
+            table = tables.energies(profile, aligning, window=asked, epoch=epoch)
+            found.append((profile.host, as_frame.of_table(table)))
+        if epoch is not None and not any(len(one) for _, one in found):
+            numbers = sorted({one.number for profile in self._profiles(host) for one in profile.epochs})
+            there = f"There are: {', '.join(str(number) for number in numbers)}." if numbers else "This run has no epochs."
+            raise UsageError(f"No epoch {epoch} lies in this profile.", hint=there)
+        return self._of_hosts(found, lambda: as_frame.of_table(tables.NO_ENERGIES))
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """What makes one epoch unlike the others, the largest energy first.
+
+        Steps step_lo to step_hi of `epoch` drew delta_watts more than those of the others (95 %: lo_watts to hi_watts), which comes
+        to delta_joules, and took delta_s longer; `p` is how often chance alone would show as much anywhere; `text` says it in a
+        sentence. Why there is no row, and what was left out, stands in `frame.attrs["notes"]`.
+        """
+        found, notes = [], []
+        for profile in self.opened.profiles:
+            symmetry = account.findings(profile)
+            table = tables.findings(symmetry, profile)
+            found.append((profile.host, as_frame.of_table(table)))
+            notes += [*symmetry.notes, *([] if len(table) else [table.empty])]
+        frame = self._of_hosts(found, lambda: as_frame.of_table(tables.NO_FINDINGS))
+        frame.attrs["notes"] = list(dict.fromkeys(notes))
+        return frame
+
+    def tool(self, name: str, *, host: str | None = None, lo: int | None = None, hi: int | None = None) -> Answer:
+        """What a tool of `powertui report --tool` says: about every host or one, about the whole profile or a window."""
+        asked = registry.get(name)
+        profiles = self._profiles(host) or (Question(self.opened).profile,)  # the last one says what is missing
+        return Answer(name, tuple((p.host, asked.answer(self._question(p, lo, hi))) for p in profiles))
+
+    # ── which hosts ──────────────────────────────────────────────────────────────────────────────
+
+    def _profiles(self, host: str | None) -> tuple[Profile, ...]:
+        """All, or those of one host."""
+        found = tuple(profile for profile in self.opened.profiles if host is None or profile.host == host)
+        if host is not None and not found:
+            names = ", ".join(plain(name, 80) for name in self.hosts)
+            raise UsageError(f"There is no host {plain(str(host), 80)!r}.", hint=f"There are: {names or 'none'}.")
+        return found
+
+    def _question(self, profile: Profile, lo: int | None, hi: int | None) -> Question:
+        question = Question(self.opened, profile.index, *_window(lo, hi))
+        if question.window[0] > question.window[1]:
+            raise UsageError("This window lies outside the profile.", hint="lo and hi are picoseconds since the profile's zero.")
+        return question
+
+    def _of_hosts(self, found: Sequence[tuple[str, pd.DataFrame]], empty: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+        """One below the other; for a run without a profile, the empty frame of the same form."""
+        return as_frame.of_hosts(found) if found else as_frame.of_hosts([("", empty())])
 
     def __repr__(self) -> str:
-        return f"<Run {self.name}: {', '.join(self.hosts) or 'no host'}, {self.entry.size:,} bytes of profiles>"
+        hosts = plain(", ".join(self.hosts)) or "no host"
+        return f"<Run {plain(self.name)}: {hosts}, {self.opened.entry.size:,} bytes of profiles>"
 
 
 class TraceView:
-    """The profile of one host."""
+    """The profile of one host. The same rule: properties, and a method for what can be narrowed."""
 
-    def __init__(self, trace: Trace, steps: Steps, epochs: Epochs) -> None:
-        self.trace = trace
-        self._steps = steps
-        self._epochs = epochs
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+
+    @property
+    def trace(self) -> Trace:
+        """The trace itself, as `powertui.data.model` describes it."""
+        return self.profile.trace
 
     @property
     def host(self) -> str:
         """The host, by the name of its file."""
-        return self.trace.host
+        return self.profile.host
 
     @property
     def clock(self) -> Clock:
         """Where the profile's zero lies in Unix time: an interval in ns, and the evidence."""
-        return self.trace.clock
+        return self.profile.clock
 
     @property
     def tracks(self) -> pd.DataFrame:
-        """The lines of the profile: process, track, kind, whether it was drawn from others, events, lanes."""
-        rows = [
-            (process.name, track.name, track.kind.value, track.derived, len(track.events), track.lane_count)
-            for process, track in self.trace.tracks()
-        ]
-        names = ("process", "track", "kind", "derived", "events", "lanes")
-        kinds = {"derived": np.bool_, "events": np.int64, "lanes": np.int64}
-        columns: dict[str, list[Any]] = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-        return _frame({n: np.array(v, kinds[n]) if n in kinds else _texts(v) for n, v in columns.items()})
+        """As `RunView.tracks`, without the host."""
+        return frames.tracks(self.trace.tracks())
+
+    @property
+    def steps(self) -> pd.DataFrame:
+        """As `RunView.steps`, without the host."""
+        return frames.steps(self.profile.steps, self.profile.epochs)
+
+    @property
+    def epochs(self) -> pd.DataFrame:
+        """As `RunView.epochs`, without the host."""
+        return frames.epochs(self.profile.epochs)
 
     def events(
         self,
+        *,
         process: Match = None,
         track: Match = None,
         name: Match = None,
         lo: int | None = None,
         hi: int | None = None,
-        *,
         stats: Sequence[str] = (),
     ) -> pd.DataFrame:
-        """Events as rows: process, track, lane, name, full_name, start and duration (ps).
-
-        `process`, `track` and `name` are a text (equal to the name, shown or full), a compiled pattern (found in
-        it) or a function. `lo` and `hi` (ps) keep events that overlap that stretch. Each of `stats` becomes a
-        column: whole numbers stay whole (Int64), missing values are missing.
-        """
-        fits = _name_filter(self.trace.names, name)
-        parts = []
-        for owner, line in self.trace.tracks():
-            if _matches(process, owner.name) and _matches(track, line.name):
-                rows = _rows(line, fits, lo, hi)
-                if len(rows):
-                    parts.append((owner, line, rows))
-        return _events_frame(self.trace.names, parts, stats)
-
-    def steps(self) -> pd.DataFrame:
-        """Steps as rows: number (the program's own), name, epoch, start, duration, start_to_start (ps).
-
-        `epoch` is the epoch's number; it and start_to_start are missing where there is none.
-        """
-        steps, marks = self._steps, self._epochs
-        numbers = np.array([epoch.number for epoch in marks], np.int64)
-        index = steps.epoch.astype(np.int64)
-        has = (index >= 0) & (index < len(numbers))
-        gaps = steps.start_to_start()
-        return _frame(
-            {
-                "number": steps.number,
-                "name": _texts(list(steps.names)),
-                "epoch": _nullable(numbers[np.where(has, index, 0)] if len(numbers) else np.zeros(len(index), np.int64), has),
-                "start": steps.start,
-                "duration": steps.duration,
-                "start_to_start": _nullable(gaps, gaps >= 0),
-            }
-        )
-
-    def epochs(self) -> pd.DataFrame:
-        """Epochs as rows: number, start, end, slack (ps; missing where nothing tells), source, and a column per scalar."""
-        marks = list(self._epochs)
-        frame = _frame(
-            {
-                "number": np.array([epoch.number for epoch in marks], np.int64),
-                "start": _optional([epoch.start for epoch in marks]),
-                "end": _optional([epoch.end for epoch in marks]),
-                "slack": np.array([epoch.slack for epoch in marks], np.int64),
-                "source": _texts([epoch.source for epoch in marks]),
-            }
-        )
-        for tag in dict.fromkeys(tag for epoch in marks for tag, _ in epoch.scalars):
-            frame[tag] = np.array([dict(epoch.scalars).get(tag, np.nan) for epoch in marks], np.float64)
-        return frame
+        """As `RunView.events`, without the host."""
+        return _events(self.trace, process, track, name, lo, hi, stats)
 
     def __repr__(self) -> str:
-        return f"<Trace of {self.host}: {self.trace.event_count:,} events>"
+        return f"<Trace of {plain(self.host)}: {self.trace.event_count:,} events>"
 
 
-# ── columns ──────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer:
+    """What a tool said, host by host. Frames have the host as their first column, and times in seconds."""
 
-_NO_EVENTS = ("process", "track", "lane", "name", "full_name", "start", "duration")
-_NO_STEPS = ("number", "name", "epoch", "start", "duration", "start_to_start")
-_NO_EPOCHS = ("number", "start", "end", "slack", "source")
+    tool: str
+    results: tuple[tuple[str, Result], ...]  # (host, answer)
 
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The first table; an empty frame when the tool has none to show."""
+        return next(iter(self.frames.values()), as_frame.of_hosts([]))
 
-def _frame(columns: dict[str, Any]) -> pd.DataFrame:
-    frame: pd.DataFrame = pd.DataFrame(columns)
-    return frame
-
-
-def _matches(wanted: Match, text: str) -> bool:
-    if wanted is None:
-        return True
-    if isinstance(wanted, str):
-        return wanted == text
-    return wanted.search(text) is not None if isinstance(wanted, re.Pattern) else bool(wanted(text))
-
-
-def _name_filter(names: Names, wanted: Match) -> Bools | None:
-    """Which names fit; None when all do. Names are asked once each, not once per event."""
-    if wanted is None:
-        return None
-    return np.array([_matches(wanted, names.display(i)) or _matches(wanted, names.full(i)) for i in range(len(names))], np.bool_)
-
-
-def _rows(track: Track, fits: Bools | None, lo: int | None, hi: int | None) -> Int64s:
-    events = track.events
-    keep = np.ones(len(events), np.bool_) if fits is None else fits[events.name]
-    if hi is not None:
-        keep &= events.start < hi
-    if lo is not None:
-        # an event of no length belongs to the moment it stands at
-        keep &= (events.end > lo) | (events.start >= lo)
-    return np.flatnonzero(keep)
-
-
-def _events_frame(names: Names, parts: list[tuple[Process, Track, Int64s]], stats: Sequence[str]) -> pd.DataFrame:
-    counts = [len(rows) for _, _, rows in parts]
-    index = _joined([track.events.name[rows] for _, track, rows in parts], np.uint32)
-    used, which = np.unique(index, return_inverse=True)
-    frame = _frame(
-        {
-            "process": _repeated([process.name for process, _, _ in parts], counts),
-            "track": _repeated([track.name for _, track, _ in parts], counts),
-            "lane": _joined([np.searchsorted(track.lanes, rows, side="right") - 1 for _, track, rows in parts], np.int64),
-            "name": _texts(_taken([names.display(i) for i in used.tolist()], which)),
-            "full_name": _texts(_taken([names.full(i) for i in used.tolist()], which)),
-            "start": _joined([track.events.start[rows] for _, track, rows in parts], np.int64),
-            "duration": _joined([track.events.duration[rows] for _, track, rows in parts], np.int64),
+    @cached_property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """All tables by their ids."""
+        ids = dict.fromkeys(table.id for _, result in self.results for table in result.tables)
+        return {
+            id: as_frame.of_hosts(
+                [(host, as_frame.of_table(table)) for host, result in self.results for table in result.tables if table.id == id]
+            )
+            for id in ids
         }
-    )
-    found = [process.source.columns(track.events.positions(rows), list(stats)) if stats else {} for process, track, rows in parts]
-    for stat in stats:
-        frame[stat] = _stat_column([columns[stat] for columns in found])
-    return frame
+
+    @cached_property
+    def facts(self) -> pd.DataFrame:
+        """Single figures: id, label, value, unit, lo and hi (their interval), badge, why (there is none, or what it stands on)."""
+        return as_frame.of_hosts([(host, as_frame.of_facts(result.facts)) for host, result in self.results])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be known to read it right."""
+        return tuple(dict.fromkeys(note for _, result in self.results for note in result.notes))
+
+    def text(self) -> str:
+        """What `powertui report --tool` prints."""
+        several = len(self.results) > 1
+        return "\n".join((f"{plain(host)}\n" if several else "") + as_text.write(result) for host, result in self.results)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        held = ", ".join(f"{id}: {len(frame):,} rows" for id, frame in self.frames.items())
+        return f"<Answer of {self.tool}: {held or 'no table'}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows. Names come out of files: nothing of them is markup."""
+        titles = list(dict.fromkeys(result.title for _, result in self.results))
+        parts = [f"<b>{html.escape(plain(', '.join(titles)))}</b>"]
+        shown = [self.facts, *self.frames.values()]
+        parts += [frame.to_html(max_rows=_SHOWN, index=False, na_rep="", escape=True) for frame in shown if len(frame)]
+        empty = [table.empty for _, result in self.results for table in result.tables if not len(self.frames[table.id])]
+        parts += [f"<p>{html.escape(plain(words))}</p>" for words in dict.fromkeys((*empty, *self.notes)) if words]
+        return "\n".join(parts)
 
 
-def _stat_column(columns: list[StatColumn]) -> Any:
-    """One stat of all rows: Int64 when all are whole numbers, float64 when all are numbers, else texts."""
-    present = _joined([c.present for c in columns], np.bool_)
-    floats = _joined([c.floats for c in columns], np.float64)
-    ints = _joined([c.ints for c in columns], np.int64)
-    numeric = ~np.isnan(floats)
-    # ints hold 0 for numbers that are not whole; uint64 values beyond int64 have wrapped
-    whole = numeric & (floats == np.where(ints < 0, np.where(floats < 0, ints, np.nan), ints).astype(np.float64))
-    if (whole | ~present).all():
-        return _nullable(ints, present)
-    if (numeric | ~present).all():
-        return floats
-    return _texts([c.text(row) for c in columns for row in range(len(c))])
+_SHOWN = 20  # rows of a table in a notebook
 
 
-def _joined(parts: Sequence[Any], dtype: Any) -> Any:
-    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype)
+def _window(lo: int | None, hi: int | None) -> tuple[int | None, int | None]:
+    """Whole picoseconds. A float is refused: it would be seconds that somebody forgot to multiply."""
+    try:
+        low, high = (None if moment is None else operator.index(moment) for moment in (lo, hi))
+    except TypeError:
+        hint = "From seconds: lo=round(27.31e12)."
+        raise UsageError("lo and hi are whole picoseconds (int).", hint=hint) from None
+    if low is not None and high is not None and low > high:
+        raise UsageError("The window ends before it begins: lo is greater than hi.")
+    return low, high
 
 
-def _taken(texts: list[str], which: Any) -> Any:
-    return np.array(texts, object)[which] if texts else np.empty(0, object)
-
-
-def _repeated(texts: list[str], counts: list[int]) -> Any:
-    return _texts(np.repeat(np.array(texts, object), counts) if texts else np.empty(0, object))
-
-
-def _texts(values: Any) -> Any:
-    """A column of texts, `str` in pandas 3 and `object` before; None stays missing."""
-    series = pd.Series(values, dtype=object)
-    return series if pd.__version__.startswith(("1.", "2.")) else series.astype("str")
-
-
-def _nullable(values: Int64s, present: Bools) -> Any:
-    return pd.array(np.where(present, values, 0), dtype="Int64") if present.all() else _masked(values, present)
-
-
-def _masked(values: Int64s, present: Bools) -> Any:
-    column = pd.array(np.where(present, values, 0), dtype="Int64")
-    column[~present] = pd.NA
-    return column
-
-
-def _optional(values: list[int | None]) -> Any:
-    present = np.array([value is not None for value in values], np.bool_)
-    return _nullable(np.array([value or 0 for value in values], np.int64), present)
+def _events(
+    trace: Trace | None, process: Match, track: Match, name: Match, lo: int | None, hi: int | None, stats: Sequence[str]
+) -> pd.DataFrame:
+    low, high = _window(lo, hi)
+    return frames.events(trace, process=process, track=track, name=name, lo=low, hi=high, stats=stats)

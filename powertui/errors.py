@@ -2,7 +2,8 @@
 
     PowertuiError                 1   something failed while running
     ├── UsageError                2   the command line asks for something impossible
-    │   └── NoTerminal            2   a screen was asked for where no screen can be
+    │   ├── NoTerminal            2   a screen was asked for where no screen can be
+    │   └── CommandNotFound       127 the command of `powertui record -- …` is not there (126: cannot be run)
     ├── UnreadableFile            3   nothing could be read of a file (or of everything that was named)
     │   └── FileChanged           3   it is not the file any more that was opened
     ├── SensorError               1   a power source cannot be used
@@ -14,6 +15,10 @@ A reader never raises for bad *content*: it returns what could be read and count
 (`powertui.data.model.Warn`). It raises `UnreadableFile` only when nothing at all is left to show.
 
 Every message is one or two plain sentences; `hint` is the next command or step to try.
+
+`powertui.open()` and what it returns raise `UsageError` (no such run, host, epoch or tool; a window that cannot be) and
+`UnreadableFile`; a run's number that is too high is Python's own `IndexError`. `powertui.record()` warns with
+`powertui.sampler.session.PowerWarning`, a `UserWarning`, and raises `SensorError` only when it is strict.
 """
 
 from __future__ import annotations

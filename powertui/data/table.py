@@ -73,10 +73,7 @@ class Column:
 
     def exported(self, row: int) -> Value:
         """One value as a program reads it: times in seconds."""
-        value = self.value(row)
-        if self.kind in TIMES and isinstance(value, int):
-            return value / PS_PER_S
-        return value
+        return exported(self.value(row), self.kind)
 
     def exports(self) -> list[Value]:
         """All values as a program reads them, the column at once."""
@@ -134,6 +131,13 @@ def shown(value: Value, kind: Kind, unit: str = "") -> str:
     if kind == "share":
         return f"{float(value):.1%}"
     return units.quantity(float(value), unit) if unit else f"{float(value):.4g}"
+
+
+def exported(value: Value, kind: Kind) -> Value:
+    """A value of a kind as a program reads it: times in seconds."""
+    if kind in TIMES and value is not None and not isinstance(value, str):
+        return value / PS_PER_S
+    return value
 
 
 @dataclass(frozen=True)
@@ -249,9 +253,18 @@ class Fact:
     kind: Kind = "text"
     unit: str = ""
     badge: Badge | None = None
-    lo: float | None = None  # its interval, in its unit
+    lo: float | None = None  # its interval, in its unit; of a time, ps like the value
     hi: float | None = None
     why: str = ""  # why there is no value, or what it stands on
+
+    def exported(self) -> tuple[Value, Value, Value]:
+        """The value and its interval as a program reads them: times in seconds."""
+        return exported(self.value, self.kind), exported(self.lo, self.kind), exported(self.hi, self.kind)
+
+    @property
+    def exported_unit(self) -> str:
+        """The unit of `exported`."""
+        return "s" if self.kind in TIMES else self.unit
 
     def text(self) -> str:
         """The value with its interval, as a person reads it; the reason when there is none."""

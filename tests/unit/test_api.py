@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import ast
+import html
+import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +13,18 @@ import pandas as pd
 import pytest
 
 import powertui
-from powertui import api, demo
+from powertui import api, demo, errors
 from powertui.data import loading
-from powertui.data.asked import Reading
-from powertui.data.formats import registry
-from powertui.errors import UnreadableFile
+from powertui.data.asked import Aligning, Reading
+from powertui.data.energy import account
+from powertui.data.formats import registry as formats
+from powertui.data.model import Badge
+from powertui.data.table import TIMES, Fact, Result, Table, optional, text_column
+from powertui.data.tools import registry
+from powertui.data.tools.registry import Question
+from powertui.errors import UnreadableFile, UsageError
+from powertui.report.writers import write
+from powertui.sampler.runner import CommandNotFound
 
 JAX = "logdirs/jax_cpu"
 NAME = "2026_11_21_00_50_50"
@@ -25,8 +37,8 @@ def run(data: Path) -> api.RunView:
 
 def test_open_reads_nothing_until_it_is_asked(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    real = registry.open_source
-    monkeypatch.setattr(registry, "open_source", lambda path, limit: (opened.append(str(path)), real(path))[1])
+    real = formats.open_source
+    monkeypatch.setattr(formats, "open_source", lambda path, limit: (opened.append(str(path)), real(path))[1])
     runs = powertui.open(data / "logdirs")
     assert len(runs) == 2
     assert runs.names == ("jax_cpu/2026_11_21_00_50_50", "trace_export/2026_11_21_00_50_42")
@@ -36,7 +48,7 @@ def test_open_reads_nothing_until_it_is_asked(data: Path, monkeypatch: pytest.Mo
     assert repr(runs[0]).startswith("<Run jax_cpu/2026_11_21_00_50_50: vm, ")
     assert not opened
     assert len(runs[0].traces) == 1
-    assert len(runs[0].steps()) == 20
+    assert len(runs[0].steps) == 20
     runs[0].events()
     assert len(opened) == 1  # once
 
@@ -45,10 +57,12 @@ def test_runs_are_found_by_number_name_and_part_of_a_name(data: Path) -> None:
     runs = powertui.open(data / "logdirs")
     assert runs["trace_export"] is runs[1] is runs[-1] is runs["trace_export/2026_11_21_00_50_42"]
     assert runs[:1] == (runs[0],)
-    with pytest.raises(KeyError, match="2 runs named '2026'"):
+    assert runs["2026_11_21_00_50_42"] is runs[1]  # its last parts
+    with pytest.raises(UsageError, match=r"More than one run is named '2026'\."):
         runs["2026"]
-    with pytest.raises(KeyError, match="no run named 'nothing'"):
+    with pytest.raises(UsageError, match=r"No run is named 'nothing'\.") as missing:
         runs["nothing"]
+    assert "jax_cpu/2026_11_21_00_50_50" in missing.value.hint
     with pytest.raises(IndexError, match="there are 2: jax_cpu/"):
         runs[2]
 
@@ -87,7 +101,7 @@ def test_events_are_chosen_by_name_track_and_time(run: api.RunView) -> None:
     end = everything["start"] + everything["duration"]
     inside = (everything["start"] < hi) & ((end > lo) | (everything["start"] >= lo))
     assert len(window) == inside.sum() > 10
-    assert len(run.events(lo=hi, hi=lo)) == 0
+    assert len(run.events(lo=np.int64(lo), hi=np.int64(hi))) == len(window)  # as a frame holds them
 
 
 def test_no_event_is_an_empty_frame_of_the_same_form(run: api.RunView) -> None:
@@ -111,7 +125,7 @@ def test_stats_become_columns_and_stay_whole(run: api.RunView) -> None:
 
 
 def test_steps_are_rows(run: api.RunView) -> None:
-    steps = run.steps()
+    steps = run.steps
     assert list(steps.columns) == ["host", "number", "name", "epoch", "start", "duration", "start_to_start"]
     assert steps["number"].tolist() == list(range(20))
     assert steps["start"].dtype == steps["duration"].dtype == np.int64
@@ -123,7 +137,7 @@ def test_steps_are_rows(run: api.RunView) -> None:
 
 
 def test_epochs_are_rows_even_when_there_are_none(run: api.RunView) -> None:
-    epochs = run.epochs()
+    epochs = run.epochs
     assert list(epochs.columns)[:6] == ["host", "number", "start", "end", "slack", "source"]
     assert len(epochs) == 0
 
@@ -148,7 +162,7 @@ def test_hosts_lie_one_below_the_other(data: Path, tmp_path: Path) -> None:
     run = powertui.open(tmp_path)[0]
     frame = run.events()
     assert frame["host"].value_counts().to_dict() == {"a.b": 2978, "c.d": 2978}
-    assert len(run.steps()) == 40
+    assert len(run.steps) == 40
     assert frame.index.is_unique
     assert any("same bytes" in warn.cause for warn in run.warnings)
 
@@ -160,12 +174,12 @@ def test_power_and_scalars_are_rows(data: Path, tmp_path: Path) -> None:
     log = tmp_path / "my power.csv"
     log.write_text("time_s,watts\n" + "".join(f"{1_795_222_250 + i * 0.1:.1f},{200 + i}\n" for i in range(10)))
     run = powertui.open(tmp_path / "logs", power=[log])[0]
-    power = run.power()
+    power = run.power
     assert power["watts"].tolist() == [200.0 + i for i in range(10)]
     assert power["time_ns"].dtype == np.int64
     assert abs(np.diff(power["time_ns"]) - 100_000_000).max() < 1_000  # the log tells seconds as decimals
-    assert list(run.scalars().columns) == ["group", "tag", "step", "wall_ns", "value"]
-    assert len(run.scalars()) == 0
+    assert list(run.scalars.columns) == ["group", "tag", "step", "wall_ns", "value"]
+    assert len(run.scalars) == 0
 
 
 def test_options_reach_the_loader(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,31 +191,291 @@ def test_options_reach_the_loader(data: Path, monkeypatch: pytest.MonkeyPatch) -
         return real(entry, options=options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(loading, "load_run", spy)
-    powertui.open(data / JAX, tz="-03:00", step_marker="^train$")[0].steps()
+    powertui.open(data / JAX, tz="-03:00", step_marker="^train$")[0].opened.run  # noqa: B018
     assert (seen[0].tz, seen[0].step_marker, seen[0].find_power) == ("-03:00", "^train$", True)
 
 
 def test_keras_in_a_notebook(shared_data: Path) -> None:
     run = powertui.open(shared_data / "own/keras_cifar")[0]
-    steps = run.steps()
+    steps = run.steps
     assert steps.groupby("epoch")["number"].count().tolist() == [350, 350]
-    epochs = run.epochs()
+    epochs = run.epochs
     assert epochs["number"].tolist() == [0, 1]
     assert "epoch_loss" in epochs.columns
     assert len(run.events()) == 767_110
 
 
-def test_the_manual_shows_what_works() -> None:
-    """The Python of docs/formats.md, on the demo: every line runs, and none of them comes up empty."""
-    manual = (Path(__file__).parents[2] / "docs/formats.md").read_text()
-    code = manual.split("## From Python", 1)[1].split("```python", 1)[1].split("```", 1)[0]
-    assert '"~/logs"' in code
-    lines = code.replace('"~/logs"', "demo.folder()").strip().splitlines()
-    known: dict[str, object] = {"demo": demo}
-    for line in lines:
-        if not line or line.startswith(("import ", "runs = ", "run = ")):
-            exec(line, known)
-            continue
-        for part in line.split("#")[0].split(";"):
-            value = eval(part, known)
-            assert not hasattr(value, "empty") or not value.empty, part
+# ── one rule: properties, and methods whose filters are named ────────────────────────────────────
+
+
+def test_filters_are_named(run: api.RunView) -> None:
+    for method in (api.RunView.events, api.RunView.ops, api.RunView.energy, api.RunView.tool, api.TraceView.events):
+        names = [p for p in inspect.signature(method).parameters.values() if p.name not in ("self", "name") or p.default is None]
+        assert names
+        assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in names if p.name != "self"), method
+    with pytest.raises(TypeError):
+        run.events("python")  # type: ignore[misc]
+
+
+def test_what_needs_no_argument_is_a_property() -> None:
+    for name in ("steps", "epochs", "scalars", "power", "findings", "tracks", "warnings"):
+        assert isinstance(getattr(api.RunView, name), property), name
+
+
+@pytest.mark.parametrize("ask", ["events", "ops", "energy"])
+def test_a_window_that_cannot_be_is_refused(run: api.RunView, ask: str) -> None:
+    with pytest.raises(UsageError, match="ends before it begins"):
+        getattr(run, ask)(lo=2, hi=1)
+    with pytest.raises(UsageError, match="whole picoseconds"):  # seconds that nobody multiplied
+        getattr(run, ask)(lo=27.31, hi=28.78)
+
+
+def test_a_host_that_is_not_there_is_said_so(run: api.RunView) -> None:
+    for ask in (run.events, run.ops, run.energy):
+        with pytest.raises(UsageError, match=r"There is no host 'nobody'\.") as missing:
+            ask(host="nobody")
+        assert missing.value.hint == "There are: vm."
+        assert len(ask(host="vm")) == len(ask())
+
+
+def test_a_run_that_has_no_profile_has_empty_frames_of_the_same_form(run: api.RunView) -> None:
+    (log,) = demo.folder().glob("logs/*/*/train/events.out.tfevents.*")
+    bare = powertui.open(log)[0]
+    assert bare.hosts == ()
+    assert len(bare.scalars) > 0
+    for name in ("steps", "tracks", "findings"):
+        assert len(getattr(bare, name)) == 0
+        assert list(getattr(bare, name).columns) == list(getattr(run, name).columns), name
+    assert list(bare.energy().columns) == list(run.energy().columns)
+    assert list(bare.events(stats=["x"]).columns) == list(run.events(name="nothing", stats=["x"]).columns)
+    with pytest.raises(UsageError, match="holds no profile"):
+        bare.ops()
+
+
+# ── answers ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def recorded() -> api.RunView:
+    """The demo: two epochs with power, and a foreign burst in the second."""
+    return powertui.open(demo.folder())[0]
+
+
+@pytest.fixture
+def two_hosts(data: Path, tmp_path: Path) -> api.RunView:
+    folder = tmp_path / "plugins/profile/x"
+    folder.mkdir(parents=True)
+    content = (data / JAX / "plugins/profile" / NAME / "vm.xplane.pb").read_bytes()
+    for host in ("a.b", "c.d"):
+        (folder / f"{host}.xplane.pb").write_bytes(content)
+    return powertui.open(tmp_path)[0]
+
+
+def test_joules_are_those_of_the_account(recorded: api.RunView) -> None:
+    frame = recorded.energy()
+    assert list(frame.columns) == [
+        "host", "window", "epoch", "start_s", "end_s", "joules", "lo_joules", "hi_joules", "mean_watts", "coverage",
+        "badge", "reason",
+    ]  # fmt: skip
+    assert frame["window"].tolist() == ["epoch 0", "epoch 1", "whole"]
+    found = account.of(recorded.opened.profiles[0])
+    for row, (index, lo, hi, edge) in enumerate(found.epoch_windows()):
+        energy = found.energy(lo, hi, edge_ps=edge)
+        assert energy is not None
+        assert frame["epoch"][row] == found.epochs[index].number
+        assert (frame["joules"][row], frame["lo_joules"][row], frame["hi_joules"][row]) == (energy.joules, energy.lo, energy.hi)
+        assert (frame["mean_watts"][row], frame["coverage"][row], frame["badge"][row]) == (
+            energy.mean_w,
+            energy.coverage,
+            "measured",
+        )
+        assert (frame["start_s"][row], frame["end_s"][row]) == (lo / 1e12, hi / 1e12)
+    assert frame["epoch"].isna().tolist() == [False, False, True]
+    whole = found.energy(*found.trace.span)
+    assert whole is not None
+    assert frame["joules"][2] == whole.joules
+    assert frame["reason"].isna().all()
+
+
+def test_joules_of_one_epoch_or_of_a_window(recorded: api.RunView) -> None:
+    one = recorded.energy(epoch=1)
+    assert one["window"].tolist() == ["epoch 1"]
+    assert one["joules"][0] == recorded.energy()["joules"][1]
+    lo, hi = 2 * 10**12, 9 * 10**12
+    window = recorded.energy(lo=lo, hi=hi)
+    energy = account.of(recorded.opened.profiles[0]).energy(lo, hi)
+    assert energy is not None
+    assert window[["window", "start_s", "end_s", "joules"]].iloc[0].tolist() == ["window", 2.0, 9.0, energy.joules]
+    rest = recorded.energy(lo=lo)  # to the end of the profile
+    assert rest["end_s"][0] == pytest.approx(20.963, abs=0.001)
+    short = recorded.energy(lo=lo, hi=lo + 10**9)
+    assert np.isnan(short["joules"][0])
+    assert "too short" in short["reason"][0]
+    assert short["badge"].isna().all()
+    idle = recorded.energy(aligning=Aligning(mode="none"))
+    assert idle["joules"].isna().all()
+    with pytest.raises(UsageError, match="at once"):
+        recorded.energy(epoch=1, lo=0)
+    with pytest.raises(UsageError, match=r"No epoch 7") as missing:
+        recorded.energy(epoch=7)
+    assert missing.value.hint == "There are: 0, 1."
+
+
+def test_without_power_no_joule_is_told(run: api.RunView) -> None:
+    frame = run.energy()
+    assert frame["window"].tolist() == ["whole"]
+    assert frame["joules"].isna().all()
+    assert frame["reason"].tolist() == ["no power lies on this profile"]
+    with pytest.raises(UsageError, match="No epoch 0") as missing:
+        run.energy(epoch=0)
+    assert missing.value.hint == "This run has no epochs."
+
+
+def test_findings_are_rows(recorded: api.RunView, run: api.RunView) -> None:
+    frame = recorded.findings
+    (found,) = account.findings(recorded.opened.profiles[0]).findings
+    row = frame.iloc[0]
+    assert len(frame) == 1
+    assert (row["kind"], row["epoch"], row["step_lo"], row["step_hi"], row["badge"]) == (
+        "power",
+        1,
+        found.step_lo,
+        found.step_hi,
+        "measured",
+    )
+    assert (row["start_s"], row["end_s"]) == (found.start_ps / 1e12, found.end_ps / 1e12)
+    assert (row["delta_watts"], row["delta_joules"], row["delta_s"]) == (found.delta_watts, found.delta_joules, found.delta_seconds)
+    assert row["text"] == found.text
+    assert any("validation" in note for note in frame.attrs["notes"])
+    none = run.findings
+    assert len(none) == 0
+    assert list(none.columns) == list(frame.columns)
+    assert none.attrs["notes"]  # why there is none
+
+
+@pytest.mark.parametrize("name", [tool.name for tool in registry.TOOLS])
+def test_every_tool_answers(recorded: api.RunView, name: str) -> None:
+    answer = recorded.tool(name)
+    result = registry.get(name).answer(Question(recorded.opened))
+    assert list(answer.frames) == [table.id for table in result.tables]
+    for table in result.tables:
+        frame = answer.frames[table.id]
+        assert list(frame.columns) == ["host", *table.ids]
+        assert len(frame) == len(table)
+        assert all(id.endswith("_s") for id in table.ids if table[id].kind in TIMES), table.ids
+    assert list(answer.facts["id"]) == [fact.id for fact in result.facts]
+    assert answer.notes == tuple(dict.fromkeys(result.notes))
+    assert answer.text() == str(answer) == write(result, "text")
+    assert html.escape(result.title) in answer._repr_html_()
+    assert name in repr(answer)
+
+
+def test_ops_are_those_of_the_tool(recorded: api.RunView) -> None:
+    lo, hi = 0, 10**12
+    frame = recorded.ops(lo=lo, hi=hi)
+    table = registry.get("op_stats").answer(Question(recorded.opened, 0, lo, hi)).tables[0]
+    assert frame["self_s"].sum() == pytest.approx(int(np.asarray(table["self_s"].values).sum()) / 1e12)
+    assert frame["count"].dtype == np.int64
+    assert frame["self_s"].is_monotonic_decreasing
+    assert 0 < len(frame) < len(recorded.ops())
+
+
+def test_answers_of_several_hosts_lie_one_below_the_other(two_hosts: api.RunView) -> None:
+    ops = two_hosts.ops()
+    assert ops["host"].nunique() == 2
+    one = two_hosts.ops(host="c.d")
+    assert set(one["host"]) == {"c.d"}
+    assert 2 * len(one) == len(ops)
+    assert ops["count"].dtype == np.int64
+    answer = two_hosts.tool("op_stats")
+    assert answer.text().startswith("a.b\n")
+    assert "\nc.d\n" in answer.text()
+    assert two_hosts.energy()["host"].tolist() == ["a.b", "c.d"]
+
+
+def test_a_tool_that_is_not_there_is_said_so(run: api.RunView) -> None:
+    with pytest.raises(UsageError, match="There is no tool 'op_stat'"):
+        run.tool("op_stat")
+
+
+def test_a_notebook_gets_no_markup_out_of_names() -> None:
+    evil = "<script>alert(1)</script>\x1b[31m"
+    table = Table("rows", evil, (text_column("name", "name", [evil]), optional("time_s", "time", "duration", [2 * 10**12])))
+    facts = (Fact("t", "time", 10**12, "duration", "", Badge.ESTIMATED, 5 * 10**11, 2 * 10**12), Fact("n", evil, None, why=evil))
+    empty = Table("none", "None", (text_column("name", "name", []),), empty=f"Nothing {evil}")
+    answer = api.Answer("toy", ((evil, Result("toy", evil, (table, empty), facts, (), (evil,))),))
+    shown = answer._repr_html_()
+    assert "<script" not in shown
+    assert "Nothing" in shown
+    assert "\x1b" not in answer.text()
+    assert "\x1b" not in repr(answer)
+    assert answer.frame["time_s"].tolist() == [2.0]
+    assert answer.facts["value"].tolist() == [1.0, None]
+    assert answer.facts["unit"].tolist()[0] == "s"
+    assert answer.facts[["lo", "hi"]].iloc[0].tolist() == [0.5, 2.0]
+    assert answer.facts["badge"][0] == "estimated"
+
+
+def test_an_answer_without_a_table_is_an_empty_frame() -> None:
+    answer = api.Answer("toy", (("vm", Result("toy", "Toy")),))
+    assert answer.frame.empty
+    assert answer.frames == {}
+    assert answer.notes == ()
+
+
+# ── the package itself ───────────────────────────────────────────────────────────────────────────
+
+
+def test_importing_everything_leaves_open_alone() -> None:
+    for module in ("powertui", "powertui.api"):
+        code = f"import builtins\nfrom {module} import *\nassert open is builtins.open"
+        subprocess.run([sys.executable, "-c", code], check=True)
+    assert "open" in dir(powertui)
+    assert {"record", "libipmi"} <= set(powertui.__all__)
+
+
+def test_the_tree_of_errors_is_the_one_that_is_drawn() -> None:
+    drawn: dict[str, tuple[str, int]] = {}  # name → its base, its exit code
+    above: list[str] = []
+    for indent, name, code in re.findall(r"^    ([│├└─ ]*)(\w+) +(\d+) +\S", errors.__doc__ or "", re.MULTILINE):
+        del above[len(indent) // 4 :]
+        drawn[name] = (above[-1] if above else "Exception", int(code))
+        above.append(name)
+    assert set(drawn) == {*errors.__all__, "CommandNotFound"}
+    for name, (base, code) in drawn.items():
+        kind = getattr(errors, name, CommandNotFound)
+        assert kind.__base__.__name__ == base, name
+        assert name == "CommandNotFound" or kind.exit_code == code, name
+
+
+# ── the manual ───────────────────────────────────────────────────────────────────────────────────
+
+ROOT = Path(__file__).parents[2]
+
+
+def examples() -> list[tuple[str, str]]:
+    """Every block of Python in README and docs that opens runs. Those that record need a sensor and are tested elsewhere."""
+    found = []
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+        found += [(page.name, block) for block in blocks if "powertui.open(" in block and "powertui.record(" not in block]
+    return found
+
+
+def test_the_manual_has_examples() -> None:
+    assert {"README.md", "library.md"} <= {page for page, _ in examples()}
+
+
+@pytest.mark.parametrize(("page", "block"), [pytest.param(*one, id=f"{one[0]}-{i}") for i, one in enumerate(examples())])
+def test_the_manual_shows_what_works(page: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line runs as it stands there, with the demo for ~/logs, and none of them comes up empty."""
+    (tmp_path / "logs").symlink_to(demo.folder())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    known: dict[str, object] = {}
+    for statement in ast.parse(block, page).body:
+        if isinstance(statement, ast.Expr):
+            value = eval(compile(ast.Expression(statement.value), page, "eval"), known)
+            said = ast.unparse(statement)
+            assert not isinstance(value, pd.DataFrame) or not value.empty or said == "answer.facts", said
+        else:
+            exec(compile(ast.Module([statement], []), page, "exec"), known)

@@ -157,3 +157,54 @@ def test_as_json_rows_are_the_same_as_the_frame() -> None:
         for name, value in shown.items():
             if value is not None:
                 assert frame[name][row] == value
+
+
+def test_a_frame_never_shows_a_number_for_what_is_unknown() -> None:
+    """However a tool says that it does not know: None in a list, NaN, or `present`."""
+    known = np.array([True, False])
+    columns = (
+        Column("listed", "listed", "integer", [3, None]),
+        Column("nan", "nan", "integer", np.array([3.0, np.nan])),
+        Column("masked", "masked", "integer", np.array([3, 0]), present=known),
+        Column("listed_s", "listed", "duration", [3 * PS_PER_S, None]),
+        Column("nan_s", "nan", "instant", np.array([3.0 * PS_PER_S, np.nan])),
+        Column("masked_s", "masked", "duration", np.array([3 * PS_PER_S, 0]), present=known),
+        Column("share", "share", "share", [3, None]),
+    )
+    frame = as_frame.of_table(Table("rows", "Rows", columns))
+    for name in frame:
+        assert frame[name][0] == 3, name
+        assert frame[name].isna().tolist() == [False, True], name
+    flags = (Column("listed", "l", "flag", [True, None]), Column("masked", "m", "flag", np.array([True, False]), present=known))
+    frame = as_frame.of_table(Table("rows", "Rows", flags))
+    for name in frame:
+        assert str(frame[name].dtype) == "boolean"
+        assert frame[name][0] is np.True_ or frame[name][0] is True
+        assert frame[name].isna().tolist() == [False, True], name
+
+
+@pytest.mark.parametrize("kind", ["text", "integer", "number", "duration", "instant", "share", "flag"])
+@pytest.mark.parametrize("values", [[], np.array([], np.int64), np.array([], np.float64)])
+def test_a_table_without_rows_is_a_frame_without_rows(kind: tables.Kind, values: list[object]) -> None:
+    frame = as_frame.of_table(Table("rows", "Rows", (Column("c", "c", kind, values),)))
+    assert list(frame.columns) == ["c"]
+    assert len(frame) == 0
+
+
+def test_facts_in_json_and_frames_are_in_seconds_with_their_interval() -> None:
+    fact = Fact("t", "time", 2 * PS_PER_S, "duration", "", Badge.ESTIMATED, PS_PER_S, 3 * PS_PER_S)
+    result = Result("toy", "Toy", (), (fact, Fact("idle", "idle", None, "number", "W", why="no gap")))
+    shown = json.loads(write(result, "json"))["facts"]["t"]
+    assert (shown["value"], shown["lo"], shown["hi"], shown["unit"]) == (2.0, 1.0, 3.0, "s")
+    frame = as_frame.of_facts(result.facts)
+    assert frame.loc[0, ["value", "lo", "hi", "unit", "badge"]].tolist() == [2.0, 1.0, 3.0, "s", "estimated"]
+    assert frame.loc[1, ["value", "why"]].tolist() == [None, "no gap"]
+    assert "2 s (1 s to 3 s)" in write(result, "text")
+
+
+def test_hosts_without_rows_do_not_turn_whole_numbers_into_floats() -> None:
+    full = as_frame.of_table(Table("rows", "Rows", (Column("count", "count", "integer", np.array([1, 2])),)))
+    none = as_frame.of_table(Table("rows", "Rows", (Column("count", "count", "integer", []),)))
+    both = as_frame.of_hosts([("a", none), ("b", full)])
+    assert both["host"].tolist() == ["b", "b"]
+    assert both["count"].dtype == np.int64

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from powertui.data.model import PS_PER_S
 from powertui.data.table import TIMES, Chart, Column, Fact, Result, Table, Value
 from powertui.report import text
 
@@ -48,11 +47,9 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _fact(fact: Fact) -> dict[str, Any]:
-    value: Any = fact.value
-    if fact.kind in TIMES and isinstance(value, int):
-        value = value / PS_PER_S
+    value, lo, hi = fact.exported()
     return {
-        "label": fact.label, "value": value, "unit": "s" if fact.kind in TIMES else fact.unit or None, "lo": fact.lo, "hi": fact.hi,
+        "label": fact.label, "value": value, "unit": fact.exported_unit or None, "lo": lo, "hi": hi,
         "badge": fact.badge.value if fact.badge is not None else None, "why": fact.why or None,
     }  # fmt: skip
 

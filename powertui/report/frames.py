@@ -1,0 +1,202 @@
+"""What a run holds, as DataFrames: events, steps, epochs, lines, scalars, power. Times stay whole picoseconds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from powertui.data.model import (
+    Bools,
+    Epochs,
+    Int64s,
+    Names,
+    PowerSeries,
+    Process,
+    ScalarSeries,
+    StatColumn,
+    Steps,
+    Trace,
+    Track,
+)
+from powertui.data.window import touches
+from powertui.report.writers.as_frame import frame, joined, nullable, texts
+
+# What a name must be: the text itself, a pattern that is found in it, or a question about it. None: any.
+Match: TypeAlias = "str | re.Pattern[str] | Callable[[str], bool] | None"
+
+
+def steps(found: Steps, epochs: Epochs) -> pd.DataFrame:
+    """One row a step. `epoch` is the epoch's own number; it and start_to_start are missing where there is none."""
+    numbers = np.array([epoch.number for epoch in epochs], np.int64)
+    index = found.epoch.astype(np.int64)
+    has = (index >= 0) & (index < len(numbers))
+    gaps = found.start_to_start()
+    return frame(
+        {
+            "number": found.number,
+            "name": texts(list(found.names)),
+            "epoch": nullable(numbers[np.where(has, index, 0)] if len(numbers) else np.zeros(len(index), np.int64), has),
+            "start": found.start,
+            "duration": found.duration,
+            "start_to_start": nullable(gaps, gaps >= 0),
+        }
+    )
+
+
+def epochs(found: Epochs) -> pd.DataFrame:
+    """One row an epoch, and a column per scalar."""
+    marks = list(found)
+    made = frame(
+        {
+            "number": np.array([epoch.number for epoch in marks], np.int64),
+            "start": _optional([epoch.start for epoch in marks]),
+            "end": _optional([epoch.end for epoch in marks]),
+            "slack": np.array([epoch.slack for epoch in marks], np.int64),
+            "source": texts([epoch.source for epoch in marks]),
+        }
+    )
+    for tag in dict.fromkeys(tag for epoch in marks for tag, _ in epoch.scalars):
+        made[tag] = np.array([dict(epoch.scalars).get(tag, np.nan) for epoch in marks], np.float64)
+    return made
+
+
+def tracks(lines: Iterable[tuple[Process, Track]]) -> pd.DataFrame:
+    """One row a line of the profile."""
+    found = list(lines)
+    return frame(
+        {
+            "process": texts([process.name for process, _ in found]),
+            "track": texts([track.name for _, track in found]),
+            "kind": texts([track.kind.value for _, track in found]),
+            "derived": np.array([track.derived for _, track in found], np.bool_),
+            "events": np.array([len(track.events) for _, track in found], np.int64),
+            "lanes": np.array([track.lane_count for _, track in found], np.int64),
+        }
+    )
+
+
+def scalars(series: Sequence[ScalarSeries]) -> pd.DataFrame:
+    """One row a value that the training logged."""
+    counts = [len(s.steps) for s in series]
+    return frame(
+        {
+            "group": _repeated([s.group for s in series], counts),
+            "tag": _repeated([s.tag for s in series], counts),
+            "step": joined([s.steps for s in series], np.int64),
+            "wall_ns": joined([s.wall_ns for s in series], np.int64),
+            "value": joined([s.values for s in series], np.float64),
+        }
+    )
+
+
+def power(series: Sequence[PowerSeries]) -> pd.DataFrame:
+    """One row a sample."""
+    counts = [len(s.times) for s in series]
+    return frame(
+        {
+            "sensor": _repeated([s.sensor.name for s in series], counts),
+            "host": _repeated([s.sensor.host for s in series], counts),
+            "scope": _repeated([s.sensor.scope.value for s in series], counts),
+            "time_ns": joined([s.times for s in series], np.int64),
+            "watts": joined([s.watts for s in series], np.float64),
+        }
+    )
+
+
+# ── events ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def events(
+    trace: Trace | None, *, process: Match, track: Match, name: Match, lo: int | None, hi: int | None, stats: Sequence[str]
+) -> pd.DataFrame:
+    """One row an event that fits; without a trace, the empty frame of the same form."""
+    if trace is None:
+        return _events_frame([], [], stats)
+    fits = _name_filter(trace.names, name)
+    parts = []
+    for owner, line in trace.tracks():
+        if _matches(process, owner.name) and _matches(track, line.name):
+            rows = _rows(line, fits, lo, hi)
+            if len(rows):
+                parts.append((owner, line, rows))
+    index = joined([line.events.name[rows] for _, line, rows in parts], np.uint32)
+    used, which = np.unique(index, return_inverse=True)
+    texts_of = [_taken([text(i) for i in used.tolist()], which) for text in (trace.names.display, trace.names.full)]
+    return _events_frame(texts_of, parts, stats)
+
+
+def _matches(wanted: Match, text: str) -> bool:
+    if wanted is None:
+        return True
+    if isinstance(wanted, str):
+        return wanted == text
+    return wanted.search(text) is not None if isinstance(wanted, re.Pattern) else bool(wanted(text))
+
+
+def _name_filter(names: Names, wanted: Match) -> Bools | None:
+    """Which names fit; None when all do. Names are asked once each, not once per event."""
+    if wanted is None:
+        return None
+    return np.array([_matches(wanted, names.display(i)) or _matches(wanted, names.full(i)) for i in range(len(names))], np.bool_)
+
+
+def _rows(track: Track, fits: Bools | None, lo: int | None, hi: int | None) -> Int64s:
+    found = track.events
+    keep = np.ones(len(found), np.bool_) if fits is None else fits[found.name]
+    if lo is not None or hi is not None:
+        ends = np.iinfo(np.int64)
+        keep &= touches(found.start, found.end, ends.min if lo is None else lo, ends.max if hi is None else hi)
+    return np.flatnonzero(keep)
+
+
+def _events_frame(names: Sequence[Any], parts: list[tuple[Process, Track, Int64s]], stats: Sequence[str]) -> pd.DataFrame:
+    """`names`: the short name of every row, and its full one."""
+    counts = [len(rows) for _, _, rows in parts]
+    short, full = names or ([], [])
+    made = frame(
+        {
+            "process": _repeated([process.name for process, _, _ in parts], counts),
+            "track": _repeated([track.name for _, track, _ in parts], counts),
+            "lane": joined([np.searchsorted(track.lanes, rows, side="right") - 1 for _, track, rows in parts], np.int64),
+            "name": texts(short),
+            "full_name": texts(full),
+            "start": joined([track.events.start[rows] for _, track, rows in parts], np.int64),
+            "duration": joined([track.events.duration[rows] for _, track, rows in parts], np.int64),
+        }
+    )
+    found = [process.source.columns(track.events.positions(rows), list(stats)) if stats else {} for process, track, rows in parts]
+    for stat in stats:
+        made[stat] = _stat_column([columns[stat] for columns in found])
+    return made
+
+
+def _stat_column(columns: list[StatColumn]) -> Any:
+    """One stat of all rows: Int64 when all are whole numbers, float64 when all are numbers, else texts."""
+    present = joined([c.present for c in columns], np.bool_)
+    floats = joined([c.floats for c in columns], np.float64)
+    ints = joined([c.ints for c in columns], np.int64)
+    numeric = ~np.isnan(floats)
+    # ints hold 0 for numbers that are not whole; uint64 values beyond int64 have wrapped
+    whole = numeric & (floats == np.where(ints < 0, np.where(floats < 0, ints, np.nan), ints).astype(np.float64))
+    if (whole | ~present).all():
+        return nullable(ints, present)
+    if (numeric | ~present).all():
+        return floats
+    return texts([c.text(row) for c in columns for row in range(len(c))])
+
+
+def _taken(values: list[str], which: Any) -> Any:
+    return np.array(values, object)[which] if values else np.empty(0, object)
+
+
+def _repeated(values: list[str], counts: list[int]) -> Any:
+    return texts(np.repeat(np.array(values, object), counts) if values else np.empty(0, object))
+
+
+def _optional(values: list[int | None]) -> Any:
+    present = np.array([value is not None for value in values], np.bool_)
+    return nullable(np.array([value or 0 for value in values], np.int64), present)
