@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import ClassVar
@@ -239,12 +239,12 @@ class OpenScreen(BaseScreen):
 
     # ── looking into the runs ────────────────────────────────────────────────────────────────────
 
-    def _next(self) -> int | None:
+    def _next(self, runs: Sequence[RunEntry], listed: RunList) -> int | None:
         """Which run to look into next: those in sight come first."""
-        runs = self._runs
         others = range(len(runs)) if len(runs) <= ALL else range(0)
-        for index in (*self._list.in_sight, *others):
-            if index < len(runs) and self._fact(index).steps == "…" and runs[index].size <= LOOK_INTO:
+        for index in (*listed.in_sight, *others):
+            known = self._facts.get(index)
+            if index < len(runs) and (known is None or known.steps == "…") and runs[index].size <= LOOK_INTO:
                 return int(index)
         return None
 
@@ -257,13 +257,14 @@ class OpenScreen(BaseScreen):
         self._stop = stop = threading.Event()
         options = self.session.reading
         tried: set[int] = set()
+        shell, session, listed = self.shell, self.session, self._list  # asked for here: at the end the thread may outlive the page
 
         def look() -> None:
             def check(_done: int, _total: int, _events: int, /) -> None:
                 if stop.is_set():
                     raise Cancelled("not looked at any more")
 
-            while not stop.is_set() and (index := self._next()) is not None and index not in tried:
+            while not stop.is_set() and (index := self._next(folder.runs, listed)) is not None and index not in tried:
                 tried.add(index)
                 entry = folder.runs[index]
                 problem = ""
@@ -275,11 +276,11 @@ class OpenScreen(BaseScreen):
                     facts = first_facts(entry)
                     facts = Facts(facts.name, facts.hosts, "–", "–", "cannot be read", "–", "–", facts.power, facts.size)
                     problem = str(error)
-                if not stop.is_set() and self.session.logdir is folder:
+                if not stop.is_set() and session.logdir is folder:
                     self._facts[index] = facts
                     if problem:
                         self._problems[index] = problem
-                    self.shell.from_thread(self._learned)
+                    shell.from_thread(self._learned)
 
         self._looker = threading.Thread(target=look, name="powertui-looking", daemon=True)
         self._looker.start()

@@ -53,6 +53,7 @@ class TimelineScreen(Moving):
         self._below: str = ""  # "details", "ops" or ""
         self._shown_path = ""
         self._ops_timer: Any = None
+        self._ops_of: object = None  # the trace that the op table was counted in
         self._box: str = ""  # what the input box is for: "search" or "filter"
 
     def body(self) -> ComposeResult:
@@ -199,7 +200,8 @@ class TimelineScreen(Moving):
     def before_frame(self) -> Iterable[Widget]:
         """Bring the context pane up to date."""
         pane = self.query_one("#context", ContextPane)
-        model, state = self.session.model, self.timeline.state
+        # The timeline's own model: the session may be further, with another host's, and a selection is a number in one of them.
+        model, state = self.timeline.model, self.timeline.state
         if not self._context_stale or not pane.display or model is None or state is None:
             return ()
         self._context_stale = False
@@ -210,8 +212,8 @@ class TimelineScreen(Moving):
         self._context_stale = True
 
     def _show_details(self) -> None:
-        if self._below == "details" and self.session.model is not None:
-            self.query_one("#details", DetailsPane).show(self.session.model, self.timeline.selection)
+        if self._below == "details" and self.timeline.model is not None:
+            self.query_one("#details", DetailsPane).show(self.timeline.model, self.timeline.selection)
 
     def _show_ops_soon(self) -> None:
         if self._below != "ops":
@@ -232,12 +234,15 @@ class TimelineScreen(Moving):
 
     def _got_ops(self, trace: object, found: Result) -> None:
         if self.is_mounted and self._below == "ops" and trace is self.session.trace:
+            self._ops_of = trace
             self.query_one("#ops", TableView).show(found.table)
 
     def on_table_view_chosen(self, event: TableView.Chosen) -> None:
         """Enter in the op table: to the longest occurrence."""
-        place = event.place
-        if place is not None and place.track is not None and place.event is not None and self.session.model is not None:
+        place, model = event.place, self.timeline.model
+        if model is None or model.trace is not self._ops_of:
+            return  # it was counted in another host's profile
+        if place is not None and place.track is not None and place.event is not None:
             self.timeline.select(place.track, place.event)
             self.set_focus(self.timeline)
 
@@ -281,7 +286,7 @@ class TimelineScreen(Moving):
         self.set_focus(self.timeline)
 
     def _search(self, text: str) -> None:
-        model = self.session.model
+        model = self.timeline.model
         if not text or model is None:
             background.cancel(self, "search")
             self.timeline.set_hits(None)
@@ -302,7 +307,7 @@ class TimelineScreen(Moving):
         if isinstance(hits, PowertuiError):
             self.say(str(hits))
             return
-        if model is not self.session.model:
+        if model is not self.timeline.model:
             return
         self.timeline.set_hits(hits if len(hits) else None)
         if not len(hits):
@@ -417,7 +422,7 @@ class TimelineScreen(Moving):
 
     def action_copy(self) -> None:
         """The facts of what is selected, to the clipboard."""
-        model, state = self.session.model, self.timeline.state
+        model, state = self.timeline.model, self.timeline.state
         if model is None or state is None:
             return
         text = facts.of(model, state, self.session.power)

@@ -1,4 +1,4 @@
-"""Textual's lists for contents that change while one looks: a click on a line that is gone by now chooses nothing."""
+"""Textual's list for contents that change while one looks: a click on a line that is gone by now chooses nothing."""
 
 from __future__ import annotations
 

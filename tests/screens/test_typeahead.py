@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from powertui.screens.palette import Palette
 from powertui.screens.shell import Shell
 from powertui.screens.timeline import TimelineScreen
 from powertui.screens.typeahead import LONGEST_S
+from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.run_list import RunList
 from tests.monkey import play, script
 from tests.monkey.worlds import worlds
@@ -195,3 +197,53 @@ async def test_what_the_palette_answers_at_the_very_end_is_not_done_any_more(mak
     assert shell.current() is None
     await shell.run_command("do:pan-left")
     assert shell.return_code == 0
+
+
+async def test_a_selection_in_one_host_s_profile_is_never_looked_up_in_another_s(make: Maker, folder: Path) -> None:
+    shell = make(Path(worlds(folder)["hosts"].arguments[1]))
+    async with shell.run_test(size=(160, 40)) as pilot:
+        await loaded(pilot)
+        timeline = shell.screen
+        assert isinstance(timeline, TimelineScreen)
+        model = shell.session.model
+        assert model is not None
+        track = max(range(len(model.tracks)), key=lambda n: len(model.tracks[n].track.events))
+        last = len(model.tracks[track].track.events) - 1
+        await pilot.press("t", "2")
+        await settled(pilot)
+        timeline.timeline.select(track, last)  # as the next host's profile arrives, behind another page
+        run = shell.session.run
+        assert run is not None
+        shell.session.trace_index = next(i for i, trace in enumerate(run.traces) if trace.event_count < model.trace.event_count)
+        other = TimelineModel.of(run, shell.session.trace_index)
+        assert track >= len(other.tracks) or last >= len(other.tracks[track].track.events)
+        shell.session.model = other
+        timeline._context_stale = True
+        assert len(list(timeline.before_frame())) == 1
+        timeline.action_details()
+        timeline.action_copy()
+        await pilot.press("1")
+        await settled(pilot)
+        assert timeline.timeline.model is other
+
+
+async def test_looking_into_runs_ends_with_its_page(make: Maker, folder: Path) -> None:
+    failed: list[BaseException | None] = []
+    before, threading.excepthook = threading.excepthook, lambda args: failed.append(args.exc_value)
+    try:
+        for _ in range(5):
+            shell = make(Path(worlds(folder)["many"].arguments[1]))
+            async with shell.run_test(size=(160, 40)) as pilot:
+                await until(pilot, lambda shell=shell: isinstance(shell.screen, OpenScreen) and shell.screen.is_there)
+                listed = shell.screen
+                assert isinstance(listed, OpenScreen)
+                await until(pilot, lambda listed=listed: listed._looker is not None)
+                stop, listed._stop = listed._stop, threading.Event()  # the word that it is the end comes late
+                shell.exit(return_code=0)
+            assert listed._looker is not None
+            await until(pilot, lambda listed=listed: len([f for f in listed._facts.values() if f.steps != "…"]) > 1 or failed)
+            stop.set()
+            listed._looker.join()
+    finally:
+        threading.excepthook = before
+    assert not failed
