@@ -221,8 +221,8 @@ class RunView:
     ) -> pd.DataFrame:
         """Joules per epoch and of the whole profile; or of one epoch, by its own number; or of a window [lo, hi) (ps).
 
-        Columns: window ("epoch 0", "whole", "window"), epoch, start_s, end_s, joules, lo_joules and hi_joules (95 % interval),
-        mean_watts, coverage (share of the time with readings), badge ("measured", "estimated", "assumed"), reason (why there are
+        Columns: window ("epoch 0", "whole", "window"), epoch, start_s, end_s, joules, lo and hi (95 % interval), mean_watts,
+        coverage (share of the time with readings), badge ("measured", "estimated", "assumed"), reason (why there are
         no joules). `aligning` says where the power lies on the profile, where its own clock is not to be believed.
         """
         window = lo is not None or hi is not None
@@ -260,7 +260,9 @@ class RunView:
     def tool(self, name: str, *, host: str | None = None, lo: int | None = None, hi: int | None = None) -> Answer:
         """What a tool of `powertui report --tool` says: about every host or one, about the whole profile or a window."""
         asked = registry.get(name)
-        profiles = self._profiles(host) or (Question(self.opened).profile,)  # the last one says what is missing
+        profiles = self._profiles(host)
+        if not profiles:  # some tools need none; the others say so
+            return Answer(name, (("", asked.answer(Question(self.opened, 0, *_window(lo, hi)))),))
         return Answer(name, tuple((p.host, asked.answer(self._question(p, lo, hi))) for p in profiles))
 
     # ── which hosts ──────────────────────────────────────────────────────────────────────────────

@@ -274,7 +274,7 @@ def two_hosts(data: Path, tmp_path: Path) -> api.RunView:
 def test_joules_are_those_of_the_account(recorded: api.RunView) -> None:
     frame = recorded.energy()
     assert list(frame.columns) == [
-        "host", "window", "epoch", "start_s", "end_s", "joules", "lo_joules", "hi_joules", "mean_watts", "coverage",
+        "host", "window", "epoch", "start_s", "end_s", "joules", "lo", "hi", "mean_watts", "coverage",
         "badge", "reason",
     ]  # fmt: skip
     assert frame["window"].tolist() == ["epoch 0", "epoch 1", "whole"]
@@ -283,7 +283,7 @@ def test_joules_are_those_of_the_account(recorded: api.RunView) -> None:
         energy = found.energy(lo, hi, edge_ps=edge)
         assert energy is not None
         assert frame["epoch"][row] == found.epochs[index].number
-        assert (frame["joules"][row], frame["lo_joules"][row], frame["hi_joules"][row]) == (energy.joules, energy.lo, energy.hi)
+        assert (frame["joules"][row], frame["lo"][row], frame["hi"][row]) == (energy.joules, energy.lo, energy.hi)
         assert (frame["mean_watts"][row], frame["coverage"][row], frame["badge"][row]) == (
             energy.mean_w,
             energy.coverage,
@@ -360,7 +360,7 @@ def test_every_tool_answers(recorded: api.RunView, name: str) -> None:
     assert list(answer.frames) == [table.id for table in result.tables]
     for table in result.tables:
         frame = answer.frames[table.id]
-        assert list(frame.columns) == ["host", *table.ids]
+        assert list(frame.columns) == ["host", *(id for id in table.ids if id != "host")]
         assert len(frame) == len(table)
         assert all(id.endswith("_s") for id in table.ids if table[id].kind in TIMES), table.ids
     assert list(answer.facts["id"]) == [fact.id for fact in result.facts]
@@ -391,6 +391,25 @@ def test_answers_of_several_hosts_lie_one_below_the_other(two_hosts: api.RunView
     assert answer.text().startswith("a.b\n")
     assert "\nc.d\n" in answer.text()
     assert two_hosts.energy()["host"].tolist() == ["a.b", "c.d"]
+
+
+def test_the_host_stands_in_front_once() -> None:
+    table = Table("rows", "Rows", (text_column("name", "name", ["x"]), text_column("host", "host", ["vm"])))
+    answer = api.Answer("toy", (("vm", Result("toy", "Toy", (table,))), ("other", Result("toy", "Toy", (table,)))))
+    assert list(answer.frame.columns) == ["host", "name"]
+    assert answer.frame["host"].tolist() == ["vm", "other"]
+
+
+def test_a_tool_that_needs_no_profile_answers_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Module:
+        @staticmethod
+        def answer(question: Question) -> Result:
+            return Result("toy", "Toy", (), (Fact("sensors", "sensors", len(question.opened.run.power), "integer"),))
+
+    monkeypatch.setitem(sys.modules, "toy_tool_of_a_test", Module())  # type: ignore[misc]
+    monkeypatch.setattr(registry, "TOOLS", (*registry.TOOLS, registry.Tool("toy", "Toy", "A toy.", "toy_tool_of_a_test:answer")))
+    (log,) = demo.folder().glob("logs/*/*/train/events.out.tfevents.*")
+    assert powertui.open(log)[0].tool("toy").facts["value"].tolist() == [0]
 
 
 def test_a_tool_that_is_not_there_is_said_so(run: api.RunView) -> None:

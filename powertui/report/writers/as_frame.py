@@ -38,10 +38,12 @@ def of_facts(facts: Sequence[Fact]) -> pd.DataFrame:
 
 
 def of_hosts(frames: Sequence[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
-    """Frames of the same form one below the other, the host of each as the first column."""
+    """Frames of the same form one below the other, the host of each as the first column (once, if they have it themselves)."""
+    found = []
     for host, one in frames:
-        one.insert(0, "host", texts([host] * len(one)))
-    found = [one for _, one in frames]
+        bare = one.drop(columns="host") if "host" in one else one
+        bare.insert(0, "host", texts([host] * len(bare)))
+        found.append(bare)
     # An empty frame has no types to give: its float column would turn the whole numbers of the others into floats.
     filled = [one for one in found if len(one)] or found[:1]
     if not filled:
