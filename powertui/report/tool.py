@@ -9,7 +9,7 @@ from typing import Any
 
 from powertui import __version__
 from powertui.data import logdir
-from powertui.data.asked import Reading
+from powertui.data.asked import Aligning, Reading
 from powertui.data.opened import Opened
 from powertui.data.table import Result, Table, stacked, text_column
 from powertui.data.tools import registry
@@ -29,10 +29,10 @@ class Answer:
     result: Result
 
 
-def tell(path: str, run: str | None, reading: Reading, name: str, form: str) -> int:
+def tell(path: str, run: str | None, reading: Reading, name: str, form: str, aligning: Aligning | None = None) -> int:
     """Print the answers about the runs that were named. Raises `UnreadableFile` where none of them holds a profile."""
     tool = registry.get(name)
-    answers = list(ask((Opened(entry, reading) for entry in logdir.scan(path).chosen(run) if entry.profiles), tool))
+    answers = list(ask((Opened(entry, reading) for entry in logdir.scan(path).chosen(run) if entry.profiles), tool, aligning))
     if not answers:
         raise UnreadableFile(path, "holds no profile that could be read", hint=f"See what is there: powertui doctor {path}")
     if form == "json":
@@ -58,7 +58,7 @@ def names(form: str) -> int:
     return 0
 
 
-def ask(opened: Iterable[Opened], tool: Tool) -> Iterator[Answer]:
+def ask(opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None) -> Iterator[Answer]:
     """Every host of every run that has a profile."""
     for one in opened:
         try:
@@ -67,7 +67,7 @@ def ask(opened: Iterable[Opened], tool: Tool) -> Iterator[Answer]:
             text.write(sys.stderr, f"powertui: {plain(str(error))}")
             continue
         for profile in profiles:
-            yield Answer(one.name, profile.host, tool.answer(Question(one, profile.index)))
+            yield Answer(one.name, profile.host, tool.answer(Question(one, profile.index, aligning=aligning or Aligning())))
 
 
 def as_dict(path: str, tool: Tool, answers: Sequence[Answer]) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def joined(answers: Sequence[Answer]) -> Table:
 def _named(one: Answer, table: Table) -> Table:
     count = len(table)
     named = (text_column("run", "run", [one.run] * count), text_column("host", "host", [one.host] * count))
-    return replace(table, columns=(*named, *table.columns))
+    return replace(table, columns=(*named, *(column for column in table.columns if column.id not in ("run", "host"))))
 
 
 def _titled(one: Answer, several: bool) -> Result:

@@ -30,7 +30,7 @@ class ToolScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._question: tuple[Tool, Question] | None = None
+        self._question: tuple[Tool, Question, object] | None = None
         self._result: Result | None = None
         self._table = 0
 
@@ -59,8 +59,8 @@ class ToolScreen(BaseScreen):
             return
         lo, hi = session.window or (None, None)
         tool = registry.get(session.tool)
-        question = Question(session.opened, session.trace_index, lo, hi)
-        asked = (tool, question)
+        question = Question(session.opened, session.trace_index, lo, hi, session.aligning)
+        asked = (tool, question, session.run)
         if asked == self._question and self._result is not None:
             return
         self._question = asked
@@ -75,7 +75,7 @@ class ToolScreen(BaseScreen):
 
         self.run_worker(work, thread=True, exclusive=True, group="tool")
 
-    def _answered(self, asked: tuple[Tool, Question], found: Result | str) -> None:
+    def _answered(self, asked: tuple[Tool, Question, object], found: Result | str) -> None:
         if asked != self._question or not self.is_mounted:
             return
         if isinstance(found, str):
@@ -110,6 +110,11 @@ class ToolScreen(BaseScreen):
     def _title(self) -> str:
         tool = registry.get(self.session.tool)
         words = tool.title if self._result is None else plain(self._result.title, 80)
+        if self.session.opened is not None:
+            words += f" · {plain(self.session.opened.name, 60)}"
+        profile = self.session.profile
+        if profile is not None and len(profile.opened.profiles) > 1:
+            words += f" · {plain(profile.host, 40)}"
         if self.session.window is not None:
             words += " · of the marked window"
         tables = self._result.tables if self._result is not None else ()

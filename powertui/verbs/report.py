@@ -29,5 +29,5 @@ def run(args: argparse.Namespace) -> int:
     if args.tool == "list":
         return tool.names(form)
     if args.tool is not None:
-        return tool.tell(args.path, args.run, common.reading_of(args), args.tool, form)
+        return tool.tell(args.path, args.run, common.reading_of(args), args.tool, form, common.aligning_of(args))
     return summary.tell(args.path, args.run, common.reading_of(args), form)

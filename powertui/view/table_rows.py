@@ -65,20 +65,25 @@ def fit(table: Table, room: int) -> Fit:
     wanted = {column.id: natural(column) for column in table.shown}
     main = next((c for c in sorted(table.shown, key=lambda c: -c.weight) if c.kind == "text"), None)
     if main is not None:
-        wanted[main.id] = LEAST_TEXT
+        wanted[main.id] = min(
+            natural(main, room), max(LEAST_TEXT, room // 3)
+        )  # what a row is called counts more than its last figures
     kept = list(table.shown)
     while sum(wanted[c.id] + GAP for c in kept) - GAP > room and any(c.weight < ALWAYS for c in kept):
         lightest = min(c.weight for c in kept)
         kept.remove(next(c for c in reversed(kept) if c.weight == lightest))
     rest = room - sum(wanted[c.id] + GAP for c in kept) + GAP
     if main is not None and rest > 0:
-        wanted[main.id] += min(rest, max(0, natural(main, room) - LEAST_TEXT))
+        wanted[main.id] += min(rest, max(0, natural(main, room) - wanted[main.id]))
     return Fit(tuple(kept), tuple(wanted[c.id] for c in kept))
 
 
 def natural(column: Column, most: int = MOST_TEXT) -> int:
     """How many cells a column would like."""
     least = width(column.label) + 2  # the arrow of the sorted column
+    numbers = column.values
+    if column.kind == "integer" and isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iu" and len(numbers):
+        return max(least, *(len(f"{int(end):,}") for end in (numbers.min(), numbers.max())))
     if column.kind != "text":
         return max(least, _WIDTHS[column.kind])
     longest = max((width(plain(column.text(i), 200)) for i in range(min(SAMPLE, len(column)))), default=0)

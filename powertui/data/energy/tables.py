@@ -47,6 +47,13 @@ def _energy_columns(windows: Sequence[_Asked], found: Sequence[Energy | None]) -
         optional("epoch", "epoch", "integer", [number for _, number, *_ in windows], weight=0),
         optional("start_s", "start", "instant", [lo for _, _, lo, _, _ in windows], weight=3),
         optional("end_s", "end", "instant", [hi for _, _, _, hi, _ in windows], weight=3),
+        *figures(found),
+    )
+
+
+def figures(found: Sequence[Energy | None]) -> tuple[Column, ...]:
+    """The columns that every table of energies has. What is not resolved has no figure, but a reason."""
+    return (
         optional("joules", "energy", "number", [e.joules if e else None for e in found], unit="J", weight=9),
         optional("lo", "from", "number", [e.lo if e else None for e in found], unit="J", weight=6),
         optional("hi", "to", "number", [e.hi if e else None for e in found], unit="J", weight=6),

@@ -13,9 +13,10 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
+from powertui.data.asked import Aligning
 from powertui.data.opened import Opened, Profile
 from powertui.data.table import Result
 from powertui.errors import UsageError
@@ -24,12 +25,13 @@ from powertui.plain import plain
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a tool: an opened run, one of its hosts, and a window of time (ps; None: all of it)."""
+    """What is asked of a tool: an opened run, one of its hosts, a window of time (ps; None: all of it), where power lies."""
 
     opened: Opened
     host: int = 0  # index of the profile
     lo: int | None = None
     hi: int | None = None
+    aligning: Aligning = field(default_factory=Aligning)
 
     @property
     def profile(self) -> Profile:
@@ -59,16 +61,23 @@ class Tool:
         """Ask it. The answer is kept with the run, so that asking again costs nothing."""
         module, _, function = self.target.partition(":")
         ask = cast("Callable[[Question], Result]", getattr(importlib.import_module(module), function))
-        key = ("tool", self.name, question.host, question.lo, question.hi)
+        key = ("tool", self.name, question.host, question.lo, question.hi, question.aligning)
         return question.opened.cached(key, lambda: ask(question))
 
 
 _HERE = "powertui.data.tools"
+_ENERGY = "powertui.data.energy.results"  # stands above the tools: named here, imported when it is asked
 
 TOOLS: tuple[Tool, ...] = (
     Tool("op_stats", "Ops", "What ran, by name: count, total and self time.", f"{_HERE}.op_stats:answer"),
     Tool("kernel_stats", "GPU kernels", "Kernels by name, shape and op: count, total, average, shortest, longest.",
          f"{_HERE}.kernel_stats:answer"),
+    Tool("steps", "Steps", "Every step: when it ran, and how long.", f"{_HERE}.steps:answer"),
+    Tool("epochs", "Epochs", "Every epoch: where it lies, its steps, its scalars.", f"{_HERE}.epochs:answer"),
+    Tool("energy", "Energy", "Joules of every epoch and step, with their intervals.", f"{_ENERGY}:energy"),
+    Tool("findings", "Findings", "Stretches of an epoch that drew more or took longer than in the others.",
+         f"{_ENERGY}:findings"),
+    Tool("sensors", "Sensors", "Channels of power found with the run, and what each resolves.", f"{_ENERGY}:sensors_found"),
 )  # fmt: skip
 
 

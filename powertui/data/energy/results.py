@@ -1,0 +1,211 @@
+"""What the energy module knows of one host, as `Result`s: joules of epochs and steps, what stands out, the sensors.
+
+Asked through the registry of tools, which names these functions by module and imports them when they are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from powertui.data.energy import account, tables
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.account import Account
+from powertui.data.energy.integrate import Energy
+from powertui.data.energy.symmetry import Symmetry
+from powertui.data.model import PS_PER_NS, PS_PER_S, Badge, PowerSeries
+from powertui.data.table import Column, Fact, Lazy, Place, Result, Table, optional, text_column
+from powertui.data.tools import steps as step_tool
+from powertui.data.tools.registry import Question
+from powertui.data.window import touches
+
+NO_POWER = "No power log was found with this run. Name one: --power FILE."
+
+# ── joules of epochs and steps ───────────────────────────────────────────────────────────────────
+
+
+def energy(question: Question) -> Result:
+    """Energy of every epoch and every step that touches the window, and of the window itself."""
+    found = account.of(question.profile, question.aligning)
+    whole = question.lo is None and question.hi is None
+    lo, hi = found.trace.span if whole else question.window
+    total = found.energy(lo, hi)
+    facts = [_joules("energy", "energy of the profile" if whole else "energy of the window", total)]
+    if total is not None and total.resolved:
+        facts += _parts(total)
+    facts += _stands_on(found)
+    return Result("energy", "Energy", (_epochs(question, found), _steps(question, found)), tuple(facts), notes=_notes(found, total))
+
+
+def _joules(id: str, label: str, one: Energy | None) -> Fact:
+    if one is None or not one.resolved:
+        return Fact(id, label, None, "number", "J", why=NO_POWER if one is None else one.reason)
+    return Fact(id, label, one.joules, "number", "J", one.badge, one.lo, one.hi)
+
+
+def _parts(total: Energy) -> list[Fact]:
+    facts = [Fact("mean", "mean power", total.mean_w, "number", "W", total.badge)]
+    if total.idle_joules is not None and total.active_joules is not None:
+        facts.append(Fact("idle_joules", "of which idle", total.idle_joules, "number", "J", Badge.ESTIMATED))
+        facts.append(Fact("active_joules", "above idle", total.active_joules, "number", "J", Badge.ESTIMATED))
+    if total.coverage < 0.9995:
+        facts.append(Fact("coverage", "sampled", total.coverage, "share"))
+    return facts
+
+
+def _stands_on(found: Account) -> list[Fact]:
+    facts = []
+    if found.idle is not None:
+        facts.append(Fact("idle", "idle power", found.idle.value, "number", "W", found.idle.badge))
+    alignment = found.alignment
+    if alignment is not None and alignment.offset_s is not None:
+        why = f"{alignment.status}, {alignment.source}"
+        at = Fact("offset", "power log begins at", alignment.offset_s, "number", "s", None, alignment.lo_s, alignment.hi_s, why)
+        facts += [at, Fact("placed", "placed", why)]
+    return facts
+
+
+def _notes(found: Account, total: Energy | None) -> tuple[str, ...]:
+    if not found.placed:
+        return (NO_POWER,)
+    notes = [f"Counted: {found.text}."] if found.text else []
+    if found.apart:
+        notes.append(found.apart)
+    if total is not None and total.gain_j:
+        notes.append(f"The sensor's own gain: ± {total.gain_j:.3g} J on this energy, systematic, not in the intervals.")
+    steps = found.step_energies
+    unresolved = [one for one in steps if not one.resolved]
+    if unresolved:
+        notes.append(f"Single steps: {len(unresolved):,} of {len(steps):,} {unresolved[0].reason}.")
+    return tuple(notes)
+
+
+def _figures(found: Sequence[Energy | None]) -> tuple[Column, ...]:
+    return (
+        *tables.figures(found),
+        optional("max_watts", "max", "number", [e.max_w if e else None for e in found], unit="W", weight=2),
+        optional("active_joules", "above idle", "number", [e.active_joules if e else None for e in found], unit="J", weight=2),
+    )
+
+
+def _epochs(question: Question, found: Account) -> Table:
+    windows = found.epoch_windows()
+    if question.lo is not None or question.hi is not None:
+        lo, hi = (np.array([window[side] for window in windows], np.int64) for side in (1, 2))
+        windows = [windows[at] for at in np.flatnonzero(touches(lo, hi, *question.window)).tolist()]
+    energies = [found.energy(lo, hi, edge_ps=edge) for _, lo, hi, edge in windows]
+    per_step = [found.per_step(index) for index, *_ in windows]
+    means = [None if e is None or not e.resolved else e.joules for e in per_step]
+    starts, ends = (np.array([window[side] for window in windows], np.int64) for side in (1, 2))
+    columns = (
+        Column("number", "epoch", "integer", np.array([found.epochs[window[0]].number for window in windows], np.int64), weight=9),
+        Column("start_s", "start", "instant", starts, weight=6),
+        Column("end_s", "end", "instant", ends, weight=3),
+        Column("duration_s", "duration", "duration", ends - starts, weight=7),
+        *_figures(energies),
+        optional("joules_per_step", "a step", "number", means, unit="J", weight=5),
+    )
+
+    def place(row: int) -> Place:
+        return Place(question.opened.name, question.host, int(starts[row]), int(ends[row]))
+
+    return Table(
+        "epochs", "Energy of each epoch", columns, place, ("number", False), "No epoch with known bounds.", ("number",), "epoch"
+    )
+
+
+def _steps(question: Question, found: Account) -> Table:
+    steps = found.steps
+    rows = step_tool.inside(question, steps)
+    known = found.step_energies
+    energies: list[Energy | None] = [known[row] if known else None for row in rows.tolist()]
+    starts, ends = steps.start[rows], steps.ends()[rows]
+    columns = (
+        step_tool.epoch_column(steps, found.epochs, rows),
+        step_tool.number_column(steps, rows),
+        Column("name", "name", "text", Lazy(len(rows), lambda row: steps.names[int(rows[row])]), weight=2),
+        Column("start_s", "start", "instant", starts, weight=6),
+        Column("end_s", "end", "instant", ends, weight=3),
+        *_figures(energies),
+    )
+
+    def place(row: int) -> Place:
+        return Place(question.opened.name, question.host, int(starts[row]), int(ends[row]))
+
+    empty = step_tool.empty(steps)
+    return Table("steps", "Energy of each step", columns, place, ("start_s", False), empty, ("start_s",), "step")
+
+
+# ── what stands out ──────────────────────────────────────────────────────────────────────────────
+
+
+def findings(question: Question) -> Result:
+    """Stretches of steps that drew more or less, or took longer, than the same steps of the other epochs."""
+    profile = question.profile
+    told = account.findings(profile, question.aligning)
+    if question.lo is not None or question.hi is not None:
+        starts, ends = (np.array([span[side] for span in _spans(told)], np.int64) for side in (0, 1))
+        rows = np.flatnonzero(touches(starts, ends, *question.window)).tolist()
+        told = replace(told, findings=tuple(told.findings[row] for row in rows))
+    return Result("findings", "Findings", (tables.findings(told, profile),), notes=told.notes)
+
+
+def _spans(told: Symmetry) -> list[tuple[int, int]]:
+    return [(one.start_ps, one.end_ps) for one in told.findings]
+
+
+# ── sensors ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class _Channel:
+    """One channel of a power log, and how it lies on the trace."""
+
+    series: PowerSeries
+    placed: str
+    counted: bool | None
+
+
+def sensors_found(question: Question) -> Result:
+    """The channels of power found with the run, and what each can resolve. Asked of a run without a profile, too."""
+    listed = _channels(question)
+
+    def figures(id: str, label: str, unit: str, name: str, weight: int) -> Column:
+        known = [getattr(one.series.sensor, name) for one in listed]
+        return optional(id, label, "number", [None if f is None else f.value for f in known], unit=unit, weight=weight)
+
+    spans = [int(s.times[-1] - s.times[0]) * PS_PER_NS / PS_PER_S if len(s := one.series) > 1 else None for one in listed]
+    columns = (
+        text_column("name", "sensor", [one.series.sensor.name for one in listed], weight=9),
+        text_column("scope", "scope", [one.series.sensor.scope.value for one in listed], weight=7),
+        text_column("source", "source", [one.series.sensor.source for one in listed], weight=6),
+        text_column("sensor_host", "host", [one.series.sensor.host for one in listed], weight=1),
+        Column("readings", "readings", "integer", np.array([len(one.series) for one in listed], np.int64), weight=4),
+        optional("span_s", "over", "number", spans, unit="s", weight=4),
+        figures("poll_s", "polled", "s", "poll_s", 7),
+        figures("refresh_s", "changes", "s", "refresh_s", 8),
+        figures("quantum_w", "in steps of", "W", "quantum_w", 7),
+        figures("window_s", "mean of", "s", "window_s", 3),
+        figures("delay_s", "late by", "s", "delay_s", 2),
+        figures("gain", "gain ±", "", "gain", 2),
+        text_column("placed", "placed", [one.placed for one in listed], weight=5),
+        optional("counted", "counted", "flag", [one.counted for one in listed], weight=5),
+        text_column("text", "what it resolves", [sensors.sentence(one.series) for one in listed], weight=2),
+        text_column("file", "file", [one.series.path for one in listed], weight=0),
+    )
+    table = Table("sensors", "Sensors", columns, empty=NO_POWER, key=("name", "file"), noun="channel")
+    return Result("sensors", "Sensors", (table,))
+
+
+def _channels(question: Question) -> list[_Channel]:
+    if not question.opened.profiles:
+        described = (s if s.sensor.poll_s is not None else sensors.describe(s) for s in question.opened.run.power)
+        return [_Channel(series, "no profile", None) for series in described]
+    found = account.of(question.profile, question.aligning)
+    return [
+        _Channel(one.power.series, "unknown" if one.power.status == "none" else f"{one.power.status}, {one.power.source}",
+                 at in found.counted)
+        for at, one in enumerate(found.placed)
+    ]  # fmt: skip

@@ -1,0 +1,65 @@
+"""The steps of one host, one row each: the program's numbers, when each ran, how long its marker and the time to the next were."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from powertui.data.model import Epochs, Int64s, Steps
+from powertui.data.table import Column, Fact, Lazy, Place, Result, Table
+from powertui.data.tools.registry import Question
+from powertui.data.window import touches
+
+
+def answer(question: Question) -> Result:
+    """The steps that touch the window, in the order they ran."""
+    profile = question.profile
+    steps, rows = profile.steps, inside(question, profile.steps)
+    start, end, gap = steps.start[rows], steps.ends()[rows], steps.start_to_start()[rows]
+    columns = (
+        epoch_column(steps, profile.epochs, rows),
+        number_column(steps, rows),
+        Column("name", "name", "text", Lazy(len(rows), lambda row: steps.names[int(rows[row])]), weight=5),
+        Column("start_s", "start", "instant", start, weight=8),
+        Column("end_s", "end", "instant", end, weight=4),
+        Column("duration_s", "duration", "duration", steps.duration[rows], weight=9),
+        Column("start_to_start_s", "start to start", "duration", gap, present=gap >= 0, weight=7),
+    )
+
+    def place(row: int) -> Place:
+        return Place(question.opened.name, question.host, int(start[row]), int(end[row]))
+
+    notes = []
+    if steps.asynchronous:
+        notes.append("Steps are dispatched asynchronously: a duration is the time until the call returned; the work ran on.")
+    table = Table("steps", "Steps", columns, place, ("start_s", False), empty(steps), ("start_s",), "step")
+    return Result("steps", "Steps", (table,), (Fact("source", "marked by", steps.source or None),), notes=tuple(notes))
+
+
+def inside(question: Question, steps: Steps) -> Int64s:
+    """The rows of the steps that the question asks about: all of them where it names no window."""
+    if question.lo is None and question.hi is None:
+        return np.arange(len(steps), dtype=np.int64)
+    return np.flatnonzero(touches(steps.start, steps.ends(), *question.window))
+
+
+def empty(steps: Steps) -> str:
+    """What to say when no step is listed."""
+    if len(steps):
+        return "No step touches this window."
+    return "No steps were found. Name what marks them: --step-marker REGEX."
+
+
+def number_column(steps: Steps, rows: Int64s) -> Column:
+    """The program's own numbers of these steps; unknown where it has none."""
+    number = steps.number[rows]
+    return Column("number", "step", "integer", number, present=number >= 0, weight=9)
+
+
+def epoch_column(steps: Steps, epochs: Epochs, rows: Int64s) -> Column:
+    """The program's own numbers of the epochs that these steps belong to."""
+    index = steps.epoch[rows].astype(np.int64)
+    own = np.array([epoch.number for epoch in epochs], np.int64)
+    listed = (index >= 0) & (index < len(own))
+    number = index.copy()
+    number[listed] = own[index[listed]]
+    return Column("epoch", "epoch", "integer", number, present=index >= 0, weight=6)
