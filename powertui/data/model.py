@@ -501,6 +501,15 @@ class Sensor:
     gain: Figure | None = None  # systematic error, as a fraction
 
 
+@dataclass(frozen=True)
+class Mark:
+    """What a recording names: a stretch of time, or (without an end) a moment. Times count as those of its series."""
+
+    name: str
+    start_ns: int
+    end_ns: int | None = None
+
+
 class PowerKind(str, enum.Enum):
     SAMPLED = "sampled"  # watts at a moment (or averaged over the sensor's own window)
     INTERVAL = "interval"  # mean watts since the previous row: counters and J per interval
@@ -521,6 +530,7 @@ class PowerSeries:
     path: str = ""
     joules: Floats | None = None
     warnings: tuple[Warn, ...] = ()
+    marks: tuple[Mark, ...] = ()  # of the whole log: each of its channels has them all
 
     def __len__(self) -> int:
         return len(self.times)

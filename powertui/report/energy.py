@@ -21,6 +21,7 @@ from powertui.report import summary, text
 from powertui.report.energy_json import NO_POWER, Told, as_json
 
 _S = 1e12
+WINDOWS_SHOWN = 50
 
 
 def tell(path: str, name: str | None, reading: Reading, aligning: Aligning, form: str) -> int:
@@ -153,6 +154,8 @@ def _page(one: Told, style: _Style) -> list[str]:
         lines += style.table(("sensor", "resolves", *_HEAD), rows, (2, 3, 4, 5))
     elif found.placed:
         lines += _alignment(found, style) + _sensors(found, style) + _energies(found, style)
+    if one.windows:
+        lines += _windows(one, style)
     if one.symmetry is not None:
         lines += _symmetry(one.symmetry, style)
     lost = [*one.run.warnings, *(w for s in one.run.power for w in s.warnings)]
@@ -213,6 +216,18 @@ def _energies(found: Account, style: _Style) -> list[str]:
     unresolved = [e for e in steps if not e.resolved]
     if unresolved:
         lines.append(style.line(f"single steps: {len(unresolved)} of {len(steps)} {unresolved[0].reason}"))
+    return lines
+
+
+def _windows(one: Told, style: _Style) -> list[str]:
+    rows = []
+    for found in one.windows[:WINDOWS_SHOWN]:
+        mark = found.mark
+        length = ((mark.end_ns or mark.start_ns) - mark.start_ns) / 1e9
+        rows.append([mark.name, f"{length:.2f} s", *_cells(found.energy)])
+    lines = style.head(2, "Windows of the recording") + style.table(("", "time", *_HEAD), rows, (1, 2, 3, 4, 5))
+    if len(one.windows) > len(rows):
+        lines.append(style.line(f"… and {len(one.windows) - len(rows)} more (--json lists them)"))
     return lines
 
 

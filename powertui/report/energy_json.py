@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from powertui import __version__
-from powertui.data.energy import integrate
+from powertui.data.energy import integrate, marks, window_energy
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment
 from powertui.data.energy.integrate import Energy
+from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.symmetry import Finding, Symmetry
-from powertui.data.model import Figure, PowerSeries, Run, Warn
+from powertui.data.energy.window_energy import WindowEnergy
+from powertui.data.model import Figure, Mark, PowerSeries, Run, Warn
 
 NO_POWER = "no power log was found with this run: name one with --power FILE"
 _S = 1e12
+_NS = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +38,16 @@ class Told:
         """The run's channels, each with what its readings tell of its sensor."""
         return tuple(s if s.sensor.poll_s is not None else sensors.describe(s) for s in self.run.power)
 
+    @functools.cached_property
+    def windows(self) -> list[WindowEnergy]:
+        """What the windows of its recordings drew."""
+        return window_energy.of(self.run.power)
+
+    @functools.cached_property
+    def placed_marks(self) -> dict[tuple[str, Mark], MarkOnTrace]:
+        """Where the marks of its recordings lie on the trace."""
+        return marks.by_log([p.power for p in self.account.placed]) if self.account is not None else {}
+
 
 def as_json(path: str, told: Sequence[Told]) -> dict[str, Any]:
     """One object for everything under a path; one element of `runs` for every profiled host of every run."""
@@ -47,7 +61,8 @@ def _json_run(one: Told) -> dict[str, Any]:
         "sensors": [_json_sensor(series, None) for series in one.power] if found is None else [
             _json_sensor(p.power.series, p.alignment) for p in found.placed
         ],
-        "counted": None, "idle_watts": None, "epochs": [], "steps": [], "findings": [],
+        "counted": None, "idle_watts": None, "epochs": [], "steps": [], "windows": _json_windows(one), "marks": _json_marks(one),
+        "findings": [],
         "notes": [one.problem] if one.problem else [], "warnings": [_warn(w) for w in one.run.warnings],
     }  # fmt: skip
     if found is None:
@@ -76,6 +91,29 @@ def _json_run(one: Told) -> dict[str, Any]:
         shown["findings"] = [_json_finding(f) for f in one.symmetry.findings]
         shown["notes"] += [*one.symmetry.notes, *([one.symmetry.reason] if one.symmetry.reason else [])]
     return shown
+
+
+def _json_windows(one: Told) -> list[dict[str, Any]]:
+    """Windows of recordings: `start_s` and `end_s` on the trace (null where nothing places the log), and on the log's own clock."""
+    return [
+        _json_mark(one, found.path, found.mark) | _json_energy(found.energy) for found in one.windows
+    ]  # fmt: skip
+
+
+def _json_marks(one: Told) -> list[dict[str, Any]]:
+    logs = {series.path: series.marks for series in one.power}
+    return [_json_mark(one, path, mark) for path, marked in logs.items() for mark in marked if mark.end_ns is None]
+
+
+def _json_mark(one: Told, path: str, mark: Mark) -> dict[str, Any]:
+    placed = one.placed_marks.get((path, mark))
+    end = mark.end_ns
+    return {
+        "name": mark.name, "log": path,
+        "start_s": placed.start_ps / _S if placed is not None else None,
+        "end_s": placed.end_ps / _S if placed is not None and placed.end_ps is not None else None,
+        "log_start_s": mark.start_ns / _NS, "log_end_s": end / _NS if end is not None else None,
+    }  # fmt: skip
 
 
 _NO_ALIGNMENT: dict[str, Any] = {

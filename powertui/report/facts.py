@@ -7,6 +7,7 @@ of steps does not become a gigabyte of JSON.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def of_run(entry: RunEntry, run: Run | None, problem: str = "") -> Facts:
         "profiles": [_profile(t, s, e) for t, s, e in zip(traces, steps, epochs, strict=True)],
         "scalars": _scalars(run),
         "power": [power_facts(series) for series in (run.power if run is not None else ())],
+        "windows": window_facts(run.power if run is not None else ()),
     }
 
 
@@ -204,6 +206,28 @@ def _epochs(steps: Steps, epochs: Epochs) -> Facts:
 
 
 # ── the rest ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def window_facts(power: Sequence[PowerSeries]) -> list[Facts]:
+    """What a recording named while it ran: windows with what they drew, moments without an end."""
+    if not any(series.marks for series in power):
+        return []
+    from powertui.data.energy import window_energy  # integration: only where there is something to integrate
+
+    drew = {(found.path, found.mark): found.energy for found in window_energy.of(power)}
+    logs = {series.path: series.marks for series in power}
+    out: list[Facts] = []
+    for path, mark in ((path, mark) for path, marked in logs.items() for mark in marked):
+        energy = drew.get((path, mark))
+        out.append({
+            "name": mark.name, "path": path, "start_s": mark.start_ns / 1e9,
+            "end_s": mark.end_ns / 1e9 if mark.end_ns is not None else None,
+            "joules": energy.joules if energy is not None else None,
+            "lo_joules": energy.lo if energy is not None else None,
+            "hi_joules": energy.hi if energy is not None else None,
+            "reason": (energy.reason or None) if energy is not None else None,
+        })  # fmt: skip
+    return out
 
 
 def power_facts(series: PowerSeries) -> Facts:

@@ -19,6 +19,7 @@ from powertui.report.facts import Facts
 
 EPOCHS_SHOWN = 12
 WARNINGS_SHOWN = 10
+WINDOWS_SHOWN = 12
 
 _CSV = ("run", "host", "epoch", "step", "name", "start_s", "duration_s", "start_to_start_s", "unix_start_s", "clock_half_width_s")
 
@@ -109,6 +110,9 @@ def describe(one: Facts, columns: int = 0) -> list[str]:
         rest.append(("host" if not several else "hosts", _host(profile)))
     rest.append(("devices", _devices(one)))
     rest += [("power", _power(series)) for series in one["power"]]
+    rest += [("windows", _window(window)) for window in one["windows"][:WINDOWS_SHOWN]]
+    if len(one["windows"]) > WINDOWS_SHOWN:
+        rest.append(("windows", f"… and {len(one['windows']) - WINDOWS_SHOWN} more (--json lists them)"))
     rest += [("files", line) for line in _files(one)]
     warnings = one["warnings"]
     rest += [("warnings", plain(line)) for line in warnings[:WARNINGS_SHOWN]]
@@ -230,6 +234,17 @@ def _power(series: Facts) -> str:
         watts = f"{series['min_watts']:g} to {series['max_watts']:g} W, mean {series['mean_watts']:.1f} W"
     over = f"{text.plural(series['readings'], 'reading')} over {units.duration(round(series['span_s'] * PS_PER_S), 3)}"
     return f"{plain(series['name'])}: {watts}; {over} ({plain(series['source'])}, {plain(facts.short_path(series['path']))})"
+
+
+def _window(window: Facts) -> str:
+    start, end = window["start_s"], window["end_s"]
+    name = plain(window["name"]) or "(no name)"
+    if end is None:
+        return f"{name}: at {_s(start)} of the recording"
+    drew = window["reason"] or "energy not known"
+    if window["joules"] is not None:
+        drew = f"{window['joules']:.4g} J (95 % {window['lo_joules']:.4g} to {window['hi_joules']:.4g} J)"
+    return f"{name}: {_s(end - start)} from {_s(start)} of the recording, {drew}"
 
 
 def _files(one: Facts) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from rich.segment import Segment
 from rich.style import Style
 
+from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.model import Int64s
 from powertui.plain import plain
 from powertui.view.timeline_model import TimelineModel
@@ -93,6 +94,48 @@ def _epochs(model: TimelineModel, view: Viewport) -> list[Stretch]:
         phase = model.epochs.phases[index]
         out.append(Stretch(phase.start, phase.end, (plain(phase.name, 60),), "phase", cut=True))
     return out
+
+
+class MarkLane(TimeLane):
+    """Windows and marks of the recordings that lie on the trace: the inner ones on the outer ones, moments on top."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self.marks: tuple[MarkOnTrace, ...] = ()
+
+    def set_marks(self, found: tuple[MarkOnTrace, ...]) -> None:
+        self.marks = found
+        self._bounds = np.array([(m.start_ps, m.end_ps if m.end_ps is not None else m.start_ps) for m in found], np.int64).reshape(
+            -1, 2
+        )
+        self.refresh()
+
+    def label(self, y: int) -> list[Segment]:
+        return self.name_label("windows", str(len(self.marks)))
+
+    def cells(self, y: int) -> list[Segment]:
+        assert self.state is not None
+        if not self.marks:
+            return [Segment(" " * self.columns)]
+        view, theme = self.state.viewport, self.theme_colors
+        roles = {role: theme.style(role) for role in ("phase", "label")}
+        seen = [self.marks[row] for row in _seen(self._bounds[:, 0], self._bounds[:, 1], view)]
+        stretches = [_window(mark) for mark in sorted(seen, key=lambda one: one.start_ps - (one.end_ps or one.start_ps))]
+        stretches = [one for one in stretches if one.hi > one.lo] + [
+            _moment(mark, view, self.glyphs.vertical) for mark in seen if mark.end_ps is None
+        ]
+        return draw(stretches, view, roles, self.glyphs.ellipsis)
+
+
+def _window(mark: MarkOnTrace) -> Stretch:
+    end = mark.end_ps if mark.end_ps is not None else mark.start_ps
+    return Stretch(mark.start_ps, end, (plain(mark.name, 60),), "phase", cut=True)
+
+
+def _moment(mark: MarkOnTrace, view: Viewport, bar: str) -> Stretch:
+    """A bar where it is, and its name behind it."""
+    text = bar + plain(mark.name, 20)
+    return Stretch(mark.start_ps, mark.start_ps + (len(text) - 1) * view.cell_ps, (text, bar), "label")
 
 
 class StepLane(TimeLane):

@@ -9,6 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
+from powertui.data.energy import marks
 from powertui.data.model import PowerOnTrace
 from powertui.terminal.theme import Theme
 from powertui.view.navigation import State
@@ -17,7 +18,7 @@ from powertui.widgets.gutter import Gutter
 from powertui.widgets.overview import Overview
 from powertui.widgets.power_strip import PowerStrip
 from powertui.widgets.ruler import Ruler
-from powertui.widgets.stretches import EpochLane, StepLane
+from powertui.widgets.stretches import EpochLane, MarkLane, StepLane
 from powertui.widgets.time_lane import TimeLane
 from powertui.widgets.timeline import Timeline
 
@@ -29,9 +30,9 @@ def label_width(width: int) -> int:
     return min(26, max(12, width * 9 // 40))
 
 
-def strip_heights(height: int, series: int, epochs: bool) -> list[int]:
-    """How many rows each power strip gets: none where the rows of the timeline would be fewer than eight."""
-    spare = height - 3 - int(epochs) - 8
+def strip_heights(height: int, series: int, lanes: int) -> list[int]:
+    """How many rows each power strip gets beside so many lanes: none where the rows of the timeline would be fewer than eight."""
+    spare = height - 3 - lanes - 8
     heights: list[int] = []
     for _ in range(min(series, MOST_STRIPS)):
         rows = (
@@ -62,6 +63,7 @@ class TimelineView(Vertical):
         self.overview = Overview(**options)
         self.epochs = EpochLane(**options)
         self.steps = StepLane(**options)
+        self.marks = MarkLane(**options)
         self.row_labels = Gutter(**options)
         self.timeline = Timeline(**options)
         self.timeline.listeners.append(self._follow)
@@ -69,12 +71,13 @@ class TimelineView(Vertical):
 
     @property
     def lanes(self) -> tuple[TimeLane, ...]:
-        return (*self.strips, self.ruler, self.overview, self.epochs, self.steps)
+        return (*self.strips, self.ruler, self.overview, self.marks, self.epochs, self.steps)
 
     def compose(self) -> ComposeResult:
         yield from self.strips
         yield self.ruler
         yield self.overview
+        yield self.marks
         yield self.epochs
         yield self.steps
         with Horizontal():
@@ -100,6 +103,7 @@ class TimelineView(Vertical):
         self._power = tuple(power)
         for strip, series in zip(self.strips, self._power, strict=False):
             strip.set_power(series)
+        self.marks.set_marks(marks.on_trace(self._power))
         self._arrange()
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
@@ -112,7 +116,7 @@ class TimelineView(Vertical):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Shares the height out: power first gives way, then the lane of epochs when there are none."""
+        """Shares the height out: power first gives way, then the lanes of epochs and windows when there are none."""
         if not self.is_mounted or not self.size.width:
             return
         labels = label_width(self.size.width)
@@ -122,7 +126,8 @@ class TimelineView(Vertical):
         model = self.timeline.model
         epochs = model is not None and (len(model.epochs) > 0 or len(model.epochs.phases) > 0)
         self.epochs.display = epochs
-        heights = strip_heights(self.size.height, len(self._power), epochs)
+        self.marks.display = bool(self.marks.marks)
+        heights = strip_heights(self.size.height, len(self._power), int(epochs) + int(self.marks.display))
         for number, strip in enumerate(self.strips):
             strip.display = number < len(heights)
             if number < len(heights):

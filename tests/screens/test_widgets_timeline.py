@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.strip import Strip
 
+from powertui.data.model import Mark
 from powertui.terminal import theme as themes
 from powertui.view.rows import RowKind
 from powertui.view.timeline_model import TimelineModel
@@ -288,3 +290,36 @@ async def test_other_colours_and_glyphs_at_once() -> None:
         app.view.restyle(themes.get("light", "16"), "ascii")
         await settle(pilot)
         assert "\n".join(screen(app)).isascii()
+
+
+def marked(glyphs: str = "unicode") -> Stage:
+    power = traces.power(np.arange(0, 260, 2, dtype=np.int64) * MS, [200.0 + i for i in range(130)])
+    ns = MS // 1000
+    named = (Mark("[b]warm\x1b[2Jup", 0, 100 * ns), Mark("inner", 20 * ns, 60 * ns), Mark("saved", 150 * ns))
+    return Stage(glyphs=glyphs, power=(replace(power, series=replace(power.series, marks=named)),))
+
+
+@pytest.mark.parametrize("glyphs", ["unicode", "ascii"])
+async def test_windows_and_marks_of_a_recording_have_a_lane(glyphs: str) -> None:
+    app = marked(glyphs)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        (line,) = [line for line in screen(app) if line.startswith("windows")]
+        assert "[b]warm" in line, "text from a file is no markup"
+        assert "\x1b" not in line
+        first, inner, saved = line.index("[b]warm"), line.index("inner"), line.index("saved")
+        assert saved > inner
+        view = app.view.timeline.viewport
+        assert view is not None
+        assert line[saved - 1] == app.view.marks.glyphs.vertical
+        assert saved - 1 == app.view.marks.label_width + view.column(150 * MS)
+        assert app.view.marks.label_width <= min(first, inner)
+        if glyphs == "ascii":
+            assert line.isascii()
+
+
+async def test_without_marks_no_row_is_given_away() -> None:
+    app = Stage(power=(traces.power(np.arange(0, 260, 2, dtype=np.int64) * MS, [200.0 + i for i in range(130)]),))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        assert not app.view.marks.display

@@ -11,6 +11,11 @@ from powertui.data.model import PS_PER_NS, PowerOnTrace, PowerSeries
 _ROOM = (1 << 62) // PS_PER_NS  # ns that int64 ps hold, with room for sums of two of them
 
 
+def fits(ns: int, offset_ps: int = 0) -> bool:
+    """Whether int64 ps can hold a moment of a log whose zero lies at `offset_ps`."""
+    return abs(ns + offset_ps // PS_PER_NS) < _ROOM
+
+
 def on_trace(
     series: PowerSeries, offset_ps: int, lo_ps: int, hi_ps: int, status: Literal["aligned", "ambiguous", "none"], source: str
 ) -> PowerOnTrace:  # fmt: skip

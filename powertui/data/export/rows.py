@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui import units
-from powertui.data.energy import integrate, predict
+from powertui.data.energy import integrate, marks, predict
 from powertui.data.energy import sensor as sensors
+from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.export.lines import Ticks
 from powertui.data.model import PS_PER_NS, PS_PER_S, Int64s, PowerOnTrace, Trace
 from powertui.data.tools import op_stats
@@ -99,7 +100,11 @@ def _samples(window: Window) -> Table:
         *((f"watts: {name}", "W, empty where this channel has no reading") for name in channel_names(power)),
         ("epoch", "at about_s"), ("step", "at about_s"), ("op", "what ran at about_s, the deepest of the heaviest kind"),
     ]  # fmt: skip
-    kinds = ("time", "time", "time", *("number" for _ in power), "integer", "integer", "text")
+    kinds = ["time", "time", "time", *("number" for _ in power), "integer", "integer", "text"]
+    named = [mark for mark in marks.on_trace(power) if mark.end_ps is not None]
+    if named:
+        columns.append(("window", "at about_s: the window of the recording, the innermost of several"))
+        kinds.append("text")
 
     def batches() -> Iterator[Batch]:
         times = [one.times[window.samples(one)] for one in power]
@@ -117,11 +122,21 @@ def _samples(window: Window) -> Table:
             where = at - late
             readings = [[w if np.isfinite(w) else None for w in one.tolist()] for one in watts]
             steps, epochs, ops = _step_at(window, where), _epoch_at(window, where), running.names(where)
+            windows = (_window_at(named, where),) if named else ()
             yield Batch(
-                len(at), (unix(window.trace, at), seconds(at), seconds(where), *readings, epochs, steps, ops),
+                len(at), (unix(window.trace, at), seconds(at), seconds(where), *readings, epochs, steps, ops, *windows),
             )  # fmt: skip
 
-    return Table(tuple(columns), batches, kinds)
+    return Table(tuple(columns), batches, tuple(kinds))
+
+
+def _window_at(named: Sequence[MarkOnTrace], at: Int64s) -> list[str | None]:
+    """The shortest window around each moment."""
+    found: list[str | None] = [None] * len(at)
+    for mark in sorted(named, key=lambda one: one.start_ps - (one.end_ps or one.start_ps)):
+        for i in np.flatnonzero((at >= mark.start_ps) & (at < (mark.end_ps or mark.start_ps))).tolist():
+            found[i] = mark.name
+    return found
 
 
 def _step_at(window: Window, at: Int64s) -> list[int | None]:

@@ -1,20 +1,21 @@
 """powertui's own recordings: a `#` header with the sources, then one row per reading.
 
 Rows that say `none` are gaps with a reason, `stale` rows are readings that the source itself called old, rows without a
-channel are marks and notes. Counters bring their joules along; a new header in the middle starts them anew.
+channel are notes, marks, and begins and ends of windows (`recording_marks`). Counters bring their joules along; a new
+header in the middle starts them anew.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, Clock, Figure, Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, recording_rows, steps_of_clock, times
+from powertui.data.power import assemble, recording_marks, recording_rows, steps_of_clock, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.recording_rows import Rows
@@ -59,6 +60,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     host = next((line.split(":", 1)[1].strip() for line in top if line.startswith("# host:")), "") or options.host
     described = _described(source)
     joined = steps_of_clock.join(rows.ns, rows.mono, rows.block)
+    said = recording_marks.on_one_time(rows, joined)
     rows.ns = joined.ns
     if joined.steps_ns:
         set_by = ", ".join(f"{step / times.S:+,.1f} s" for step in joined.steps_ns[:3]) + " …" * (len(joined.steps_ns) > 3)
@@ -67,10 +69,12 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     clock = Clock(zero + joined.early_ns, zero + joined.late_ns, times.ABSOLUTE, "Unix seconds")
     order = np.argsort(rows.key, kind="stable")
     ends = np.searchsorted(rows.key[order], np.arange(len(rows.keys) + 1))
+    marks = recording_marks.paired(said, zero)
     series = []
     for i, key in enumerate(rows.keys):
         about = described.get(key) or _Channel(source=key[0])
-        series.append(_series(source.path, key, about, rows, order[ends[i] : ends[i + 1]], zero, clock, host, notes))
+        one = _series(source.path, key, about, rows, order[ends[i] : ends[i + 1]], zero, clock, host, notes)
+        series.append(replace(one, marks=marks) if marks else one)
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "powertui's own recording: Unix seconds, watts")
 
 

@@ -7,9 +7,10 @@ does not take (a damaged line in the middle) is read line by line after all.
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +19,24 @@ from powertui.data.power import table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import Source
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 MAGIC = "# powertui recording"
 FIRST, MONO = "time_unix_s", "mono_s"
+MARK, BEGIN, END = "mark", "begin", "end"  # what a row without a channel tells
 UNKNOWN = ("none", "suspect")  # qualities of rows without a value that counts
 CUT = "the last line was cut while it was written"
+
+
+class Said(NamedTuple):
+    """A row that names a moment."""
+
+    row: int  # readings before it
+    ns: int
+    mono: float
+    kind: str  # MARK, BEGIN or END
+    name: str
 
 
 @dataclass(eq=False)
@@ -37,6 +52,7 @@ class Rows:
     keys: list[tuple[str, str]]
     gaps: dict[str, int] = field(default_factory=dict)  # reason → how often
     stale: int = 0
+    said: list[Said] = field(default_factory=list)  # in file order
 
 
 def read(source: Source, notes: Notes) -> Rows:
@@ -65,6 +81,7 @@ def _small(source: Source, notes: Notes) -> Rows:
     keys: dict[tuple[str, str], int] = {}
     gaps: dict[str, int] = {}
     found: list[tuple[int, int, float, float, float, int]] = []
+    said: list[Said] = []
     columns: dict[str, int] = {}
     stale = block = 0
     lines = source.text.split("\n")
@@ -85,9 +102,12 @@ def _small(source: Source, notes: Notes) -> Rows:
             notes.drop(number, _misfit(len(cells), len(columns)))
             continue
         at = {name: cells[i] for name, i in columns.items()}
+        ns = unix_ns(at[FIRST])
         if not at.get("channel"):
+            if ns is not None and (kind := at.get("quality", "")) in (MARK, BEGIN, END):
+                said.append(Said(len(found), ns, table.number(at.get(MONO, "")), kind, _name(at.get("mark", ""))))
             continue
-        ns, watts = unix_ns(at[FIRST]), table.number(at.get("watts", ""))
+        watts = table.number(at.get("watts", ""))
         if ns is None or (at.get("watts") and not np.isfinite(watts)):
             notes.drop(number, "the time is no number" if ns is None else "the reading is no number")
             continue
@@ -109,7 +129,13 @@ def _small(source: Source, notes: Notes) -> Rows:
         keys=list(keys),
         gaps=gaps,
         stale=stale,
+        said=said,
     )
+
+
+def _name(text: str) -> str:
+    """A mark's text without the apostrophe that keeps spreadsheets from computing it."""
+    return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
 
 
 def _heads(body: bytes) -> list[int]:
@@ -140,8 +166,8 @@ def _large(source: Source, notes: Notes) -> Rows | None:
     names = header.decode().split(",")
     import pandas as pd
 
-    wanted = [name for name in (FIRST, MONO, "source", "channel", "watts", "joules", "quality", "reason") if name in names]
-    kinds: Any = dict.fromkeys(("source", "channel", "quality", "reason"), "category")
+    wanted = [name for name in (FIRST, MONO, "source", "channel", "watts", "joules", "quality", "reason", "mark") if name in names]
+    kinds: Any = dict.fromkeys(("source", "channel", "quality", "reason", "mark"), "category")
     kinds |= dict.fromkeys((FIRST, MONO, "watts", "joules"), np.float64)
     try:
         with warnings.catch_warnings():
@@ -152,10 +178,10 @@ def _large(source: Source, notes: Notes) -> Rows | None:
             )  # fmt: skip
     except (ValueError, Warning, OverflowError):
         return None
-    frame = frame[frame["channel"].notna() & (frame[FIRST].abs() < times.MOST_NS / times.S)]
-    when = frame[FIRST].to_numpy(np.float64)
-    whole = np.floor(when)
-    ns = whole.astype(np.int64) * times.S + np.round((when - whole) * 1e6).astype(np.int64) * 1000  # written to the µs
+    frame = frame[frame[FIRST].abs() < times.MOST_NS / times.S]
+    said = _said(frame)
+    frame = frame[frame["channel"].notna()]
+    ns = _to_us(frame[FIRST].to_numpy(np.float64))
     watts = frame["watts"].to_numpy(np.float64)
     sources, channels = frame["source"].cat, frame["channel"].cat
     pair = (sources.codes.to_numpy(np.int64) + 1) * (len(channels.categories) + 1) + channels.codes.to_numpy(np.int64)
@@ -182,4 +208,30 @@ def _large(source: Source, notes: Notes) -> Rows | None:
         keys=labels,
         gaps=gaps,
         stale=int((frame["quality"] == "stale").sum()),
+        said=said,
     )
+
+
+def _to_us(seconds: Floats) -> Int64s:
+    """Unix seconds as ns; they are written to the µs."""
+    whole = np.floor(seconds)
+    ns: Int64s = whole.astype(np.int64) * times.S + np.round((seconds - whole) * 1e6).astype(np.int64) * 1000
+    return ns
+
+
+def _said(frame: pd.DataFrame) -> list[Said]:
+    """The rows that name a moment."""
+    if "mark" not in frame:
+        return []
+    silent = frame["channel"].isna().to_numpy(bool)
+    rows = np.flatnonzero(silent & frame["quality"].isin((MARK, BEGIN, END)).to_numpy(bool))
+    before = np.cumsum(~silent)[rows].tolist()
+    some = frame.iloc[rows]
+    mono = some[MONO].tolist() if MONO in some else [math.nan] * len(some)
+    names = some["mark"].astype(object).where(some["mark"].notna(), "")
+    return [
+        Said(row, ns, mono_s, str(kind), _name(str(name)))
+        for row, ns, mono_s, kind, name in zip(
+            before, _to_us(some[FIRST].to_numpy(np.float64)).tolist(), mono, some["quality"], names, strict=True
+        )
+    ]

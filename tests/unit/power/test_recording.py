@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import integrate, sensor
-from powertui.data.model import Badge, Figure, PowerKind, Scope
+from powertui.data.model import Badge, Figure, Mark, PowerKind, Scope
 from powertui.data.power import registry, table
 from powertui.report.facts import power_facts
+from powertui.sampler.csv_format import BEGIN, END, MARK, mark_row
+from powertui.sampler.source import Stamp
 
 HEAD = "time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark\n"
 SOURCE = {
@@ -127,3 +129,60 @@ def test_a_restarted_machine_begins_its_other_clock_anew(tmp_path: Path, parser:
     assert (log.series[0].times / 1e9).tolist() == [0, 1, 2, 3, 4, 100, 101, 102, 103, 104]
     assert log.series[0].clock.half_ns == 0
     assert not log.warnings
+
+
+# ── marks and windows ────────────────────────────────────────────────────────────────────────────
+
+
+def said(t: float, kind: str, name: str, mono: float | None = None) -> str:
+    """A row as the recorder writes it."""
+    return mark_row(kind, Stamp(1700000000 + t, t if mono is None else mono), name)
+
+
+def test_windows_and_marks_are_kept_with_every_channel(tmp_path: Path, parser: str) -> None:
+    path = tmp_path / "rec.csv"
+    readings = [row(t, 50.0 * t) for t in range(10)]
+    readings[2:2] = [said(1.5, BEGIN, "epoch 0")]
+    readings[5:5] = [said(3.25, MARK, "=checkpoint"), said(3.5, BEGIN, 'eval, "fast"')]
+    readings[8:8] = [said(5.0, END, 'eval, "fast"'), said(6.0, END, "epoch 0"), said(6.5, END, "never begun")]
+    readings += [said(8.5, BEGIN, "7"), row(10, None, watts="5", channel="fan")]
+    path.write_text(head(SOURCE) + "".join(readings))
+    log = registry.load(str(path))
+    assert len(log.series) == 2
+    for series in log.series:
+        assert series.marks == (
+            Mark("epoch 0", 1_500_000_000, 6_000_000_000),
+            Mark("=checkpoint", 3_250_000_000),
+            Mark('eval, "fast"', 3_500_000_000, 5_000_000_000),
+            Mark("7", 8_500_000_000),
+        )
+
+
+def test_windows_of_one_name_nest(tmp_path: Path, parser: str) -> None:
+    path = tmp_path / "rec.csv"
+    inner = said(2, BEGIN, "step") + said(3, BEGIN, "step") + said(4, END, "step") + said(5, END, "step")
+    path.write_text(head(SOURCE) + "".join(row(t, 50.0 * t) for t in range(3)) + inner + row(6, 300.0))
+    assert registry.load(str(path)).series[0].marks == (
+        Mark("step", 2_000_000_000, 5_000_000_000), Mark("step", 3_000_000_000, 4_000_000_000),
+    )  # fmt: skip
+
+
+def test_marks_move_with_the_readings_when_the_clock_was_set(tmp_path: Path, parser: str) -> None:
+    """The wall clock jumps by 100 s between two readings: a window around it is as long as it really was."""
+    path = tmp_path / "rec.csv"
+
+    def at(mono: float) -> str:
+        wall = mono + (100.0 if mono >= 5 else 0.0)
+        return f"{1700000000 + wall:.6f},{mono:.6f},rapl,pkg,50,,0.0001,ok,,\n"
+
+    rows = [at(float(t)) for t in range(12)]
+    rows[4:4] = [said(3.5, BEGIN, "epoch", 3.5)]
+    rows[6:6] = [said(104.9, MARK, "set", 4.9)]
+    rows[9:9] = [said(107.5, END, "epoch", 7.5)]
+    path.write_text(head(SOURCE) + "".join(rows))
+    series = registry.load(str(path)).series[0]
+    epoch, moment = series.marks
+    assert epoch.end_ns is not None
+    assert epoch.end_ns - epoch.start_ns == 4_000_000_000
+    assert moment.start_ns - epoch.start_ns == 1_400_000_000
+    assert series.times[5] - series.times[3] == 2_000_000_000

@@ -1,0 +1,50 @@
+"""What the windows of a recording drew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.energy import integrate, placing, scopes
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.account import combined
+from powertui.data.energy.integrate import Energy
+from powertui.data.model import PS_PER_NS, Int64s, Mark, PowerSeries
+
+
+class WindowEnergy(NamedTuple):
+    """What a window of a log drew."""
+
+    path: str  # of the log
+    mark: Mark
+    energy: Energy | None
+
+
+def of(series: Sequence[PowerSeries]) -> list[WindowEnergy]:
+    """What every window of these channels' logs drew, on the log's own clock: where the log lies on a trace changes nothing.
+
+    Channels of one log that overlap are counted once, as everywhere.
+    """
+    logs: dict[str, list[PowerSeries]] = {}
+    for one in series:
+        if one.marks:
+            logs.setdefault(one.path, []).append(one)
+    out: list[WindowEnergy] = []
+    for path, channels in logs.items():
+        windows = [mark for mark in channels[0].marks if mark.end_ns is not None]
+        known = [mark for mark in windows if placing.fits(mark.start_ns) and placing.fits(mark.end_ns or 0)]
+        lo = np.array([mark.start_ns for mark in known], np.int64) * PS_PER_NS
+        hi = np.array([mark.end_ns for mark in known], np.int64) * PS_PER_NS
+        drew = dict(zip(known, _drawn([channels[i] for i in scopes.total(channels).indices], lo, hi), strict=True))
+        out += [WindowEnergy(path, mark, drew.get(mark)) for mark in windows]
+    return out
+
+
+def _drawn(channels: Sequence[PowerSeries], lo: Int64s, hi: Int64s) -> list[Energy | None]:
+    parts = []
+    for one in channels:
+        described = one if one.sensor.poll_s is not None else sensors.describe(one)
+        parts.append(list(integrate.energies(placing.on_trace(described, 0, 0, 0, "aligned", "its own clock"), lo, hi)))
+    return [combined(rows) for rows in zip(*parts, strict=True)] if parts else [None] * len(lo)
