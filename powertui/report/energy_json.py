@@ -15,7 +15,7 @@ from powertui.data.energy.align import Alignment
 from powertui.data.energy.integrate import Energy
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.symmetry import Finding, Symmetry
-from powertui.data.energy.window_energy import WindowEnergy
+from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import Figure, Mark, PowerSeries, Run, Warn
 
 NO_POWER = "no power log was found with this run: name one with --power FILE"
@@ -39,7 +39,7 @@ class Told:
         return tuple(s if s.sensor.poll_s is not None else sensors.describe(s) for s in self.run.power)
 
     @functools.cached_property
-    def windows(self) -> list[WindowEnergy]:
+    def windows(self) -> list[MarkEnergy]:
         """What the windows of its recordings drew."""
         return window_energy.of(self.run.power)
 

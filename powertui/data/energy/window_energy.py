@@ -14,7 +14,7 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.model import PS_PER_NS, Int64s, Mark, PowerSeries
 
 
-class WindowEnergy(NamedTuple):
+class MarkEnergy(NamedTuple):
     """What a window of a log drew."""
 
     path: str  # of the log
@@ -22,7 +22,7 @@ class WindowEnergy(NamedTuple):
     energy: Energy | None
 
 
-def of(series: Sequence[PowerSeries]) -> list[WindowEnergy]:
+def of(series: Sequence[PowerSeries]) -> list[MarkEnergy]:
     """What every window of these channels' logs drew, on the log's own clock: where the log lies on a trace changes nothing.
 
     Channels of one log that overlap are counted once, as everywhere.
@@ -31,14 +31,14 @@ def of(series: Sequence[PowerSeries]) -> list[WindowEnergy]:
     for one in series:
         if one.marks:
             logs.setdefault(one.path, []).append(one)
-    out: list[WindowEnergy] = []
+    out: list[MarkEnergy] = []
     for path, channels in logs.items():
         windows = [mark for mark in channels[0].marks if mark.end_ns is not None]
         known = [mark for mark in windows if placing.fits(mark.start_ns) and placing.fits(mark.end_ns or 0)]
         lo = np.array([mark.start_ns for mark in known], np.int64) * PS_PER_NS
         hi = np.array([mark.end_ns for mark in known], np.int64) * PS_PER_NS
         drew = dict(zip(known, _drawn([channels[i] for i in scopes.total(channels).indices], lo, hi), strict=True))
-        out += [WindowEnergy(path, mark, drew.get(mark)) for mark in windows]
+        out += [MarkEnergy(path, mark, drew.get(mark)) for mark in windows]
     return out
 
 
