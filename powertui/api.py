@@ -27,7 +27,7 @@ import html
 import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias, overload
@@ -257,13 +257,25 @@ class RunView:
         frame.attrs["notes"] = list(dict.fromkeys(notes))
         return frame
 
-    def tool(self, name: str, *, host: str | None = None, lo: int | None = None, hi: int | None = None) -> Answer:
-        """What a tool of `powertui report --tool` says: about every host or one, about the whole profile or a window."""
+    def tool(
+        self,
+        name: str,
+        *,
+        host: str | None = None,
+        lo: int | None = None,
+        hi: int | None = None,
+        aligning: Aligning | None = None,
+    ) -> Answer:
+        """What a tool of `powertui report --tool` says: about every host or one, about the whole profile or a window (ps).
+
+        `aligning` says where the power lies on the profile, for the tools that tell of power.
+        """
         asked = registry.get(name)
+        how = aligning or Aligning()
         profiles = self._profiles(host)
         if not profiles:  # some tools need none; the others say so
-            return Answer(name, (("", asked.answer(Question(self.opened, 0, *_window(lo, hi)))),))
-        return Answer(name, tuple((p.host, asked.answer(self._question(p, lo, hi))) for p in profiles))
+            return Answer(name, (("", asked.answer(Question(self.opened, 0, *_window(lo, hi), how))),))
+        return Answer(name, tuple((p.host, asked.answer(replace(self._question(p, lo, hi), aligning=how))) for p in profiles))
 
     # ── which hosts ──────────────────────────────────────────────────────────────────────────────
 

@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +15,19 @@ import pytest
 
 import powertui
 from powertui import api, demo, errors
-from powertui.data import loading
+from powertui.data import loading, logdir
 from powertui.data.asked import Aligning, Reading
 from powertui.data.energy import account
 from powertui.data.formats import registry as formats
-from powertui.data.model import Badge
+from powertui.data.model import Badge, Epochs
+from powertui.data.opened import Opened
 from powertui.data.table import TIMES, Fact, Result, Table, optional, text_column
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from powertui.errors import UnreadableFile, UsageError
 from powertui.report.writers import write
 from powertui.sampler.runner import CommandNotFound
+from tests.synthetic import traces
 
 JAX = "logdirs/jax_cpu"
 NAME = "2026_11_21_00_50_50"
@@ -297,6 +300,27 @@ def test_joules_are_those_of_the_account(recorded: api.RunView) -> None:
     assert frame["reason"].isna().all()
 
 
+def test_an_epoch_is_asked_for_by_its_own_number(recorded: api.RunView) -> None:
+    """A profile that begins in epoch 4 has it at place 0."""
+    run = recorded.run
+    later = Epochs(tuple(replace(epoch, number=epoch.number + 4) for epoch in run.epochs[0]), run.epochs[0].phases)
+    opened = Opened(recorded.opened.entry, run=replace(run, epochs=(later,)))
+    frame = api.RunView(opened).energy(epoch=4)
+    assert frame["window"].tolist() == ["epoch 4"]
+    assert frame["joules"][0] == recorded.energy(epoch=0)["joules"][0]
+    with pytest.raises(UsageError, match="No epoch 0"):
+        api.RunView(opened).energy(epoch=0)
+
+
+def test_a_window_may_be_open_on_one_side() -> None:
+    """And a trace may begin before its zero."""
+    made = traces.trace({("p", "l"): [(-10, 4, "a"), (-2, 2, "b"), (0, 4, "c"), (10, 4, "d")]})
+    view = api.RunView(Opened(logdir.RunEntry("made", "/made"), run=traces.run(made)))
+    assert view.events(hi=0)["name"].tolist() == ["a", "b"]
+    assert view.events(lo=0)["name"].tolist() == ["c", "d"]
+    assert view.events(lo=-3, hi=1)["name"].tolist() == ["b", "c"]
+
+
 def test_joules_of_one_epoch_or_of_a_window(recorded: api.RunView) -> None:
     one = recorded.energy(epoch=1)
     assert one["window"].tolist() == ["epoch 1"]
@@ -370,6 +394,16 @@ def test_every_tool_answers(recorded: api.RunView, name: str) -> None:
     assert name in repr(answer)
 
 
+def test_a_tool_is_told_where_the_power_lies(recorded: api.RunView) -> None:
+    def joules(answer: api.Answer) -> float:
+        return float(answer.facts.set_index("id").loc["energy", "value"])
+
+    there, nowhere = recorded.tool("energy"), recorded.tool("energy", aligning=Aligning(mode="none"))
+    assert joules(there) == recorded.energy()["joules"].iloc[-1]
+    assert nowhere.frames["epochs"]["joules"].isna().all()
+    assert there.frames["epochs"]["joules"].tolist() == recorded.energy()["joules"].tolist()[:-1]
+
+
 def test_ops_are_those_of_the_tool(recorded: api.RunView) -> None:
     lo, hi = 0, 10**12
     frame = recorded.ops(lo=lo, hi=hi)
@@ -387,6 +421,7 @@ def test_answers_of_several_hosts_lie_one_below_the_other(two_hosts: api.RunView
     assert set(one["host"]) == {"c.d"}
     assert 2 * len(one) == len(ops)
     assert ops["count"].dtype == np.int64
+    assert len(two_hosts.tool("kernel_stats").notes) == 1  # not once for each
     answer = two_hosts.tool("op_stats")
     assert answer.text().startswith("a.b\n")
     assert "\nc.d\n" in answer.text()
@@ -494,7 +529,6 @@ def test_the_manual_shows_what_works(page: str, block: str, tmp_path: Path, monk
     for statement in ast.parse(block, page).body:
         if isinstance(statement, ast.Expr):
             value = eval(compile(ast.Expression(statement.value), page, "eval"), known)
-            said = ast.unparse(statement)
-            assert not isinstance(value, pd.DataFrame) or not value.empty or said == "answer.facts", said
+            assert not isinstance(value, pd.DataFrame) or not value.empty, ast.unparse(statement)
         else:
             exec(compile(ast.Module([statement], []), page, "exec"), known)

@@ -8,6 +8,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -202,9 +203,11 @@ def test_facts_in_json_and_frames_are_in_seconds_with_their_interval() -> None:
     assert "2 s (1 s to 3 s)" in write(result, "text")
 
 
-def test_hosts_without_rows_do_not_turn_whole_numbers_into_floats() -> None:
-    full = as_frame.of_table(Table("rows", "Rows", (Column("count", "count", "integer", np.array([1, 2])),)))
-    none = as_frame.of_table(Table("rows", "Rows", (Column("count", "count", "integer", []),)))
-    both = as_frame.of_hosts([("a", none), ("b", full)])
-    assert both["host"].tolist() == ["b", "b"]
-    assert both["count"].dtype == np.int64
+def test_hosts_without_rows_have_no_say_in_types() -> None:
+    none = pd.DataFrame({"stat": pd.array([], dtype="Int64")})
+    for values in ([1.5, 2.0], ["a", "b"]):
+        full = pd.DataFrame({"stat": values})
+        both = as_frame.of_hosts([("a", none.copy()), ("b", full.copy())])
+        assert both["host"].tolist() == ["b", "b"]
+        assert both["stat"].dtype == full["stat"].dtype
+    assert list(as_frame.of_hosts([("a", none.copy()), ("b", none.copy())]).columns) == ["host", "stat"]
