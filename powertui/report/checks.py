@@ -6,6 +6,7 @@ about: a profile on the wrong level, no steps, no GPU kernels, tools that do not
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from powertui import units
+from powertui.data import wire
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
 from powertui.report import facts, text
@@ -43,6 +45,18 @@ class Check(NamedTuple):
     state: State
     what: str
     do: str = ""
+
+
+# ── the program ──────────────────────────────────────────────────────────────────────────────────
+
+
+def of_program() -> Iterator[Check]:
+    """What concerns powertui itself on this machine."""
+    if wire.WHY_PURE:
+        forced = bool(os.environ.get("POWERTUI_PURE"))
+        do = "unset POWERTUI_PURE" if forced else "install gcc and Python's headers (python3-dev on Debian), then powertui again"
+        what = f"profiles are read without the compiled scanner ({wire.WHY_PURE}): the same answers, several times more slowly"
+        yield Check("program", "note", what, do)
 
 
 # ── the whole path ───────────────────────────────────────────────────────────────────────────────

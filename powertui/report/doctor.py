@@ -23,7 +23,7 @@ def tell(path: str, reading: Reading, form: str) -> int:
     found = logdir.scan(path)
     largest = max((entry.size for entry in found.runs), default=0)
     examined = list(many.each(lambda entry: examine(entry, reading), found.runs, largest))
-    whole = list(checks.of_logdir(found))
+    whole = [*checks.of_program(), *checks.of_logdir(found)]
     if form == "json":
         text.out(text.to_json({
             "powertui": __version__,

@@ -237,6 +237,8 @@ def _cells(energy: Energy | None) -> list[str]:
     if energy.joules is None or energy.lo is None or energy.hi is None:
         return ["–", "", "", "", energy.reason]
     share = f", {energy.coverage:.0%} sampled" if energy.extrapolated else ""
+    if energy.other_joules is not None:
+        share += f", {_joules(energy.other_joules)} if each reading held"
     mean = f"{energy.mean_w:.1f} W" if energy.mean_w is not None else ""
     most = f"{energy.max_w:.0f} W" if energy.max_w is not None else ""
     return [_joules(energy.joules), f"{_joules(energy.lo)} … {_joules(energy.hi)}", mean, most, energy.badge.value + share]

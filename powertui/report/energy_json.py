@@ -126,17 +126,18 @@ def _json_energy(energy: Energy | None) -> dict[str, Any]:
         return {"joules": None, "mean_watts": None, "max_watts": None, "lo": None, "hi": None, "badge": None, "reason": NO_POWER}
     return {
         "joules": energy.joules, "mean_watts": energy.mean_w, "max_watts": energy.max_w, "lo": energy.lo, "hi": energy.hi,
-        "gain_joules": energy.gain_j, "idle_joules": energy.idle_joules, "active_joules": energy.active_joules,
+        "held_joules": energy.other_joules, "gain_joules": energy.gain_j,
+        "idle_joules": energy.idle_joules, "active_joules": energy.active_joules,
         "coverage": energy.coverage, "extrapolated": energy.extrapolated, "badge": energy.badge.value if energy.resolved else None,
         "reason": energy.reason or None,
     }  # fmt: skip
 
 
 def _json_channels(found: Account, lo: int, hi: int, edge: float) -> list[dict[str, Any]]:
+    energies = integrate.across([p.power for p in found.placed], lo, hi, edge_ps=edge)
     return [
-        {"sensor": p.power.series.sensor.name, "counted": i in found.counted}
-        | _json_energy(integrate.energy(p.power, lo, hi, edge_ps=edge))
-        for i, p in enumerate(found.placed)
+        {"sensor": p.power.series.sensor.name, "counted": i in found.counted} | _json_energy(energy)
+        for i, (p, energy) in enumerate(zip(found.placed, energies, strict=True))
     ]
 
 

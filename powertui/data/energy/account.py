@@ -75,7 +75,7 @@ class Account:
 
     def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """The counted channels over any window."""
-        found = combined([integrate.energy(p, lo_ps, hi_ps, edge_ps=edge_ps) for p in self.channels])
+        found = combined(integrate.across(self.channels, lo_ps, hi_ps, edge_ps=edge_ps))
         return integrate.above_idle(found, self.idle) if found is not None else None
 
     @functools.cached_property

@@ -170,7 +170,7 @@ def energies(power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[int
     return Energies(lo_ps=a, hi_ps=b, power=power, curve=curve, **_judge(found, _traits(power, curve), a, b, edge_ps))
 
 
-def across(powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int) -> list[Energy]:
+def across(powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> list[Energy]:
     """One window of many channels: the same answers as `energy` for each, at a fraction of the cost."""
     a, b = np.array([lo_ps], np.int64), np.array([hi_ps], np.int64)
     built = [curves.of(power) for power in powers]
@@ -180,7 +180,7 @@ def across(powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int) -> list[Energ
         memo: _Memo = {}
         found = _settle([_look(built[i], a, b, memo) for i in usable])
         traits = _Traits(*(np.array(column) for column in zip(*(_traits(powers[i], built[i]) for i in usable), strict=True)))
-        columns = _judge(found, traits, np.full(len(usable), lo_ps), np.full(len(usable), hi_ps), 0.0)
+        columns = _judge(found, traits, np.full(len(usable), lo_ps), np.full(len(usable), hi_ps), edge_ps)
         lists = [column.tolist() for column in columns.values()]
         for i, *row in zip(usable, *lists, strict=True):
             out[i] = _energy(powers[i], built[i], lo_ps, hi_ps, **dict(zip(columns, row, strict=True)))

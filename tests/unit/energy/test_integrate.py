@@ -104,6 +104,10 @@ def test_many_windows_equal_one_by_one_and_many_channels_equal_each() -> None:
     channels = [noisy(seed) for seed in range(5)] + [placed(np.array([1.0]), np.array([5.0]))]
     channels.append(placed(np.arange(60), np.where(np.arange(60) % 20 == 7, np.nan, 50.0), kind=PowerKind.INTERVAL))
     assert integrate.across(channels, ps(5), ps(47)) == [integrate.energy(one, ps(5), ps(47)) for one in channels]
+    edge = float(ps(2))
+    assert integrate.across(channels, ps(5), ps(47), edge_ps=edge) == [
+        integrate.energy(one, ps(5), ps(47), edge_ps=edge) for one in channels
+    ]
     assert integrate.across([], 0, 1) == []
 
 

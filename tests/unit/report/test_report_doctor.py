@@ -14,6 +14,7 @@ import pytest
 
 from powertui import demo
 from powertui.cli import main
+from powertui.data import wire
 from tests.synthetic.tfevents import frame, write_scalars
 from tests.synthetic.xplane import Event, Line, Plane, blob, encode
 
@@ -289,3 +290,18 @@ def test_a_profile_from_a_pipe(data: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "profile: standard input" in done.stdout.decode()
     assert "1,472 events" in done.stdout.decode()
+
+
+@pytest.mark.parametrize("pure", ["1", ""])
+def test_why_the_compiled_scanner_is_not_used(data: Path, pure: str) -> None:
+    command = [sys.executable, "-m", "powertui", "doctor", str(data / "power"), "--json"]
+    done = subprocess.run(
+        command, env=os.environ | {"POWERTUI_PURE": pure}, capture_output=True, text=True, timeout=300, check=False
+    )
+    said = [check for check in json.loads(done.stdout)["checks"] if check["topic"] == "program"]
+    if pure:
+        (check,) = said
+        assert "POWERTUI_PURE is set" in check["what"]
+        assert check["do"] == "unset POWERTUI_PURE"
+    else:
+        assert bool(said) != wire.COMPILED
