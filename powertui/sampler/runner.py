@@ -46,6 +46,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], *, paused: Calla
     watched = _PASSED_ON | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
+        early = _drain(watched)  # typed before there was a command: it would have been meant for it
         try:
             pid = os.posix_spawnp(
                 command[0], list(command), dict(environment), setsigmask=before, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
@@ -54,6 +55,8 @@ def run(command: Sequence[str], environment: Mapping[str, str], *, paused: Calla
             raise CommandNotFound(f"There is no command {command[0]!r}.", 127) from None
         except OSError as error:
             raise CommandNotFound(f"{command[0]!r} cannot be run: {error.strerror}.", 126) from None
+        for number in early:
+            os.kill(pid, number)
         return _wait(pid, watched, paused)
     finally:
         _drain(watched)
@@ -81,7 +84,10 @@ def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]
         return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def _drain(watched: set[signal.Signals]) -> None:
-    """Signals that came for the command and were too late must not strike us now."""
-    while signal.sigtimedwait(watched, 0) is not None:
-        pass
+def _drain(watched: set[signal.Signals]) -> list[int]:
+    """Signals that came while they were blocked, so that they do not strike us later: those that are for the command."""
+    found: list[int] = []
+    while (info := signal.sigtimedwait(watched, 0)) is not None:
+        if info.si_signo != signal.SIGCHLD:
+            found.append(info.si_signo)
+    return found

@@ -470,9 +470,10 @@ def terminal(environment, tmp_path):
 
 def test_ctrl_z_gives_the_prompt_back_and_the_recording_goes_on(bmc, terminal, tmp_path):
     path = tmp_path / "p.csv"
-    command = f"sh -c '{until_rows(10**6)}'"  # until it is interrupted
+    command = f"sh -c 'echo be\"\"gun; {until_rows(10**6)}'"  # until it is interrupted; what is typed does not read "begun"
     terminal.send(f"{sys.executable} -m powertui record {' '.join(where(bmc))} -- {command}\n")
     terminal.wait("recording to")
+    terminal.wait("begun")
     wait_for_rows(path, 5)
     terminal.send("\x1a")
     terminal.wait("Stopped")
