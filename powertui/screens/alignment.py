@@ -62,7 +62,7 @@ class AlignmentScreen(BaseScreen):
 
     # ── computing ────────────────────────────────────────────────────────────────────────────────
 
-    def session_changed(self, what: str) -> None:
+    def session_changed(self) -> None:
         """Another run, or a pin: try every way again, in a thread."""
         if not self.is_mounted:
             return
@@ -170,19 +170,12 @@ class AlignmentScreen(BaseScreen):
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
-    def _move(self, by: int) -> None:
+    def choose(self, by: int) -> None:
+        """So many ways down."""
         if self._ways:
             self._chosen = min(max(0, self._chosen + by), len(self._ways) - 1)
             self._shift = 0.0
             self._draw()
-
-    def action_choice_up(self) -> None:
-        """The way above."""
-        self._move(-1)
-
-    def action_choice_down(self) -> None:
-        """The way below."""
-        self._move(1)
 
     def action_choice_take(self) -> None:
         """Use it everywhere."""
@@ -195,29 +188,14 @@ class AlignmentScreen(BaseScreen):
         self.say(f"{way.title}: {_summary(way.placed)}. {said}".strip())
         self._draw()
 
-    def _nudge(self, refreshes: float) -> None:
+    def nudge(self, refreshes: float) -> None:
+        """To later times."""
         if self._shown is None:
             self.say("There is nothing to shift: this way finds no place.")
             return
         self._shift += refreshes * nudging.refresh_of(self._shown.power)
         self._draw()
         self.say(f"Shifted by {self._shift:+.3f} s; Enter uses it.")
-
-    def action_nudge_left(self) -> None:
-        """A little earlier."""
-        self._nudge(-0.1)
-
-    def action_nudge_right(self) -> None:
-        """A little later."""
-        self._nudge(0.1)
-
-    def action_nudge_far_left(self) -> None:
-        """A refresh earlier."""
-        self._nudge(-1.0)
-
-    def action_nudge_far_right(self) -> None:
-        """A refresh later."""
-        self._nudge(1.0)
 
     def action_unshift(self) -> None:
         """As the evidence says."""

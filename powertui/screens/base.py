@@ -16,6 +16,7 @@ from powertui.screens.session import Session
 from powertui.screens.status import StatusLine
 from powertui.terminal import keymap
 from powertui.terminal.capabilities import SMALLEST
+from powertui.terminal.keymap import Action
 from powertui.terminal.theme import Theme
 
 if TYPE_CHECKING:
@@ -24,20 +25,17 @@ if TYPE_CHECKING:
 
 def bindings_for(screen: str) -> list[BindingType]:
     """Textual bindings for the actions that exist on this screen alone."""
-    return [
-        Binding(",".join(action.keys), action.method, action.title, show=False, priority=action.priority, id=action.id)
-        for action in keymap.ACTIONS
-        if screen in action.screens
-    ]
+    return [_binding(action) for action in keymap.ACTIONS if screen in action.screens]
 
 
 def global_bindings() -> list[BindingType]:
     """Textual bindings for the actions that exist everywhere."""
-    return [
-        Binding(",".join(action.keys), f"app.{action.method}", action.title, show=False, priority=action.priority, id=action.id)
-        for action in keymap.ACTIONS
-        if "*" in action.screens
-    ]
+    return [_binding(action, "app.") for action in keymap.ACTIONS if "*" in action.screens]
+
+
+def _binding(action: Action, owner: str = "") -> Binding:
+    what = f"{owner}act('{action.id}')" if action.do is not None else owner + action.method
+    return Binding(",".join(action.keys), what, action.title, show=False, priority=action.priority, id=action.id)
 
 
 class _Paced(Screen[Any]):
@@ -60,7 +58,10 @@ class _Paced(Screen[Any]):
 
 
 class BaseScreen(_Paced):
-    """A page of powertui. Subclasses set NAME, BINDINGS = bindings_for(NAME), and write `body` and `action_*` methods."""
+    """A page of powertui. Subclasses set NAME, BINDINGS = bindings_for(NAME), and write `body`.
+
+    An action of the keymap is what it carries in `do`, else the page's own `action_<id>`.
+    """
 
     NAME: ClassVar[str] = ""
     AUTO_FOCUS: ClassVar[str | None] = "*"
@@ -98,11 +99,20 @@ class BaseScreen(_Paced):
     def on_screen_resume(self) -> None:
         """Shown (again): catch up with what changed meanwhile."""
         self.adapt()
-        self.session_changed("shown")
+        self.session_changed()
         self.shell.arrived(self)
 
-    def session_changed(self, what: str) -> None:
-        """Something of the session changed: "run", "power", "window", "trace", or the screen was just "shown"."""
+    def action_act(self, id: str) -> None:
+        """What an action of the keymap carries."""
+        action = keymap.get(id)
+        if action.do is not None:
+            action.do(self)
+
+    def session_changed(self) -> None:
+        """The session changed (run, profile, power, place to go to, tool), or this page came to the front.
+
+        There is one kind of change: a page compares what is there now with what it shows.
+        """
 
     def show_progress(self, progress: str) -> None:
         """How far reading has come; "" when it has ended."""
@@ -140,11 +150,7 @@ class Dialog(ModalScreen[Any], _Paced):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss_dialog", show=False),
-        *(
-            Binding(",".join(action.keys), f"app.{action.method}", show=False, priority=True)
-            for action in keymap.ACTIONS
-            if action.priority
-        ),
+        *(_binding(action, "app.") for action in keymap.ACTIONS if action.priority),
     ]
 
     _answered = False

@@ -87,7 +87,7 @@ class HelpScreen(BaseScreen):
         with VerticalScroll(id="page"):
             yield Static(id="keys", markup=False)
 
-    def session_changed(self, what: str) -> None:
+    def session_changed(self) -> None:
         """The measured round trip is of now."""
         self._show()
 

@@ -97,7 +97,7 @@ class LiveScreen(BaseScreen):
         super().on_resize(event)
         self.draw()
 
-    def session_changed(self, what: str) -> None:
+    def session_changed(self) -> None:
         self.draw()
 
     def tick(self) -> None:
@@ -269,21 +269,15 @@ class LiveScreen(BaseScreen):
         self.view = view
         self.draw()
 
-    def action_live_zoom_in(self) -> None:
+    def zoom(self, by: int) -> None:
+        """A shorter or (below zero) a longer history."""
         self._zoomed = True
-        self._look(self.view.zoomed(1))
+        self._look(self.view.zoomed(by))
 
-    def action_live_zoom_out(self) -> None:
-        self._zoomed = True
-        self._look(self.view.zoomed(-1))
-
-    def action_live_back(self) -> None:
+    def pan(self, by: float) -> None:
+        """So many widths of the chart to later times."""
         if self.feed is not None:
-            self._look(self.view.panned(-0.25, self.feed.now_ns(), self._first_ns(self.feed)))
-
-    def action_live_forward(self) -> None:
-        if self.feed is not None:
-            self._look(self.view.panned(0.25, self.feed.now_ns(), self._first_ns(self.feed)))
+            self._look(self.view.panned(by, self.feed.now_ns(), self._first_ns(self.feed)))
 
     def action_live_pause(self) -> None:
         """Hold the chart still, or follow the present again. Sampling goes on either way."""
@@ -301,7 +295,8 @@ class LiveScreen(BaseScreen):
             self._zoomed = True
             self._look(rows.View(rows.fitting((self.feed.now_ns() - self._first_ns(self.feed)) / NS)))
 
-    def _select(self, by: int) -> None:
+    def select(self, by: int) -> None:
+        """So many channels down."""
         feed = self.feed
         if feed is None or len(feed.board) < 2:
             return
@@ -309,18 +304,6 @@ class LiveScreen(BaseScreen):
         at = choices.index(self.selected) if self.selected in choices else 0
         self.selected = choices[max(0, min(len(choices) - 1, at + by))]
         self.draw()
-
-    def action_live_up(self) -> None:
-        self._select(-1)
-
-    def action_live_down(self) -> None:
-        self._select(1)
-
-    def action_live_page_up(self) -> None:
-        self._select(-10)
-
-    def action_live_page_down(self) -> None:
-        self._select(10)
 
     def action_live_mark(self) -> None:
         """Name this moment in the recording."""

@@ -35,7 +35,7 @@ def use(shell: Shell, chosen: Aligning) -> None:
     def done(power: tuple[PowerOnTrace, ...]) -> None:
         if run is session.run and index == session.trace_index:
             session.power = power
-            shell.tell("power")
+            shell.tell()
 
     shell.run_worker(work, thread=True, exclusive=True, group="power")
 
@@ -48,7 +48,7 @@ def shift(shell: Shell, by_s: float) -> str:
     now = session.aligning
     session.aligning = replace(now, pins=now.pins.nudged(by_s))
     session.power = tuple(align.shifted(one, round(by_s * 1e12)) for one in session.power)
-    shell.tell("power")
+    shell.tell()
     return f"Power shifted by {session.aligning.pins.nudge_s:+.3f} s in all. {kept(session.aligning.pins)}"
 
 

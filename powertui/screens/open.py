@@ -154,10 +154,9 @@ class OpenScreen(BaseScreen):
             self._facts[index] = first_facts(self._runs[index])
         return self._facts[index]
 
-    def session_changed(self, what: str) -> None:
+    def session_changed(self) -> None:
         """Look into the runs while this page is in front, and only then."""
-        if what == "shown":
-            self._look_into()
+        self._look_into()
 
     def restyle(self, look: Theme) -> None:
         self._list.restyle(look, self.shell.capabilities.glyphs)

@@ -195,17 +195,17 @@ class Shell(TypeAhead[int]):
         else:
             self.unsaid = (message, warn)
 
-    def tell(self, what: str) -> None:
+    def tell(self) -> None:
         """The session changed: the page in front catches up now, the others when they are shown."""
         page = self.current()
         if page is not None and page.is_mounted:
-            page.session_changed(what)
+            page.session_changed()
 
     def goto(self, lo: int, hi: int) -> None:
         """Show a stretch of time in the timeline."""
         self.session.view = (lo, hi)
         self.show("timeline")
-        self.tell("goto")
+        self.tell()
 
     # ── runs ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -218,7 +218,7 @@ class Shell(TypeAhead[int]):
         else:
             self._load()
         self.show("timeline")
-        self.tell("run")
+        self.tell()
 
     def read_again(self) -> None:
         """Read the open run anew. What is shown stays until that is done, or for good when it fails."""
@@ -310,7 +310,7 @@ class Shell(TypeAhead[int]):
             return
         self.session.trace_index = index
         self.session.model, self.session.power, self.session.window = None, (), None
-        self.tell("trace")
+        self.tell()
         assert self.session.opened is not None
         self._work_out(self.session.opened, index)
 
@@ -334,7 +334,7 @@ class Shell(TypeAhead[int]):
         if run is not self.session.run or (model is not None and model.index != self.session.trace_index):
             return
         self.session.model, self.session.power = model, power
-        self.tell("trace")
+        self.tell()
         if model is not None and len(run.traces) > 1:
             self.say(f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}).")
 
@@ -364,7 +364,7 @@ class Shell(TypeAhead[int]):
                 page.say(session.notice)
             elif loader.again:
                 page.say("")
-        self.tell("run")
+        self.tell()
         if part.changed:
             self._say_changed()
 
@@ -406,6 +406,12 @@ class Shell(TypeAhead[int]):
         page = self.current()
         if page is not None and page is self.screen and page.is_mounted:
             page.say("")
+
+    def action_act(self, id: str) -> None:
+        """What an action of the keymap carries."""
+        action = keymap.get(id)
+        if action.do is not None:
+            action.do(self)
 
     async def action_back(self) -> None:
         """Esc: close what is open, stop what loads, go back to the timeline or the runs. Never quits."""
@@ -450,45 +456,21 @@ class Shell(TypeAhead[int]):
         elif kind == "tool":
             self.session.tool = text
             self.show("tool")
-            self.tell("tool")
+            self.tell()
         elif kind == "goto":
             lo, hi = (int(part) for part in text.split(","))
             self.goto(lo, hi)
         else:
-            action = next(action for action in keymap.ACTIONS if action.id == text)
+            action = keymap.get(text)
             target: Any = self if "*" in action.screens else self.current()
-            result = getattr(target, f"action_{action.method}")()
+            result = action.do(target) if action.do is not None else getattr(target, f"action_{action.method}")()
             if asyncio.iscoroutine(result):
                 await result
-
-    def action_runs(self) -> None:
-        """Back to the list of runs."""
-        self.show("open")
-
-    def action_pane_next(self) -> None:
-        """Focus the next pane."""
-        self.screen.focus_next()
-
-    def action_pane_previous(self) -> None:
-        """Focus the previous pane."""
-        self.screen.focus_previous()
-
-    def action_redraw(self) -> None:
-        """Send everything again."""
-        self.redraw()
-
-    def action_suspend(self) -> None:
-        """Ctrl+Z."""
-        self.action_suspend_process()
 
     async def action_quit(self) -> None:
         """Leave, unless a page has something to ask."""
         if all(page.leaving() for page in self._screens.values() if page.is_mounted):
             self.exit(return_code=0)
-
-    def action_quit_now(self) -> None:
-        """Ctrl+C: leave from anywhere."""
-        self.exit(return_code=130)
 
     def copy_text(self, text: str) -> bool:
         """Put a text on the person's clipboard, through the terminal."""

@@ -39,7 +39,7 @@ class SymmetryScreen(BaseScreen):
 
     # ── computing ────────────────────────────────────────────────────────────────────────────────
 
-    def session_changed(self, what: str) -> None:
+    def session_changed(self) -> None:
         """Another run or another alignment: compare again, in a thread."""
         if not self.is_mounted:
             return
@@ -110,7 +110,8 @@ class SymmetryScreen(BaseScreen):
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
-    def _move(self, by: int) -> None:
+    def move(self, by: int) -> None:
+        """So many findings down."""
         found = self._found
         if found is None or found.folded is None or not found.findings:
             self.query_one("#findings", LinesPane).scroll_lines(by)
@@ -124,27 +125,12 @@ class SymmetryScreen(BaseScreen):
             2 * self._chosen - pane.top - max(0, pane.size.height - 2) if by > 0 else min(0, 2 * self._chosen - pane.top)
         )
 
-    def action_finding_up(self) -> None:
-        """The finding above."""
-        self._move(-1)
-
-    def action_finding_down(self) -> None:
-        """The finding below."""
-        self._move(1)
-
-    def _turn(self, by: int) -> None:
+    def turn(self, by: int) -> None:
+        """Another epoch against the others."""
         found = self._found
         if found is not None and found.folded is not None:
             self._line = (self._line + by) % len(found.folded.epochs)
             self._draw()
-
-    def action_other_epoch(self) -> None:
-        """The next epoch against the others."""
-        self._turn(1)
-
-    def action_other_epoch_back(self) -> None:
-        """The previous epoch against the others."""
-        self._turn(-1)
 
     def action_power_or_time(self) -> None:
         """Watts or lengths of steps."""

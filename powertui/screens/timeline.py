@@ -77,6 +77,11 @@ class TimelineScreen(Moving):
         """The part that has the cursor."""
         return self.view.timeline
 
+    @property
+    def details(self) -> DetailsPane:
+        """The pane below, of the selected event."""
+        return self.query_one("#details", DetailsPane)
+
     def on_mount(self) -> None:
         """Keys go to the timeline."""
         box = self.query_one("#box", Input)
@@ -103,7 +108,7 @@ class TimelineScreen(Moving):
 
     # ── the session ──────────────────────────────────────────────────────────────────────────────
 
-    def session_changed(self, what: str) -> None:
+    def session_changed(self) -> None:
         """Another run, more of it, or a place to go to."""
         if self.is_mounted:
             self._catch_up()
@@ -322,13 +327,8 @@ class TimelineScreen(Moving):
             number = f"{state.hit + 1:,} of " if state.hit is not None else ""
             self.say(f"{number}{len(state.hits):,} events match {state.hits.pattern}: n next, N previous, Esc gives up.")
 
-    def action_hit_next(self) -> None:
-        self._hit(1)
-
-    def action_hit_previous(self) -> None:
-        self._hit(-1)
-
-    def _hit(self, direction: int) -> None:
+    def hit(self, direction: int) -> None:
+        """The next hit of the search, or the one before."""
         if self.timeline.next_hit(direction):
             self._say_hit()
         else:
@@ -370,9 +370,6 @@ class TimelineScreen(Moving):
         if not self._below:
             self.set_focus(self.timeline)
 
-    def action_expand(self) -> None:
-        self.query_one("#details", DetailsPane).toggle()
-
     def action_sort(self) -> None:
         if self._below == "ops":
             self.query_one("#ops", TableView).sort_next()
@@ -393,10 +390,6 @@ class TimelineScreen(Moving):
             return
         self.shell.show_trace((self.session.trace_index + 1) % len(run.traces))
 
-    def action_reread(self) -> None:
-        """The run, from its files as they are now."""
-        self.shell.read_again()
-
     def action_export(self) -> None:
         """Write the window to a file."""
         from powertui.screens.export import ExportDialog
@@ -408,13 +401,9 @@ class TimelineScreen(Moving):
         if lo_hi is not None:
             self.shell.ask(ExportDialog(self.session, *lo_hi), lambda message: self.say(message) if message else None)
 
-    def action_power_left(self) -> None:
-        """Shift the power to earlier times."""
-        self.say(nudging.shift(self.shell, -0.1 * nudging.refresh_s(self.session)))
-
-    def action_power_right(self) -> None:
-        """Shift the power to later times."""
-        self.say(nudging.shift(self.shell, 0.1 * nudging.refresh_s(self.session)))
+    def shift_power(self, refreshes: float) -> None:
+        """To later times, in refreshes of its sensor."""
+        self.say(nudging.shift(self.shell, refreshes * nudging.refresh_s(self.session)))
 
     def action_power_pin(self) -> None:
         """Tie the nearest edge of power to the cursor."""

@@ -42,6 +42,11 @@ class ToolScreen(BaseScreen):
         yield TableView(theme=look, glyphs=glyphs, id="rows")
         yield LinesPane(theme=look, glyphs=glyphs, id="notes")
 
+    @property
+    def table(self) -> TableView:
+        """The rows."""
+        return self.query_one("#rows", TableView)
+
     def on_mount(self) -> None:
         """The filter comes when it is asked for."""
         box = self.query_one("#filter", Input)
@@ -49,7 +54,7 @@ class ToolScreen(BaseScreen):
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────
 
-    def session_changed(self, what: str) -> None:
+    def session_changed(self) -> None:
         """Another run, another window or another tool: ask again, in a thread."""
         if not self.is_mounted:
             return
@@ -89,7 +94,7 @@ class ToolScreen(BaseScreen):
         same = result is not None and self._result is not None and result.id == self._result.id
         self._result = result
         self._table = self._table if same else 0
-        table = self.query_one("#rows", TableView)
+        table = self.table
         table.waiting = instead
         facts = [self._fact(fact) for fact in result.facts] if result is not None else []
         dim = self.shell.look.style("dim")
@@ -104,7 +109,7 @@ class ToolScreen(BaseScreen):
     def _show_table(self) -> None:
         result = self._result
         tables = result.tables if result is not None else ()
-        self.query_one("#rows", TableView).show(tables[self._table % len(tables)] if tables else None)
+        self.table.show(tables[self._table % len(tables)] if tables else None)
         self.query_one("#title", Static).update(self._title())
 
     def _title(self) -> str:
@@ -140,22 +145,11 @@ class ToolScreen(BaseScreen):
         margin = (hi - place.lo) // 2
         self.goto(place.lo - margin, hi + margin)
 
-    def _turn(self, by: int) -> None:
+    def turn(self, by: int) -> None:
+        """Another tool."""
         names = [tool.name for tool in registry.TOOLS]
         self.session.tool = names[(names.index(self.session.tool) + by) % len(names)]
-        self.session_changed("tool")
-
-    def action_tool_next(self) -> None:
-        """The next tool."""
-        self._turn(1)
-
-    def action_tool_previous(self) -> None:
-        """The tool before."""
-        self._turn(-1)
-
-    def action_table_sort(self) -> None:
-        """By the next column."""
-        self.query_one("#rows", TableView).sort_next()
+        self.session_changed()
 
     def action_table_filter(self) -> None:
         """Type a part of a name."""
@@ -170,7 +164,7 @@ class ToolScreen(BaseScreen):
 
     def action_table_copy(self) -> None:
         """The rows as they stand here, as CSV."""
-        view = self.query_one("#rows", TableView)
+        view = self.table
         if view.table is None or not len(view.rows):
             self.say("There is nothing to copy.")
             return
@@ -182,15 +176,15 @@ class ToolScreen(BaseScreen):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter while typing."""
-        self.query_one("#rows", TableView).filter(event.value)
+        self.table.filter(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter: to the rows."""
-        self.set_focus(self.query_one("#rows"))
+        self.set_focus(self.table)
 
     def restyle(self, look: object) -> None:
         """Draw with these styles from now on."""
-        self.query_one("#rows", TableView).restyle(self.shell.look, self.shell.capabilities.glyphs)
+        self.table.restyle(self.shell.look, self.shell.capabilities.glyphs)
 
     def back(self) -> bool:
         """Close the filter."""
@@ -199,5 +193,5 @@ class ToolScreen(BaseScreen):
             return False
         box.value = ""
         box.display = False
-        self.set_focus(self.query_one("#rows"))
+        self.set_focus(self.table)
         return True

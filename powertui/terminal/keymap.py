@@ -1,13 +1,15 @@
 """ONE table of what a person can do: key bindings, help screen, palette and README's key table are all made from it.
 
-`screens` names the screens on which an action exists; "*" means everywhere. A screen implements `action_<id>` (dashes become
-underscores). Keys are written as Textual names them; `shown` is what a person reads.
+`screens` names the screens on which an action exists; "*" means everywhere. An action that is one call carries it (`do`); what
+takes more is the screen's own `action_<id>` (dashes become underscores). Keys are written as Textual names them; `shown` is what a
+person reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Action:
     help: str = ""  # what help adds to the title
     screens: tuple[str, ...] = ("*",)
     priority: bool = False  # wins over the focused widget (an input box) too
+    do: Callable[[Any], object] | None = None  # what it does to its page (the application for "*"); None: `action_<id>` does it
 
     @property
     def method(self) -> str:
@@ -43,107 +46,131 @@ _TOOL = ("tool",)
 # fmt: off
 ACTIONS: tuple[Action, ...] = (
     # moving in time
-    Action("zoom-in", ("w", "W", "plus", "equals_sign"), "Zoom in", "Move", "at the cursor", _TIMELINE),
-    Action("zoom-out", ("s", "S", "minus"), "Zoom out", "Move", "at the cursor", _TIMELINE),
-    Action("pan-left", ("a", "A"), "Pan left", "Move", "hold to go faster", _TIMELINE),
-    Action("pan-right", ("d", "D"), "Pan right", "Move", "hold to go faster", _TIMELINE),
-    Action("fit", ("f",), "Fit the selection", "Move", "the selected event, else the marked window", _TIMELINE),
-    Action("whole", ("0",), "Whole run", "Move", "", _TIMELINE),
-    Action("go-start", ("g", "home"), "Go to the start", "Move", "", _TIMELINE),
-    Action("go-end", ("G", "end"), "Go to the end", "Move", "", _TIMELINE),
+    Action("zoom-in", ("w", "W", "plus", "equals_sign"), "Zoom in", "Move", "at the cursor", _TIMELINE,
+           do=lambda page: page.timeline.zoom_key(1)),
+    Action("zoom-out", ("s", "S", "minus"), "Zoom out", "Move", "at the cursor", _TIMELINE,
+           do=lambda page: page.timeline.zoom_key(-1)),
+    Action("pan-left", ("a", "A"), "Pan left", "Move", "hold to go faster", _TIMELINE, do=lambda page: page.timeline.pan_held(-1)),
+    Action("pan-right", ("d", "D"), "Pan right", "Move", "hold to go faster", _TIMELINE, do=lambda page: page.timeline.pan_held(1)),
+    Action("fit", ("f",), "Fit the selection", "Move", "the selected event, else the marked window", _TIMELINE,
+           do=lambda page: page.timeline.fit()),
+    Action("whole", ("0",), "Whole run", "Move", "", _TIMELINE, do=lambda page: page.timeline.whole()),
+    Action("go-start", ("g", "home"), "Go to the start", "Move", "", _TIMELINE, do=lambda page: page.timeline.start()),
+    Action("go-end", ("G", "end"), "Go to the end", "Move", "", _TIMELINE, do=lambda page: page.timeline.end()),
     # cursor
-    Action("event-left", ("left", "h"), "Event to the left", "Cursor", "in the row under the cursor", _TIMELINE),
-    Action("event-right", ("right", "l"), "Event to the right", "Cursor", "in the row under the cursor", _TIMELINE),
-    Action("row-up", ("up", "k"), "Row above", "Cursor", "", _TIMELINE),
-    Action("row-down", ("down", "j"), "Row below", "Cursor", "", _TIMELINE),
-    Action("page-up", ("pageup",), "Page up", "Cursor", "", _TIMELINE),
-    Action("page-down", ("pagedown",), "Page down", "Cursor", "", _TIMELINE),
-    Action("time-left", ("shift+left", "H"), "Cursor one cell left", "Cursor", "", _TIMELINE),
-    Action("time-right", ("shift+right", "L"), "Cursor one cell right", "Cursor", "", _TIMELINE),
+    Action("event-left", ("left", "h"), "Event to the left", "Cursor", "in the row under the cursor", _TIMELINE,
+           do=lambda page: page.timeline.move_event(-1)),
+    Action("event-right", ("right", "l"), "Event to the right", "Cursor", "in the row under the cursor", _TIMELINE,
+           do=lambda page: page.timeline.move_event(1)),
+    Action("row-up", ("up", "k"), "Row above", "Cursor", "", _TIMELINE, do=lambda page: page.timeline.move_track(-1)),
+    Action("row-down", ("down", "j"), "Row below", "Cursor", "", _TIMELINE, do=lambda page: page.timeline.move_track(1)),
+    Action("page-up", ("pageup",), "Page up", "Cursor", "", _TIMELINE, do=lambda page: page.timeline.move_page(-1)),
+    Action("page-down", ("pagedown",), "Page down", "Cursor", "", _TIMELINE, do=lambda page: page.timeline.move_page(1)),
+    Action("time-left", ("shift+left", "H"), "Cursor one cell left", "Cursor", "", _TIMELINE,
+           do=lambda page: page.timeline.move_time(-1)),
+    Action("time-right", ("shift+right", "L"), "Cursor one cell right", "Cursor", "", _TIMELINE,
+           do=lambda page: page.timeline.move_time(1)),
     Action("fold", ("enter", "space"), "Fold or unfold", "Cursor", "on a process or track; on an event: its details", _TIMELINE),
-    Action("fold-all", ("z",), "Fold or unfold all", "Cursor", "", _TIMELINE),
+    Action("fold-all", ("z",), "Fold or unfold all", "Cursor", "", _TIMELINE, do=lambda page: page.timeline.fold_or_unfold_all()),
     # steps and events
-    Action("step-previous", ("left_square_bracket",), "Previous step", "Steps and events", "", _TIMELINE),
-    Action("step-next", ("right_square_bracket",), "Next step", "Steps and events", "", _TIMELINE),
-    Action("epoch-previous", ("left_curly_bracket",), "Previous epoch", "Steps and events", "", _TIMELINE),
-    Action("epoch-next", ("right_curly_bracket",), "Next epoch", "Steps and events", "", _TIMELINE),
-    Action("event-next", ("full_stop",), "Next event of the track", "Steps and events", "in any of its lanes", _TIMELINE),
-    Action("event-previous", ("comma",), "Previous event of the track", "Steps and events", "in any of its lanes", _TIMELINE),
+    Action("step-previous", ("left_square_bracket",), "Previous step", "Steps and events", "", _TIMELINE,
+           do=lambda page: page.step(-1)),
+    Action("step-next", ("right_square_bracket",), "Next step", "Steps and events", "", _TIMELINE, do=lambda page: page.step(1)),
+    Action("epoch-previous", ("left_curly_bracket",), "Previous epoch", "Steps and events", "", _TIMELINE,
+           do=lambda page: page.epoch(-1)),
+    Action("epoch-next", ("right_curly_bracket",), "Next epoch", "Steps and events", "", _TIMELINE, do=lambda page: page.epoch(1)),
+    Action("event-next", ("full_stop",), "Next event of the track", "Steps and events", "in any of its lanes", _TIMELINE,
+           do=lambda page: page.timeline.next_event(1)),
+    Action("event-previous", ("comma",), "Previous event of the track", "Steps and events", "in any of its lanes", _TIMELINE,
+           do=lambda page: page.timeline.next_event(-1)),
     # search
     Action("search", ("slash",), "Search all names", "Search", "text, or a regex between slashes: /conv.*grad/", _TIMELINE),
-    Action("hit-next", ("n",), "Next hit", "Search", "", _TIMELINE),
-    Action("hit-previous", ("N",), "Previous hit", "Search", "", _TIMELINE),
+    Action("hit-next", ("n",), "Next hit", "Search", "", _TIMELINE, do=lambda page: page.hit(1)),
+    Action("hit-previous", ("N",), "Previous hit", "Search", "", _TIMELINE, do=lambda page: page.hit(-1)),
     # windows and answers
     Action("mark", ("m",), "Mark a window", "Windows", "again to close it; or drag with the mouse", _TIMELINE),
     Action("details", ("i",), "Details of the event", "Windows", "all its stats", _TIMELINE),
-    Action("expand", ("x",), "Show long texts whole", "Windows", "in the details", _TIMELINE),
+    Action("expand", ("x",), "Show long texts whole", "Windows", "in the details", _TIMELINE,
+           do=lambda page: page.details.toggle()),
     Action("ops", ("t",), "Op table", "Windows", "of the marked window, else of what is visible", _TIMELINE),
     Action("sort", ("o",), "Sort by the next column", "Windows", "of the op table", _TIMELINE),
     Action("filter", ("F",), "Filter the op table", "Windows", "", _TIMELINE),
     Action("context", ("c",), "Context pane", "Windows", "show or hide it", _TIMELINE),
     Action("host", ("v",), "Next host", "Windows", "when the run has profiles of several", _TIMELINE),
     Action("export", ("e",), "Export the window", "Windows", "as CSV, Parquet or Perfetto JSON", _TIMELINE),
-    Action("power-left", ("less_than_sign",), "Shift the power left", "Windows", "by a tenth of its refresh", _TIMELINE),
-    Action("power-right", ("greater_than_sign",), "Shift the power right", "Windows", "by a tenth of its refresh", _TIMELINE),
+    Action("power-left", ("less_than_sign",), "Shift the power left", "Windows", "by a tenth of its refresh", _TIMELINE,
+           do=lambda page: page.shift_power(-0.1)),
+    Action("power-right", ("greater_than_sign",), "Shift the power right", "Windows", "by a tenth of its refresh", _TIMELINE,
+           do=lambda page: page.shift_power(0.1)),
     Action("power-pin", ("p",), "Pin the power", "Windows", "its nearest edge to the cursor", _TIMELINE),
     Action("copy", ("y",), "Copy the facts", "Windows", "of the selection, to your own clipboard (OSC 52)", _TIMELINE),
-    Action("reread", ("r",), "Read the run again", "Windows", "when its file has changed", _TIMELINE),
+    Action("reread", ("r",), "Read the run again", "Windows", "when its file has changed", _TIMELINE,
+           do=lambda page: page.shell.read_again()),
     # open
     Action("filter-runs", ("slash",), "Filter the runs", "Runs", "by any word of their row", _LIST),
     Action("reload", ("r",), "Look again", "Runs", "what is in the logdir now", _LIST),
     # live
-    Action("live-zoom-in", ("w", "W", "plus", "equals_sign"), "Shorter history", "Live", "", _LIVE),
-    Action("live-zoom-out", ("s", "S", "minus"), "Longer history", "Live", "", _LIVE),
-    Action("live-back", ("a", "A", "left", "h"), "Scroll back", "Live", "", _LIVE),
-    Action("live-forward", ("d", "D", "right", "l"), "Scroll forward", "Live", "to the present: it follows again", _LIVE),
+    Action("live-zoom-in", ("w", "W", "plus", "equals_sign"), "Shorter history", "Live", "", _LIVE, do=lambda page: page.zoom(1)),
+    Action("live-zoom-out", ("s", "S", "minus"), "Longer history", "Live", "", _LIVE, do=lambda page: page.zoom(-1)),
+    Action("live-back", ("a", "A", "left", "h"), "Scroll back", "Live", "", _LIVE, do=lambda page: page.pan(-0.25)),
+    Action("live-forward", ("d", "D", "right", "l"), "Scroll forward", "Live", "to the present: it follows again", _LIVE,
+           do=lambda page: page.pan(0.25)),
     Action("live-pause", ("space",), "Pause or follow", "Live", "the chart only: sampling goes on", _LIVE),
     Action("live-now", ("G", "end"), "The present", "Live", "", _LIVE),
     Action("live-whole", ("0",), "Everything so far", "Live", "", _LIVE),
-    Action("live-up", ("up", "k"), "Channel above", "Live", "the sum is above them all", _LIVE),
-    Action("live-down", ("down", "j"), "Channel below", "Live", "", _LIVE),
-    Action("live-page-up", ("pageup",), "Ten channels up", "Live", "", _LIVE),
-    Action("live-page-down", ("pagedown",), "Ten channels down", "Live", "", _LIVE),
+    Action("live-up", ("up", "k"), "Channel above", "Live", "the sum is above them all", _LIVE, do=lambda page: page.select(-1)),
+    Action("live-down", ("down", "j"), "Channel below", "Live", "", _LIVE, do=lambda page: page.select(1)),
+    Action("live-page-up", ("pageup",), "Ten channels up", "Live", "", _LIVE, do=lambda page: page.select(-10)),
+    Action("live-page-down", ("pagedown",), "Ten channels down", "Live", "", _LIVE, do=lambda page: page.select(10)),
     Action("live-mark", ("m",), "Mark this moment", "Live", "in the recording", _LIVE),
     Action("live-open", ("enter",), "Open the profile that appeared", "Live", "with this power beside it", _LIVE),
     # symmetry
-    Action("finding-up", ("up", "k"), "Finding above", "Symmetry", "", _SYMMETRY),
-    Action("finding-down", ("down", "j"), "Finding below", "Symmetry", "", _SYMMETRY),
+    Action("finding-up", ("up", "k"), "Finding above", "Symmetry", "", _SYMMETRY, do=lambda page: page.move(-1)),
+    Action("finding-down", ("down", "j"), "Finding below", "Symmetry", "", _SYMMETRY, do=lambda page: page.move(1)),
     Action("finding-show", ("enter",), "Show the finding in the timeline", "Symmetry", "", _SYMMETRY),
-    Action("other-epoch", ("right", "l", "d"), "Next epoch against the others", "Symmetry", "", _SYMMETRY),
-    Action("other-epoch-back", ("left", "h", "a"), "Previous epoch against the others", "Symmetry", "", _SYMMETRY),
+    Action("other-epoch", ("right", "l", "d"), "Next epoch against the others", "Symmetry", "", _SYMMETRY,
+           do=lambda page: page.turn(1)),
+    Action("other-epoch-back", ("left", "h", "a"), "Previous epoch against the others", "Symmetry", "", _SYMMETRY,
+           do=lambda page: page.turn(-1)),
     Action("power-or-time", ("t",), "Power or time of the steps", "Symmetry", "", _SYMMETRY),
     # alignment
-    Action("choice-up", ("up", "k"), "Way of aligning above", "Alignment", "", _ALIGNMENT),
-    Action("choice-down", ("down", "j"), "Way of aligning below", "Alignment", "", _ALIGNMENT),
+    Action("choice-up", ("up", "k"), "Way of aligning above", "Alignment", "", _ALIGNMENT, do=lambda page: page.choose(-1)),
+    Action("choice-down", ("down", "j"), "Way of aligning below", "Alignment", "", _ALIGNMENT, do=lambda page: page.choose(1)),
     Action("choice-take", ("enter",), "Use this alignment", "Alignment", "in the timeline and everywhere else", _ALIGNMENT),
     Action("nudge-left", ("less_than_sign", "left", "h"), "Shift the power to the left", "Alignment", "by a tenth of its refresh",
-           _ALIGNMENT),
+           _ALIGNMENT, do=lambda page: page.nudge(-0.1)),
     Action("nudge-right", ("greater_than_sign", "right", "l"), "Shift the power to the right", "Alignment",
-           "by a tenth of its refresh", _ALIGNMENT),
-    Action("nudge-far-left", ("shift+left", "H"), "Shift far to the left", "Alignment", "by a whole refresh", _ALIGNMENT),
-    Action("nudge-far-right", ("shift+right", "L"), "Shift far to the right", "Alignment", "by a whole refresh", _ALIGNMENT),
+           "by a tenth of its refresh", _ALIGNMENT, do=lambda page: page.nudge(0.1)),
+    Action("nudge-far-left", ("shift+left", "H"), "Shift far to the left", "Alignment", "by a whole refresh", _ALIGNMENT,
+           do=lambda page: page.nudge(-1.0)),
+    Action("nudge-far-right", ("shift+right", "L"), "Shift far to the right", "Alignment", "by a whole refresh", _ALIGNMENT,
+           do=lambda page: page.nudge(1.0)),
     Action("pin", ("p",), "Pin a power edge", "Alignment", "the edge nearest to the timeline's cursor to that cursor", _ALIGNMENT),
     Action("unpin", ("u",), "Take the last pin back", "Alignment", "", _ALIGNMENT),
     Action("unshift", ("0",), "Undo all shifts", "Alignment", "", _ALIGNMENT),
     # tools
-    Action("tool-next", ("right_square_bracket",), "Next tool", "Tools", "", _TOOL),
-    Action("tool-previous", ("left_square_bracket",), "Previous tool", "Tools", "", _TOOL),
+    Action("row-show", ("enter",), "Show the row in the timeline", "Tools", "where it has a place there", _TOOL,
+           do=lambda page: page.table.action_choose()),
+    Action("tool-next", ("right_square_bracket",), "Next tool", "Tools", "", _TOOL, do=lambda page: page.turn(1)),
+    Action("tool-previous", ("left_square_bracket",), "Previous tool", "Tools", "", _TOOL, do=lambda page: page.turn(-1)),
     Action("table-next", ("right", "l"), "Next table of this tool", "Tools", "", _TOOL),
-    Action("table-sort", ("o",), "Sort by the next column", "Tools", "or click its title", _TOOL),
+    Action("table-sort", ("o",), "Sort by the next column", "Tools", "or click its title", _TOOL,
+           do=lambda page: page.table.sort_next()),
     Action("table-filter", ("slash", "F"), "Filter the rows", "Tools", "by any part of a name", _TOOL),
     Action("table-copy", ("y",), "Copy the rows", "Tools", "as CSV, to your own clipboard (OSC 52)", _TOOL),
     # everywhere
-    Action("pane-next", ("tab",), "Next pane", "Everywhere"),
-    Action("pane-previous", ("shift+tab",), "Previous pane", "Everywhere"),
+    Action("pane-next", ("tab",), "Next pane", "Everywhere", do=lambda page: page.screen.focus_next()),
+    Action("pane-previous", ("shift+tab",), "Previous pane", "Everywhere", do=lambda page: page.screen.focus_previous()),
     Action("back", ("escape",), "Back", "Everywhere", "closes what is open; never quits", ("*",)),
     Action("help", ("question_mark", "f1"), "Help", "Everywhere"),
     Action("palette", ("colon", "ctrl+p"), "Commands, times and ranges", "Everywhere",
            "27.31s, 27.31s-28.78s, epoch 1 step 185-258"),
-    Action("runs", ("backspace",), "List of runs", "Everywhere"),
-    Action("redraw", ("ctrl+l",), "Draw the screen again", "Everywhere", priority=True),
-    Action("suspend", ("ctrl+z",), "Suspend", "Everywhere", "`fg` brings it back", priority=True),
+    Action("runs", ("backspace",), "List of runs", "Everywhere", do=lambda page: page.show("open")),
+    Action("redraw", ("ctrl+l",), "Draw the screen again", "Everywhere", priority=True, do=lambda page: page.redraw()),
+    Action("suspend", ("ctrl+z",), "Suspend", "Everywhere", "`fg` brings it back", priority=True,
+           do=lambda page: page.action_suspend_process()),
     Action("quit", ("q",), "Quit", "Everywhere"),
-    Action("quit-now", ("ctrl+c",), "Quit, from anywhere", "Everywhere", priority=True),
+    Action("quit-now", ("ctrl+c",), "Quit, from anywhere", "Everywhere", priority=True, do=lambda page: page.exit(return_code=130)),
 )
 # fmt: on
 
@@ -191,6 +218,11 @@ def shown(key: str) -> str:
     if key.startswith("ctrl+"):
         return "Ctrl+" + key[5:].upper()
     return key
+
+
+def get(id: str) -> Action:
+    """The action of this id."""
+    return next(action for action in ACTIONS if action.id == id)
 
 
 def on_screen(screen: str) -> Iterator[Action]:

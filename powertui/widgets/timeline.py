@@ -65,6 +65,7 @@ class Timeline(Widget, can_focus=True):
         self.listeners: list[Callable[[State | None, State], None]] = []
         self._navigator: Navigator | None = None
         self._held = Held()
+        self._all_folded = False
         self._strips: list[Strip] = []
         self._stale = True
         self._kept: dict[bytes, Strip] = {}
@@ -150,6 +151,9 @@ class Timeline(Widget, can_focus=True):
     def zoom(self, rungs: int = FACTOR_TWO, column: int | None = None) -> None:
         self._do(lambda n: n.zoom(rungs, column))
 
+    def zoom_key(self, direction: int) -> None:
+        self.zoom(direction * FACTOR_TWO)
+
     def whole(self) -> None:
         self._do(lambda n: n.whole())
 
@@ -176,6 +180,9 @@ class Timeline(Widget, can_focus=True):
 
     def move_track(self, by: int) -> None:
         self._do(lambda n: n.move_track(by))
+
+    def move_page(self, direction: int) -> None:
+        self.move_track(direction * max(1, self.size.height - 2))
 
     def move_time(self, cells: int) -> None:
         self._do(lambda n: n.move_time(cells))
@@ -206,6 +213,10 @@ class Timeline(Widget, can_focus=True):
 
     def fold_all(self, folded: bool) -> None:
         self._do(lambda n: n.fold_all(folded))
+
+    def fold_or_unfold_all(self) -> None:
+        self._all_folded = not self._all_folded
+        self.fold_all(self._all_folded)
 
     def set_hits(self, hits: Hits | None) -> None:
         self._do(lambda n: n.set_hits(hits))

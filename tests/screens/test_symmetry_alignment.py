@@ -12,11 +12,10 @@ from textual.pilot import Pilot
 from powertui import demo
 from powertui.data.energy import pins
 from powertui.screens.alignment import AlignmentScreen
-from powertui.screens.base import BaseScreen
 from powertui.screens.shell import Shell
 from powertui.screens.symmetry import SymmetryScreen
 from powertui.screens.timeline import TimelineScreen
-from powertui.terminal import keymap, marked
+from powertui.terminal import marked
 from powertui.widgets.alignment_chart import AlignmentChart
 from powertui.widgets.folded_chart import FoldedChart
 from powertui.widgets.lines import LinesPane
@@ -33,14 +32,6 @@ def words(shell: Shell, pane: str) -> str:
 
 def chart_text(widget: FoldedChart | AlignmentChart) -> str:
     return "\n".join("".join(s.text for s in widget.render_line(y)) for y in range(widget.size.height))
-
-
-def test_every_action_has_a_method() -> None:
-    for action in keymap.ACTIONS:
-        for name, screen in (("symmetry", SymmetryScreen), ("alignment", AlignmentScreen)):
-            if name in action.screens:
-                assert f"action_{action.method}" in vars(screen), action.id
-                assert not hasattr(BaseScreen, f"action_{action.method}")
 
 
 async def test_symmetry_finds_the_burst_and_goes_there(make: Maker) -> None:

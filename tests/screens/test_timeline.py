@@ -30,14 +30,34 @@ def page(shell: Shell) -> TimelineScreen:
     return screen
 
 
-def test_every_action_has_a_method_on_its_screen() -> None:
+def test_every_action_is_a_call_or_a_method_of_its_screen() -> None:
     classes = {
         entry.name: getattr(importlib.import_module(entry.target.split(":")[0]), entry.target.split(":")[1]) for entry in SCREENS
     }
     for action in keymap.ACTIONS:
         for name in action.screens:
             owner = Shell if name == "*" else classes[name]
-            assert callable(getattr(owner, f"action_{action.method}", None)), f"{action.id} on {name}"
+            method = getattr(owner, f"action_{action.method}", None)
+            assert action.do is not None or callable(method), f"{action.id} on {name}"
+            assert action.do is None or f"action_{action.method}" not in vars(owner), f"{action.id} does two things on {name}"
+
+
+@pytest.mark.parametrize("page", ["timeline", "tool", "symmetry", "alignment"])
+async def test_what_an_action_carries_is_there(make: Maker, page: str) -> None:
+    """No call in the table of actions names something that its page does not have."""
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        for action in keymap.ACTIONS:
+            if page in action.screens and action.do is not None:
+                shell.show(page)
+                await settled(pilot)
+                assert page == shell.current().NAME  # type: ignore[union-attr]
+                await shell.run_command(f"do:{action.id}")
+                await settled(pilot)
+        shell.action_act("runs")
+        await settled(pilot)
+        assert shell.current().NAME == "open"  # type: ignore[union-attr]
 
 
 async def test_a_slow_line_gets_fewer_colours_and_runs_and_one_hint(make: Maker) -> None:
