@@ -8,10 +8,10 @@
     run.energy(epoch=1)                       # joules, with their interval and what they are worth
     run.tool("op_stats").frame
 
-**One rule.** What needs no argument is a property: `steps`, `epochs`, `scalars`, `power`, `findings`, `tracks`, `warnings`.
-What can be narrowed is a method whose filters are named: `events(...)`, `ops(...)`, `energy(...)`, `tool(name, ...)`. `host=` is
-one of `run.hosts` (all hosts without it), `lo=` and `hi=` are a window of the profile: whole picoseconds since its zero, `hi` not
-included.
+**One rule.** What needs no argument is a property: `steps`, `epochs`, `tracks`, `scalars`, `power`, `windows`, `findings`,
+`warnings`. What can be narrowed is a method whose filters are named: `events(...)`, `ops(...)`, `energy(...)`, `tool(name, ...)`.
+`host=` is one of `run.hosts` (all hosts without it), `lo=` and `hi=` are a window of the profile: whole picoseconds since its
+zero, `hi` not included.
 
 **Times.** Frames of what was recorded (events, steps, epochs) hold whole picoseconds (int64) since the profile's own zero, so that
 no digit is lost; `run.traces[0].clock` says where that zero lies in Unix time, and how surely. Answers (ops, energy, findings,
@@ -238,6 +238,14 @@ class RunView:
             there = f"There are: {', '.join(str(number) for number in numbers)}." if numbers else "This run has no epochs."
             raise UsageError(f"No epoch {epoch} lies in this profile.", hint=there)
         return self._of_hosts(found, lambda: as_frame.of_table(tables.NO_ENERGIES))
+
+    @property
+    def windows(self) -> pd.DataFrame:
+        """What the windows of a recording drew: `power.window("epoch 0")` of `powertui.record()`, or a command that was recorded.
+
+        Columns as in `energy`; log_start_s and log_end_s count from the log's own zero, `log` is its file.
+        """
+        return as_frame.of_table(tables.windows(self.opened))
 
     @property
     def findings(self) -> pd.DataFrame:

@@ -16,7 +16,8 @@ import pytest
 import powertui
 from powertui import api, demo, errors
 from powertui.data import loading, logdir
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning
+from powertui.data.asked import Reading as HowToRead
 from powertui.data.energy import account
 from powertui.data.formats import registry as formats
 from powertui.data.model import Badge, Epochs
@@ -26,7 +27,9 @@ from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from powertui.errors import UnreadableFile, UsageError
 from powertui.report.writers import write
+from powertui.sampler.csv_format import BEGIN, COLUMNS, END, head, mark_row, reading_row
 from powertui.sampler.runner import CommandNotFound
+from powertui.sampler.source import Channel, Info, Reading, Stamp
 from tests.synthetic import traces
 
 JAX = "logdirs/jax_cpu"
@@ -186,10 +189,10 @@ def test_power_and_scalars_are_rows(data: Path, tmp_path: Path) -> None:
 
 
 def test_options_reach_the_loader(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Reading] = []
+    seen: list[HowToRead] = []
     real = loading.load_run
 
-    def spy(entry: object, *, options: Reading) -> object:
+    def spy(entry: object, *, options: HowToRead) -> object:
         seen.append(options)
         return real(entry, options=options)  # type: ignore[arg-type]
 
@@ -221,7 +224,7 @@ def test_filters_are_named(run: api.RunView) -> None:
 
 
 def test_what_needs_no_argument_is_a_property() -> None:
-    for name in ("steps", "epochs", "scalars", "power", "findings", "tracks", "warnings"):
+    for name in ("steps", "epochs", "scalars", "power", "windows", "findings", "tracks", "warnings"):
         assert isinstance(getattr(api.RunView, name), property), name
 
 
@@ -353,6 +356,25 @@ def test_without_power_no_joule_is_told(run: api.RunView) -> None:
     with pytest.raises(UsageError, match="No epoch 0") as missing:
         run.energy(epoch=0)
     assert missing.value.hint == "This run has no epochs."
+
+
+def test_windows_of_a_recording_are_rows(data: Path, tmp_path: Path) -> None:
+    """As the recorder writes them: a minute at 250 W, and two windows of it."""
+    start = 1_790_000_000.0
+    rows = [(float(t), reading_row(Reading(start + t, t, 250.0 + t % 2, 0.001, "bmc1", "power", "ok"))) for t in range(60)]
+    for name, lo, hi in (("epoch 0", 10.5, 30.5), ("short", 40.1, 40.2)):
+        rows += [(at, mark_row(kind, Stamp(start + at, at), name)) for kind, at in ((BEGIN, lo), (END, hi))]
+    info = Info("ipmi DCMI", "ipmi://bmc1", "bmc1", (Channel("power", "bmc1", "node"),), {}, ())
+    log = tmp_path / "power.csv"
+    log.write_text(head(1.0, [("bmc1", info)]) + COLUMNS + "\n" + "".join(row for _, row in sorted(rows)))
+    frame = powertui.open(data / JAX, power=log)[0].windows
+    assert frame["window"].tolist() == ["epoch 0", "short"]
+    assert (frame["log_end_s"] - frame["log_start_s"]).tolist() == pytest.approx([20.0, 0.1])
+    assert frame["joules"][0] == pytest.approx(20 * 250.5, rel=0.001)
+    assert frame["lo"][0] < frame["joules"][0] < frame["hi"][0]
+    assert np.isnan(frame["joules"][1])
+    assert "too short" in frame["reason"][1]
+    assert frame["log"].tolist() == [str(log)] * 2
 
 
 def test_findings_are_rows(recorded: api.RunView, run: api.RunView) -> None:

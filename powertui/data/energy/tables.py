@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import account
+from powertui.data.energy import account, window_energy
 from powertui.data.energy.integrate import Energy
 from powertui.data.energy.symmetry import Finding, Symmetry
-from powertui.data.opened import Profile
+from powertui.data.model import PS_PER_NS, PS_PER_S
+from powertui.data.opened import Opened, Profile
 from powertui.data.table import Column, Place, Table, optional, text_column
 
 NO_POWER = "no power lies on this profile"
@@ -62,6 +63,22 @@ def figures(found: Sequence[Energy | None]) -> tuple[Column, ...]:
         text_column("badge", "badge", [e.badge.value if e and e.resolved else None for e in found], weight=8),
         text_column("reason", "why not", [e.reason if e else NO_POWER for e in found], weight=5),
     )
+
+
+def windows(opened: Opened) -> Table:
+    """The windows that recordings of this run name, on the clock of each log."""
+    found = opened.cached(("windows",), lambda: window_energy.of(opened.run.power))
+    seconds = [
+        (one.mark.start_ns * PS_PER_NS / PS_PER_S, (one.mark.end_ns or one.mark.start_ns) * PS_PER_NS / PS_PER_S) for one in found
+    ]
+    columns = (
+        text_column("window", "window", [one.mark.name for one in found], weight=9),
+        optional("log_start_s", "start", "number", [start for start, _ in seconds], unit="s", weight=3),
+        optional("log_end_s", "end", "number", [end for _, end in seconds], unit="s", weight=3),
+        *figures([one.energy for one in found]),
+        text_column("log", "log", [one.path for one in found], weight=0),
+    )
+    return Table("windows", "Windows of the recording", columns, empty="No recording names a window.", noun="window")
 
 
 def findings(found: Symmetry, profile: Profile) -> Table:
