@@ -138,8 +138,8 @@ class Opened:
                 self._making.pop(key, None)
             return made
 
-    def forget(self, *prefix: Hashable) -> None:
-        """Let go of everything whose key begins like this."""
+    def forget(self, *prefix: Hashable, but: Hashable = None) -> None:
+        """Let go of everything whose key begins like this, but for one."""
         with self._lock:
-            for key in [k for k in self._kept if isinstance(k, tuple) and k[: len(prefix)] == prefix]:
+            for key in [k for k in self._kept if isinstance(k, tuple) and k[: len(prefix)] == prefix and k != but]:
                 del self._kept[key]

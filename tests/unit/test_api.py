@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import ast
+import gc
 import html
 import inspect
 import re
 import subprocess
 import sys
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -434,6 +436,16 @@ def test_ops_are_those_of_the_tool(recorded: api.RunView) -> None:
     assert frame["count"].dtype == np.int64
     assert frame["self_s"].is_monotonic_decreasing
     assert 0 < len(frame) < len(recorded.ops())
+
+
+def test_asking_about_every_window_does_not_hold_all_the_answers(data: Path) -> None:
+    run = powertui.open(data / JAX)[0]
+    whole = run.tool("op_stats").results[0][1]
+    asked = [weakref.ref(run.tool("op_stats", lo=lo, hi=lo + 10**9).results[0][1]) for lo in range(0, 20 * 10**9, 10**9)]
+    gc.collect()
+    assert [answer() is not None for answer in asked] == [False] * 19 + [True]
+    assert run.tool("op_stats", lo=19 * 10**9, hi=20 * 10**9).results[0][1] is asked[-1]()  # and that one is not made again
+    assert run.tool("op_stats").results[0][1] is whole
 
 
 def test_answers_of_several_hosts_lie_one_below_the_other(two_hosts: api.RunView) -> None:

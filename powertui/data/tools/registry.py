@@ -58,11 +58,19 @@ class Tool:
     target: str  # "module:function", imported when it is asked
 
     def answer(self, question: Question) -> Result:
-        """Ask it. The answer is kept with the run, so that asking again costs nothing."""
+        """Ask it. The answer is kept with the run, so that asking again costs nothing; of windows, the last one's.
+
+        Whoever asks about every step of a run does not want to hold all the answers.
+        """
         module, _, function = self.target.partition(":")
         ask = cast("Callable[[Question], Result]", getattr(importlib.import_module(module), function))
-        key = ("tool", self.name, question.host, question.lo, question.hi, question.aligning)
-        return question.opened.cached(key, lambda: ask(question))
+        whole = question.lo is None and question.hi is None
+        kind = ("tool", self.name, question.host, "whole" if whole else "window")
+        key = (*kind, question.lo, question.hi, question.aligning)
+        answer = question.opened.cached(key, lambda: ask(question))
+        if not whole:
+            question.opened.forget(*kind, but=key)
+        return answer
 
 
 _HERE = "powertui.data.tools"
