@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,18 @@ from powertui.sampler.source import Stamp
 from powertui.sampler.targets import Target
 from powertui.units import quantity
 
-__all__ = ["complete", "rows_in", "run"]
+__all__ = ["add_energies", "channel_lines", "complete", "rows_in", "run"]
 
 
 _MANY = 12  # sources or channels that are listed one by one
+
+
+# (path, Unix seconds, length in s) → by "source channel": joules, lo, hi, reason
+Energies = Callable[[str, float, float], Mapping[str, Mapping[str, Any]]]
+
+
+def _nothing(_path: str, _begin_s: float, _length_s: float) -> Mapping[str, Mapping[str, Any]]:
+    return {}
 
 
 def rows_in(summary: dict[str, Any]) -> str:
@@ -35,9 +43,12 @@ def rows_in(summary: dict[str, Any]) -> str:
 
 def run(
     wanted: Sequence[Target], path: str, command: Sequence[str], *, interval: float, duration: float | None, sync: float | None,
-    pulse: bool, quiet: bool,
+    pulse: bool, quiet: bool, energies: Energies = _nothing,
 ) -> int:  # fmt: skip
-    """Record until the command, the duration or the person ends it. The command's exit code is ours. No target: what is here."""
+    """Record until the command, the duration or the person ends it. The command's exit code is ours. No target: what is here.
+
+    `energies` reads the joules from the complete file: this package counts, but knows no intervals.
+    """
     if not wanted:
         from powertui.sampler.inventory import local_targets
 
@@ -67,7 +78,17 @@ def run(
         raise
     end = Stamp.now()
     summary = recorder.stop("the command ended" if command else "stopped", (begin.mono, end.mono))
-    return _finish(talker, summary, code, min(end.mono - begin.mono, duration or float("inf")))
+    length = min(end.mono - begin.mono, duration or float("inf"))
+    if summary is not None and not quiet:
+        add_energies(summary, energies, begin.t, length)
+    return _finish(talker, summary, code, length)
+
+
+def add_energies(summary: dict[str, Any], energies: Energies, begin_s: float, length_s: float) -> None:
+    """Put the joules that the file gives beside what was counted."""
+    found = energies(summary["path"], begin_s, length_s) if summary["rows"] and summary["path"] else {}
+    for channel in summary["channels"]:
+        channel["energy"] = found.get(f"{channel['source']} {channel['channel']}".strip())
 
 
 def _around(command: Sequence[str], recorder: RecorderProcess, duration: float | None) -> int:
@@ -185,17 +206,29 @@ class _Talker:
 
     def summary(self, summary: dict[str, Any], seconds: float) -> None:
         self.say(f"{seconds:.1f} s; {rows_in(summary)}")
-        channels = summary["channels"]
-        for channel in channels[:_MANY]:
-            self.say("  " + _channel_line(channel))
-        if len(channels) > _MANY:
-            self.say(f"  … and {len(channels) - _MANY} more channels")
-        if together := _sum_line(channels):
-            self.say("  " + together)
+        for line in channel_lines(summary):
+            self.say("  " + line)
         for name, why in summary["failed"].items():
             self.problem(f"  {name}: {why}")
         if summary["lost"]:
             self.problem(f"{summary['lost']} rows were lost.")
+
+
+def channel_lines(summary: dict[str, Any]) -> list[str]:
+    """What each channel drew, of many the first ones; and the sum over machines."""
+    channels = summary["channels"]
+    lines = [_channel_line(channel) for channel in channels[:_MANY]]
+    if len(channels) > _MANY:
+        lines.append(f"… and {len(channels) - _MANY} more channels")
+    together = _sum_line(channels)
+    return [*lines, together] if together else lines
+
+
+def _joules(c: dict[str, Any]) -> float:
+    """As the file gives it, where that is resolved; else as counted."""
+    read = c.get("energy")
+    joules: float = read["joules"] if read and read["joules"] is not None else c["joules"]
+    return joules
 
 
 def _channel_line(c: dict[str, Any]) -> str:
@@ -204,13 +237,7 @@ def _channel_line(c: dict[str, Any]) -> str:
     if c["joules"] is None or c["samples"] < 2:
         why = f"{c['samples']} reading{'s' * (c['samples'] != 1)} in {c['span_s']:.1f} s"
         return name + f"energy not resolved ({why}" + (f", {c['gaps']} without a value)" if c["gaps"] else ")")
-    text = f"{quantity(c['joules'], 'J')}, mean {c['watts']:.1f} W"
-    if c["min_w"] is not None:
-        text += f" ({c['min_w']:.0f} to {c['max_w']:.0f} W)"
-    text += f" over {c['covered_s']:.1f} s"
-    share = c["covered_s"] / c["span_s"] if c["span_s"] else 0.0
-    if share < 0.995:
-        text += f", which is {share:.1%} of the time: the rest has no values"
+    text = _drew(c)
     notes = [
         f"{c['gaps']} of {c['readings']} readings without a value" if c["gaps"] else "",
         f"{c['missed']} tick{'s' * (c['missed'] != 1)} missed" if c["missed"] else "",
@@ -220,12 +247,27 @@ def _channel_line(c: dict[str, Any]) -> str:
     return name + text + (f" ({said})" if said else "")
 
 
+def _drew(c: dict[str, Any]) -> str:
+    """The energy as the file gives it, with its interval, where that is resolved; else as counted, and why."""
+    read = c.get("energy")
+    spread = f" ({c['min_w']:.0f} to {c['max_w']:.0f} W)" if c["min_w"] is not None else ""
+    if read and read["joules"] is not None:
+        text = f"{quantity(read['joules'], 'J')}, mean {read['mean_w']:.1f} W{spread} over {read['over_s']:.1f} s"
+        text += f", 95 % interval {quantity(read['lo'], 'J')} to {quantity(read['hi'], 'J')}"
+        return text + (f", {read['coverage']:.1%} of the time sampled" if read["coverage"] < 0.995 else "")
+    text = f"{quantity(c['joules'], 'J')}, mean {c['watts']:.1f} W{spread} over {c['covered_s']:.1f} s"
+    share = c["covered_s"] / c["span_s"] if c["span_s"] else 0.0
+    if share < 0.995:
+        text += f", which is {share:.1%} of the time: the rest has no values"
+    return text + (f", without an interval: {read['reason']}" if read else "")
+
+
 def _sum_line(channels: list[dict[str, Any]]) -> str:
     """The sum over whole machines. Parts of a machine are not added up: they may hold each other."""
     nodes = [c for c in channels if c["scope"] == "node"]
     if len({c["host"] or c["source"] for c in nodes}) < 2 or len({c["host"] or c["source"] for c in nodes}) < len(nodes):
         return ""
     known = [c for c in nodes if c["joules"] is not None and c["samples"] >= 2]
-    text = f"{len(known)} machines together: {quantity(sum(c['joules'] for c in known), 'J')}"
+    text = f"{len(known)} machines together: {quantity(sum(_joules(c) for c in known), 'J')}"
     text += f", mean {sum(c['watts'] for c in known):,.0f} W"
     return text + (f" (without {len(nodes) - len(known)} that had no values)" if len(known) < len(nodes) else "")

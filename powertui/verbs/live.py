@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,7 +106,7 @@ def _replay(args: argparse.Namespace) -> Feed:
 def _tell(feed: Feed, *, silent: bool) -> bool:
     """On the restored terminal: where the recording lies. Whether it is complete."""
     from powertui.plain import plain
-    from powertui.sampler.recording_run import complete, rows_in
+    from powertui.sampler.recording_run import add_energies, channel_lines, complete, rows_in
 
     if feed.file is None:
         return True
@@ -115,6 +116,12 @@ def _tell(feed: Feed, *, silent: bool) -> bool:
         lines.append(f"the recorder died; what it wrote until then is in {feed.file}")
     else:
         lines.append(rows_in(summary))
+        if summary["channels"] and not silent:
+            from powertui.report import recorded
+
+            length = summary["duration_s"]  # it ended just now
+            add_energies(summary, recorded.energies, time.time() - length, length)
+            lines += [f"  {line}" for line in channel_lines(summary)]
         if feed.trouble:
             lines.append(feed.trouble)
         if summary["rescued"]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
 from powertui.errors import UsageError
 from powertui.verbs import common
@@ -36,5 +38,11 @@ def run(args: argparse.Namespace) -> int:
         look_up(command[0])  # before anything is opened or written
     return recording_run.run(
         common.targets_of(args), path, command, interval=args.interval, duration=args.duration, sync=common.sync_of(args),
-        pulse=args.pulse, quiet=args.quiet,
+        pulse=args.pulse, quiet=args.quiet, energies=_energies,
     )  # fmt: skip
+
+
+def _energies(path: str, begin_s: float, length_s: float) -> Mapping[str, Mapping[str, Any]]:
+    from powertui.report import recorded  # numpy: only once the recording is over
+
+    return recorded.energies(path, begin_s, length_s)

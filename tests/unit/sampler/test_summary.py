@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from powertui.sampler.recording_run import _channel_line, _sum_line
+import pytest
+
+from powertui.data.energy import integrate, placing, sensor
+from powertui.data.model import PS_PER_S
+from powertui.data.power import registry
+from powertui.report import recorded
+from powertui.sampler.recording_run import _channel_line, _sum_line, add_energies
 
 
 def channel(**changes):
@@ -15,6 +21,38 @@ def channel(**changes):
 
 def test_a_complete_recording():
     assert _channel_line(channel()) == "bmc1 power: 2.931 kJ, mean 244.3 W (231 to 259 W) over 12.0 s"
+
+
+def test_the_files_own_joules_and_interval_are_said():
+    read = {
+        "joules": 2940.0, "lo": 2900.0, "hi": 2980.0, "mean_w": 245.0, "coverage": 0.96, "over_s": 12.04, "reason": "",
+    }  # fmt: skip
+    line = _channel_line(channel(energy=read))
+    assert line == (
+        "bmc1 power: 2.94 kJ, mean 245.0 W (231 to 259 W) over 12.0 s, 95 % interval 2.9 kJ to 2.98 kJ, 96.0% of the time sampled"
+    )
+    assert _sum_line([channel(energy=read), channel(host="bmc2", joules=1000.0, watts=100.0)]).startswith(
+        "2 machines together: 3.94 kJ"
+    )
+    unresolved = channel(energy={"joules": None, "lo": None, "hi": None, "reason": "shorter than two refreshes"})
+    assert _channel_line(unresolved).endswith("over 12.0 s, without an interval: shorter than two refreshes")
+    assert "2.931 kJ" in _channel_line(unresolved)
+
+
+def test_a_recordings_end_tells_what_energy_tells_of_its_file(data):
+    """One integrator: the lines at the end of a recording hold the energy module's figure."""
+    path = str(data / "power" / "recording.csv")
+    power, _ = registry.load(path).series
+    begin, length = power.clock.mid_ns / 1e9, 4.0
+    summary = {"path": path, "rows": 30, "channels": [channel(), channel(source="rapl", channel="package-0")]}
+    add_energies(summary, recorded.energies, begin, length)
+    first = summary["channels"][0]["energy"]
+    expected = integrate.energy(placing.on_trace(sensor.describe(power), 0, 0, 0, "aligned", ""), 0, 4 * PS_PER_S)
+    assert expected.resolved
+    told = [first["joules"], first["lo"], first["hi"], first["mean_w"]]
+    assert told == pytest.approx([expected.joules, expected.lo, expected.hi, expected.mean_w], rel=1e-6)
+    assert summary["channels"][1]["energy"] is not None
+    assert recorded.energies("/nowhere/at/all.csv", begin, length) == {}
 
 
 def test_gaps_are_said_with_the_share_of_the_time():
