@@ -34,6 +34,7 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 PS_PER_NS = 1_000
 PS_PER_US = 1_000_000
 PS_PER_S = 1_000_000_000_000
+NS_PER_S = 1_000_000_000
 
 
 class Badge(str, enum.Enum):

@@ -22,7 +22,6 @@ from powertui.data.model import Run
 from powertui.data.wire import stored
 from powertui.errors import UnreadableFile
 
-NS = 1_000_000_000
 # A file that was written to so shortly before the watch began belongs to a run that is still going.
 FRESH_S = 120.0
 _EPOCH = "epoch_"

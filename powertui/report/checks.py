@@ -17,12 +17,12 @@ import numpy as np
 from powertui import units
 from powertui.data import wire
 from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.model import Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
+from powertui.data.model import NS_PER_S, Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
 from powertui.report import facts, text
 
 State = Literal["ok", "note", "missing", "problem"]
 
-_WEAK_NS = 1_000_000_000  # half a clock's interval from which a second's power cannot be placed
+_WEAK_NS = NS_PER_S  # half a clock's interval from which a second's power cannot be placed
 _CUPTI = ("cupti", "insufficient_privileges", "gpu tracer", "libcupti", "roctracer", "rocprofiler")
 _GPU_HOST_NAMES = ("cudaLaunchKernel", "cuLaunchKernel", "hipLaunchKernel", "hipModuleLaunchKernel", "GpuLaunch", "MemcpyH2D")
 _GPU_HOST_LINES = ("tf_gpu_", "tf_GPU_Event_Manager", "gpu_")
@@ -296,7 +296,7 @@ def _overlap(series: PowerSeries, traces: Sequence[Trace]) -> Check:
         hi = (trace.clock.hi_ns or 0) + trace.span[1] // 1000
         if first <= hi and lo <= last:
             return Check("power", "ok", f"{what}, at the time of the profile")
-    away = min(abs(first - ((t.clock.hi_ns or 0) + t.span[1] // 1000)) for t in timed) / 1e9
+    away = min(abs(first - ((t.clock.hi_ns or 0) + t.span[1] // 1000)) for t in timed) / NS_PER_S
     far = f"{away:,.0f} s" if away < 7200 else f"{away / 3600:,.1f} h"
     do = "a wrong zone is a likely cause: --tz ZONE; or align by signal: --align signal"
     return Check("power", "problem", f"{what}, but not at the time of the profile ({far} away)", do)

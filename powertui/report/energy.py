@@ -12,7 +12,7 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.integrate import Energy
 from powertui.data.energy.symmetry import Symmetry
-from powertui.data.model import Run
+from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.power import registry
 from powertui.errors import UnreadableFile
@@ -20,7 +20,6 @@ from powertui.plain import plain
 from powertui.report import summary, text
 from powertui.report.energy_json import NO_POWER, Told, as_json
 
-_S = 1e12
 WINDOWS_SHOWN = 50
 
 
@@ -100,9 +99,9 @@ def _csv_rows(told: Sequence[Told]) -> Iterator[Sequence[Any]]:
                 one.host,
                 found.epoch_number(step.epoch),
                 number,
-                step.start / _S,
-                step.duration / _S,
-                step.end / _S,
+                step.start / PS_PER_S,
+                step.duration / PS_PER_S,
+                step.end / PS_PER_S,
                 *cells,
             )
 
@@ -197,13 +196,15 @@ _HEAD = ("energy", "95 % interval", "mean", "max", "badge")
 def _energies(found: Account, style: _Style) -> list[str]:
     rows = []
     for index, lo, hi, edge in found.epoch_windows():
-        rows.append([f"epoch {found.epochs[index].number}", f"{(hi - lo) / _S:.2f} s", *_cells(found.energy(lo, hi, edge_ps=edge))])
+        rows.append(
+            [f"epoch {found.epochs[index].number}", f"{(hi - lo) / PS_PER_S:.2f} s", *_cells(found.energy(lo, hi, edge_ps=edge))]
+        )
         mean, count = found.per_step(index), int((found.steps.epoch == index).sum())
         if mean is not None:
             rows.append([f"  a step of it ({count}, mean)", "", *_cells(mean)])
     lo, hi = found.trace.span
     whole = found.energy(lo, hi)
-    rows.append(["the whole profile", f"{(hi - lo) / _S:.2f} s", *_cells(whole)])
+    rows.append(["the whole profile", f"{(hi - lo) / PS_PER_S:.2f} s", *_cells(whole)])
     lines = style.head(2, "Energy") + style.table(("", "time", *_HEAD), rows, (1, 2, 3, 4, 5))
     if whole is not None and whole.active_joules is not None and whole.idle_joules is not None:
         idle, active = _joules(whole.idle_joules), _joules(whole.active_joules)
@@ -223,7 +224,7 @@ def _windows(one: Told, style: _Style) -> list[str]:
     rows = []
     for found in one.windows[:WINDOWS_SHOWN]:
         mark = found.mark
-        length = ((mark.end_ns or mark.start_ns) - mark.start_ns) / 1e9
+        length = ((mark.end_ns or mark.start_ns) - mark.start_ns) / NS_PER_S
         rows.append([mark.name, f"{length:.2f} s", *_cells(found.energy)])
     lines = style.head(2, "Windows of the recording") + style.table(("", "time", *_HEAD), rows, (1, 2, 3, 4, 5))
     if len(one.windows) > len(rows):
@@ -261,6 +262,6 @@ def _symmetry(found: Symmetry, style: _Style) -> list[str]:
         if one.lo_watts is not None and one.hi_watts is not None:
             spread = f", 95 % {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W"
         lines.append(style.line(one.text))
-        where = f"at {one.start_ps / _S:.2f} … {one.end_ps / _S:.2f} s of the trace"
+        where = f"at {one.start_ps / PS_PER_S:.2f} … {one.end_ps / PS_PER_S:.2f} s of the trace"
         lines.append(style.line(f"{where} (by chance in {one.p:.1%} of all cases at most{spread}; {one.badge.value})", deeper=True))
     return lines + [style.line(note) for note in found.notes]

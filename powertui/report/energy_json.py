@@ -16,11 +16,9 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.symmetry import Finding, Symmetry
 from powertui.data.energy.window_energy import MarkEnergy
-from powertui.data.model import Figure, Mark, PowerSeries, Run, Warn
+from powertui.data.model import NS_PER_S, PS_PER_S, Figure, Mark, PowerSeries, Run, Warn
 
 NO_POWER = "no power log was found with this run: name one with --power FILE"
-_S = 1e12
-_NS = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +74,7 @@ def _json_run(one: Told) -> dict[str, Any]:
     shown["profile"] = _json_energy(found.energy(*found.trace.span))
     for index, lo, hi, edge in found.epoch_windows():
         shown["epochs"].append(
-            {"number": found.epochs[index].number, "start_s": lo / _S, "end_s": hi / _S}
+            {"number": found.epochs[index].number, "start_s": lo / PS_PER_S, "end_s": hi / PS_PER_S}
             | _json_energy(found.energy(lo, hi, edge_ps=edge))
             | {"per_step": _json_energy(found.per_step(index)), "channels": _json_channels(found, lo, hi, edge)}
         )
@@ -84,7 +82,7 @@ def _json_run(one: Told) -> dict[str, Any]:
     for step in found.steps:
         shown["steps"].append(
             {"index": step.index, "epoch": found.epoch_number(step.epoch), "number": step.number, "name": step.name,
-             "start_s": step.start / _S, "end_s": step.end / _S}
+             "start_s": step.start / PS_PER_S, "end_s": step.end / PS_PER_S}
             | _json_energy(energies[step.index] if energies else None)
         )  # fmt: skip
     if one.symmetry is not None:
@@ -110,9 +108,9 @@ def _json_mark(one: Told, path: str, mark: Mark) -> dict[str, Any]:
     end = mark.end_ns
     return {
         "name": mark.name, "log": path,
-        "start_s": placed.start_ps / _S if placed is not None else None,
-        "end_s": placed.end_ps / _S if placed is not None and placed.end_ps is not None else None,
-        "log_start_s": mark.start_ns / _NS, "log_end_s": end / _NS if end is not None else None,
+        "start_s": placed.start_ps / PS_PER_S if placed is not None else None,
+        "end_s": placed.end_ps / PS_PER_S if placed is not None and placed.end_ps is not None else None,
+        "log_start_s": mark.start_ns / NS_PER_S, "log_end_s": end / NS_PER_S if end is not None else None,
     }  # fmt: skip
 
 
@@ -159,8 +157,8 @@ def _json_sensor(series: PowerSeries, alignment: Alignment | None) -> dict[str, 
 def _json_finding(one: Finding) -> dict[str, Any]:
     return {
         "kind": one.kind, "epoch": one.epoch, "step_lo": one.step_lo, "step_hi": one.step_hi,
-        "start_s": one.start_ps / _S, "end_s": one.end_ps / _S,
-        "elsewhere": [{"epoch": e, "start_s": lo / _S, "end_s": hi / _S} for e, lo, hi in one.elsewhere],
+        "start_s": one.start_ps / PS_PER_S, "end_s": one.end_ps / PS_PER_S,
+        "elsewhere": [{"epoch": e, "start_s": lo / PS_PER_S, "end_s": hi / PS_PER_S} for e, lo, hi in one.elsewhere],
         "delta_watts": one.delta_watts, "lo_watts": one.lo_watts, "hi_watts": one.hi_watts, "delta_joules": one.delta_joules,
         "delta_seconds": one.delta_seconds, "p": one.p, "badge": one.badge.value,
         "ops": [{"name": name, "seconds": seconds} for name, seconds in one.ops], "text": one.text,

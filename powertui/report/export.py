@@ -14,7 +14,7 @@ from powertui.data import export, logdir
 from powertui.data.asked import Aligning, Reading
 from powertui.data.energy import account
 from powertui.data.logdir import RunEntry
-from powertui.data.model import Epochs, Run, Steps
+from powertui.data.model import PS_PER_S, Epochs, Run, Steps
 from powertui.data.opened import Opened
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
@@ -92,7 +92,7 @@ def window(wanted: Wanted, run: Run, index: int, *, outside: bool = False) -> tu
         return _of_steps(run.steps[index], run.epochs[index], wanted.epoch, wanted.steps)
     lo = _time(wanted.start) if wanted.start is not None else trace.span[0]
     hi = _time(wanted.end) if wanted.end is not None else trace.span[1] + 1
-    begin, end = (f"{ps / 1e12:.3f} s" for ps in trace.span)
+    begin, end = (f"{ps / PS_PER_S:.3f} s" for ps in trace.span)
     beside = lo >= trace.span[1] or hi <= trace.span[0]
     if beside and (not outside or hi <= lo):  # power is often recorded before and after the profile
         raise UsageError("The profile holds nothing in that window.", hint=f"It spans {begin} to {end}.")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.logdir import Logdir, OtherFile, RunEntry
-from powertui.data.model import PS_PER_NS, PS_PER_S, Clock, Epochs, PowerSeries, ProcessKind, Run, Steps, Trace, Warn
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, Epochs, PowerSeries, ProcessKind, Run, Steps, Trace, Warn
 
 STEP_ROWS = 5_000  # of one host
 EPOCH_ROWS = 2_000
@@ -220,8 +220,8 @@ def window_facts(power: Sequence[PowerSeries]) -> list[Facts]:
     for path, mark in ((path, mark) for path, marked in logs.items() for mark in marked):
         energy = drew.get((path, mark))
         out.append({
-            "name": mark.name, "path": path, "start_s": mark.start_ns / 1e9,
-            "end_s": mark.end_ns / 1e9 if mark.end_ns is not None else None,
+            "name": mark.name, "path": path, "start_s": mark.start_ns / NS_PER_S,
+            "end_s": mark.end_ns / NS_PER_S if mark.end_ns is not None else None,
             "joules": energy.joules if energy is not None else None,
             "lo_joules": energy.lo if energy is not None else None,
             "hi_joules": energy.hi if energy is not None else None,
@@ -240,7 +240,7 @@ def power_facts(series: PowerSeries) -> Facts:
         "scope": series.sensor.scope.value,
         "path": series.path,
         "readings": len(series),
-        "span_s": span / 1e9,
+        "span_s": span / NS_PER_S,
         "min_watts": float(known.min()) if len(known) else None,
         "mean_watts": float(known.mean()) if len(known) else None,
         "max_watts": float(known.max()) if len(known) else None,

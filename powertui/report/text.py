@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from powertui.data.model import NS_PER_S
 from powertui.errors import PowertuiError
 from powertui.plain import cell, plain, width
 
@@ -236,7 +237,7 @@ def wall(unix_ns: int, offset_s: int | None) -> str:
 
     zone = timezone(timedelta(seconds=offset_s or 0))
     try:
-        moment = datetime.fromtimestamp(unix_ns // 1_000_000_000, zone)
+        moment = datetime.fromtimestamp(unix_ns // NS_PER_S, zone)
     except (OverflowError, OSError, ValueError):
         return f"Unix ns {unix_ns}"
     return f"{moment:%Y-%m-%d %H:%M:%S}.{unix_ns // 1_000_000 % 1000:03d} {zone_name(offset_s or 0)}"

@@ -14,7 +14,7 @@ from powertui.data.asked import Aligning
 from powertui.data.energy import align, predict
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Placed
-from powertui.data.model import Floats, Int64s, Run
+from powertui.data.model import PS_PER_S, Floats, Int64s, Run
 from powertui.plain import plain
 from powertui.screens import nudging
 from powertui.screens.base import BaseScreen, bindings_for
@@ -137,7 +137,7 @@ class AlignmentScreen(BaseScreen):
         name = sensor.name or sensor.source or "power"
         caption = f"{plain(name, 40)} on the trace, above what the trace says ran"
         chart.show(View(
-            trace.span[0] - margin, trace.span[1] + margin, power.times - round(sensors.centre_s(sensor) * 1e12), power.watts,
+            trace.span[0] - margin, trace.span[1] + margin, power.times - round(sensors.centre_s(sensor) * PS_PER_S), power.watts,
             round(3e12 * (refresh.value if refresh else 1.0)), *self._ran, "%", caption,
             (power.offset_hi_ps - power.offset_lo_ps) // 2,
         ))  # fmt: skip
@@ -239,7 +239,7 @@ def _what_ran(run: Run, index: int, window_s: float) -> tuple[Int64s, Floats]:
     lo, hi = trace.span
     if hi <= lo:
         return np.empty(0, np.int64), np.empty(0)
-    width = min(max(window_s * 1e12, (hi - lo) / _POINTS), (hi - lo) / 4)
+    width = min(max(window_s * PS_PER_S, (hi - lo) / _POINTS), (hi - lo) / 4)
     at = np.linspace(lo, hi, _POINTS)
     begin, end = np.maximum(at - width / 2, lo), np.minimum(at + width / 2, hi)
     busy = np.zeros(_POINTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from powertui import units
 from powertui.data.energy import integrate
-from powertui.data.model import PowerOnTrace
+from powertui.data.model import PS_PER_S, PowerOnTrace
 from powertui.errors import FileChanged
 from powertui.plain import plain
 from powertui.view.navigation import State
@@ -43,7 +43,7 @@ def _stats(model: TimelineModel, selection: Selected) -> list[str]:
 
 
 def _seconds(ps: int) -> str:
-    return f"{units.fixed(ps, 10**12, 9)} s"
+    return f"{units.fixed(ps, PS_PER_S, 9)} s"
 
 
 def _text(value: int | float | str | bytes) -> str:

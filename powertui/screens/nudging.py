@@ -10,7 +10,7 @@ import numpy as np
 from powertui.data.asked import Aligning, Pins
 from powertui.data.energy import account, align, pins
 from powertui.data.energy import sensor as sensors
-from powertui.data.model import PowerOnTrace
+from powertui.data.model import PS_PER_S, PowerOnTrace
 from powertui.data.opened import Profile
 from powertui.errors import PowertuiError
 
@@ -47,7 +47,7 @@ def shift(shell: Shell, by_s: float) -> str:
         return "There is no power on this trace to shift."
     now = session.aligning
     session.aligning = replace(now, pins=now.pins.nudged(by_s))
-    session.power = tuple(align.shifted(one, round(by_s * 1e12)) for one in session.power)
+    session.power = tuple(align.shifted(one, round(by_s * PS_PER_S)) for one in session.power)
     shell.tell()
     return f"Power shifted by {session.aligning.pins.nudge_s:+.3f} s in all. {kept(session.aligning.pins)}"
 
@@ -72,9 +72,9 @@ def pin(shell: Shell, at_ps: int | None) -> str:
     if edge is None:
         return "There is no edge of power near the cursor."
     now = session.aligning
-    new = Pins(now.pins.pins, 0.0, now.pins.path).add(edge, at_ps / 1e12)
+    new = Pins(now.pins.pins, 0.0, now.pins.path).add(edge, at_ps / PS_PER_S)
     use(shell, replace(now, offset_s=None, pins=new))
-    return f"Pinned: the edge at {edge:.3f} s of the log is {at_ps / 1e12:.3f} s of the trace. {kept(new)}"
+    return f"Pinned: the edge at {edge:.3f} s of the log is {at_ps / PS_PER_S:.3f} s of the trace. {kept(new)}"
 
 
 def unpin(shell: Shell) -> str:
@@ -90,9 +90,9 @@ def unpin(shell: Shell) -> str:
 def nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
     """The log's own time (s) of the steepest edge within a few refreshes of a moment, corrected for the sensor's lag."""
     sensor = power.series.sensor
-    late = round(sensors.centre_s(sensor) * 1e12)
+    late = round(sensors.centre_s(sensor) * PS_PER_S)
     refresh = sensor.refresh_s or sensor.poll_s
-    reach = round(20 * (refresh.value if refresh else 1.0) * 1e12)
+    reach = round(20 * (refresh.value if refresh else 1.0) * PS_PER_S)
     first, last = np.searchsorted(power.times, [at_ps + late - reach, at_ps + late + reach])
     watts, times = power.watts[first:last], power.times[first:last]
     if len(times) < 2:
@@ -104,7 +104,7 @@ def nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
     steep = np.flatnonzero(jump >= 0.5 * jump.max())
     middle = (times[:-1] + times[1:]) // 2
     row = int(steep[np.argmin(np.abs(middle[steep] - late - at_ps))])
-    return float(middle[row] - late - power.offset_ps) / 1e12
+    return float(middle[row] - late - power.offset_ps) / PS_PER_S
 
 
 def kept(now: Pins) -> str:

@@ -18,7 +18,7 @@ from powertui import units
 from powertui.data import logdir
 from powertui.data.loading import load_run
 from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.model import Run
+from powertui.data.model import NS_PER_S, Run
 from powertui.errors import Cancelled, PowertuiError
 from powertui.plain import plain
 from powertui.screens.base import BaseScreen, bindings_for
@@ -98,7 +98,7 @@ def when(run: Run) -> str:
     """The wall time of the profile's start, as the profiled machine's clock showed it where that is known."""
     for trace in run.traces:
         if trace.clock.known:
-            moment = datetime.fromtimestamp((trace.clock.mid_ns + trace.span[0] // 1000) / 1e9, timezone.utc)
+            moment = datetime.fromtimestamp((trace.clock.mid_ns + trace.span[0] // 1000) / NS_PER_S, timezone.utc)
             offset = trace.clock.utc_offset_s
             if offset is None:
                 return f"{moment:%Y-%m-%d %H:%M} UTC"

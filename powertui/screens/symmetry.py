@@ -9,6 +9,7 @@ from textual.binding import BindingType
 
 from powertui.data.energy import account
 from powertui.data.energy.symmetry import Finding, Symmetry
+from powertui.data.model import PS_PER_S
 from powertui.plain import plain
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.widgets.folded_chart import FoldedChart, View
@@ -150,7 +151,7 @@ class SymmetryScreen(BaseScreen):
 
 def _details(one: Finding) -> str:
     """How sure, and where."""
-    parts = [f"{one.start_ps / 1e12:.2f} … {one.end_ps / 1e12:.2f} s"]
+    parts = [f"{one.start_ps / PS_PER_S:.2f} … {one.end_ps / PS_PER_S:.2f} s"]
     if one.lo_watts is not None and one.hi_watts is not None:
         parts.append(f"95 % {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W")
     parts.append(f"by chance at most in {one.p:.1%} of all cases")

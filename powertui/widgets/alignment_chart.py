@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from rich.segment import Segment
 
-from powertui.data.model import Floats, Int64s
+from powertui.data.model import PS_PER_S, Floats, Int64s
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view.curve import Envelope, axis, columns_per_cell, draw, envelope
@@ -64,14 +64,14 @@ def _bar(view: View, cells: int, glyphs: Glyphs) -> str:
     """How far the power may still lie to either side."""
     length = min(cells, round(2 * view.half_ps * cells / max(1, view.hi - view.lo)))
     bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right if length > 1 else ""
-    return " " * GUTTER + fit_text(f"{bar} {glyphs.plus_minus}{view.half_ps / 1e12:.3g} s" if view.half_ps else "", cells)
+    return " " * GUTTER + fit_text(f"{bar} {glyphs.plus_minus}{view.half_ps / PS_PER_S:.3g} s" if view.half_ps else "", cells)
 
 
 def _ruler(view: View, cells: int, theme: Theme) -> Row:
     text = [" "] * cells
     apart = max(10, cells // 8)
     for at in range(0, cells, apart):
-        label = f"{(view.lo + (view.hi - view.lo) * at / cells) / 1e12:.2f} s"
+        label = f"{(view.lo + (view.hi - view.lo) * at / cells) / PS_PER_S:.2f} s"
         if at + len(label) < cells:
             text[at : at + len(label)] = list(label)
     return [Segment(" " * GUTTER + "".join(text), theme.style("axis"))]

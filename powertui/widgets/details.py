@@ -6,7 +6,7 @@ import textwrap
 
 from powertui import units
 from powertui.data.category import MEANINGS
-from powertui.data.model import Stat
+from powertui.data.model import PS_PER_S, Stat
 from powertui.errors import FileChanged
 from powertui.plain import plain
 from powertui.view.timeline_model import Selected, TimelineModel
@@ -78,7 +78,7 @@ class DetailsPane(LinesPane):
         lines.extend(self._pair("on", f"{plain(event.process, 100)} / {plain(event.track, 100)}{depth}"))
         lines.extend(
             self._pair(
-                "time", f"{units.fixed(event.start, 10**12, 9)} s + {units.duration(event.duration)} ({event.duration:,} ps)"
+                "time", f"{units.fixed(event.start, PS_PER_S, 9)} s + {units.duration(event.duration)} ({event.duration:,} ps)"
             )
         )
         try:

@@ -254,7 +254,7 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
         quantum_w=worst("quantum_w"), gain=worst("gain"),
     )  # fmt: skip
     # The values already stand where they belong; the rows are moved so that this sensor's own centring leaves them there.
-    late = round(sensors.centre_s(sensor) * 1e12)
+    late = round(sensors.centre_s(sensor) * PS_PER_S)
     first = channels[0]
     series = PowerSeries(sensor, (at + late) // 1000, watts, PowerKind.SAMPLED, path=first.series.path)
     lo = min(c.offset_lo_ps - c.offset_ps for c in channels)

@@ -20,7 +20,7 @@ from powertui.data.asked import Aligning
 from powertui.data.energy import anchor, pins, placing, predict, samples, sensor, signal
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
-from powertui.data.model import Clock, Epochs, PowerOnTrace, PowerSeries, Run, Steps, Trace
+from powertui.data.model import NS_PER_S, PS_PER_S, Clock, Epochs, PowerOnTrace, PowerSeries, Run, Steps, Trace
 from powertui.data.power import times
 from powertui.errors import UsageError
 
@@ -32,7 +32,6 @@ CLOCKS, MARKER, LOCAL, SIGNAL, REFINED = (
 OFFSET, PINNED, NOTHING = "set by hand", "pinned by hand", "none"
 _SAME_MACHINE_S = 0.010  # two programs on one machine read one clock, but not at one moment
 _FAR = 1 << 62  # ps
-_S = 1_000_000_000
 
 
 def seconds(text: str) -> float:
@@ -40,7 +39,7 @@ def seconds(text: str) -> float:
     found = units.parse_time(text)
     if found is None or abs(found) > _FAR:
         raise UsageError(f"`{text}` is no time.", hint="Write it like 1.25s, -300ms or 2min.")
-    return found / 1e12
+    return found / PS_PER_S
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Context:
     @functools.cached_property
     def training(self) -> tuple[int, int] | None:
         """When training ran (ps), as far as something says so to a second."""
-        known = [e for e in self.epochs if e.start is not None and e.end is not None and e.slack < 1e12]
+        known = [e for e in self.epochs if e.start is not None and e.end is not None and e.slack < PS_PER_S]
         if not known:
             return None
         ends = [e.end for e in known if e.end is not None] + [p.end for p in self.epochs.phases]
@@ -108,7 +107,7 @@ class Context:
         """The usual distance of two steps."""
         gaps = self.steps.start_to_start()
         gaps = gaps[gaps > 0]
-        return float(np.median(gaps)) / 1e12 if len(gaps) >= 3 else None
+        return float(np.median(gaps)) / PS_PER_S if len(gaps) >= 3 else None
 
     @functools.cached_property
     def activities(self) -> tuple[predict.Activity, ...]:
@@ -142,7 +141,7 @@ def place_all(run: Run, index: int, entry: RunEntry | None = None, options: Alig
             series = every[number]
             shift = 0.0
             if series.clock.known and every[lead].clock.known:
-                shift = (series.clock.mid_ns - every[lead].clock.mid_ns) / _S
+                shift = (series.clock.mid_ns - every[lead].clock.mid_ns) / NS_PER_S
             placed[number] = Placed(_on_trace(series, first.alignment.moved(shift)), first.alignment.moved(shift))
     return tuple(placed[n] for n in range(len(every)))
 
@@ -175,7 +174,7 @@ def _on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
     if found.offset_s is None or found.lo_s is None or found.hi_s is None:
         lo, hi = -(1 << 62), 1 << 62
         return placing.on_trace(series, 0, lo, hi, "none", found.source)
-    at, lo, hi = (round(x * 1e12) for x in (found.offset_s, found.lo_s, found.hi_s))
+    at, lo, hi = (round(x * PS_PER_S) for x in (found.offset_s, found.lo_s, found.hi_s))
     if not found.ppm:
         return placing.on_trace(series, at, lo, hi, found.status, found.source)
     stretched = replace(series, times=series.times + np.round(series.times * (found.ppm * 1e-6)).astype(np.int64))
@@ -242,7 +241,10 @@ def _by_clocks(series: PowerSeries, context: Context, options: Aligning, said: l
     lo, hi = _difference(clock, trace)
     spare = _SAME_MACHINE_S
     about = f"{trace.source}: {trace.detail}" if trace.detail else trace.source
-    evidence = [words, f"the profile's zero lies at Unix {trace.mid_ns / 1e9:.3f} s ± {trace.half_ns / 1e9:.3g} s ({about})"]
+    evidence = [
+        words,
+        f"the profile's zero lies at Unix {trace.mid_ns / NS_PER_S:.3f} s ± {trace.half_ns / NS_PER_S:.3g} s ({about})",
+    ]
     found = Alignment((lo + hi) / 2, lo - spare, hi + spare, "aligned", source, tuple(evidence))
     if not _overlaps(series, context.trace, found):
         evidence.append("log and profile do not overlap in time: is it another run's log?")
@@ -256,14 +258,14 @@ def _difference(clock: Clock, trace: Clock) -> tuple[float, float]:
     assert clock.hi_ns is not None
     assert trace.lo_ns is not None
     assert trace.hi_ns is not None
-    return (clock.lo_ns - trace.hi_ns) / _S, (clock.hi_ns - trace.lo_ns) / _S
+    return (clock.lo_ns - trace.hi_ns) / NS_PER_S, (clock.hi_ns - trace.lo_ns) / NS_PER_S
 
 
 def _overlaps(series: PowerSeries, trace: Trace, found: Alignment) -> bool:
     if not len(series) or found.lo_s is None or found.hi_s is None:
         return False
-    first, last = series.times[0] / _S + found.lo_s, series.times[-1] / _S + found.hi_s
-    return bool(first < trace.span[1] / 1e12 and last > trace.span[0] / 1e12)
+    first, last = series.times[0] / NS_PER_S + found.lo_s, series.times[-1] / NS_PER_S + found.hi_s
+    return bool(first < trace.span[1] / PS_PER_S and last > trace.span[0] / PS_PER_S)
 
 
 def _zone(series: PowerSeries, context: Context) -> Clock | None:

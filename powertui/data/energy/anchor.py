@@ -15,12 +15,11 @@ from pathlib import Path
 from powertui.data.formats import tfevents
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
-from powertui.data.model import Clock, PowerSeries
+from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.errors import UnreadableFile
 
 LOST = 11  # readings that dbToCSV can lose at the end: one of its two buffers
 START_BEFORE_FIT_S = 1.0  # start() is called before fit(), and fit() prepares itself before it writes its first record
-_S = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -43,12 +42,12 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
     for marker, wall in markers:
         lo, hi = wall - last - LOST * pace, wall - last
         about = (
-            f"PowerBoard's marker was written at {_clock(wall)}; the log's last reading is {last / _S:.2f} s after its start, "
-            f"and up to {LOST} readings of {pace / _S:.2f} s may be missing at its end"
+            f"PowerBoard's marker was written at {_clock(wall)}; the log's last reading is {last / NS_PER_S:.2f} s after its "
+            f"start, and up to {LOST} readings of {pace / NS_PER_S:.2f} s may be missing at its end"
         )
         same = [(log, at) for log, at in starts if marker.pid is None or log.pid is None or marker.pid == log.pid]
         for log, at in same:
-            first_lo, first_hi = at - round(START_BEFORE_FIT_S * _S), at
+            first_lo, first_hi = at - round(START_BEFORE_FIT_S * NS_PER_S), at
             if first_lo <= hi and lo <= first_hi:
                 low, high = max(lo, first_lo), min(hi, first_hi)
                 both = f"{Path(log.path).name} begins at {_clock(at)}, and the reading of power starts just before that: both agree"
@@ -58,7 +57,7 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
                 if best is None or high - low < best[0]:
                     best = (high - low, found)
         if best is None:
-            best = (hi - lo + _S, Anchor(Clock(lo, hi, "powerboard marker", "marker alone"), (about,)))
+            best = (hi - lo + NS_PER_S, Anchor(Clock(lo, hi, "powerboard marker", "marker alone"), (about,)))
     return best[1] if best else None
 
 
@@ -93,4 +92,4 @@ def _start(log: EventLog) -> int | None:
 
 def _clock(ns: int) -> str:
     """Unix time with milliseconds: what the files themselves hold."""
-    return f"{ns // _S}.{ns % _S // 1_000_000:03}"
+    return f"{ns // NS_PER_S}.{ns % NS_PER_S // 1_000_000:03}"

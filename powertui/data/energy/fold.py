@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.energy import integrate
-from powertui.data.model import Bools, Epochs, Floats, Int64s, PowerOnTrace, Steps
+from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, Int64s, PowerOnTrace, Steps
 
 TRACING = 2.5  # a first step that takes so many times the usual is one that traced or compiled
-_S = 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +63,7 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
         end[line, at] = ends[row]
         last[line, at[-1:]] = True
     there = start >= 0
-    seconds = np.where(there, (end - start) / _S, np.nan)
+    seconds = np.where(there, (end - start) / PS_PER_S, np.nan)
     tracing = _tracing(seconds)
     watts, comparable = np.full(shape, np.nan), np.zeros(shape, np.bool_)
     if power is not None and power.status != "none":
@@ -112,7 +111,7 @@ def _tracing(seconds: Floats) -> Bools:
 
 def _watts(power: PowerOnTrace, start: Int64s, end: Int64s, there: Bools) -> Floats:
     found = integrate.energies(power, start[there], end[there])
-    length = found.coverage * (found.hi_ps - found.lo_ps) / _S
+    length = found.coverage * (found.hi_ps - found.lo_ps) / PS_PER_S
     out = np.full(start.shape, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         out[there] = np.where(found.coverage >= 0.5, found.covered_joules / length, np.nan)
@@ -124,7 +123,7 @@ def reach_ps(power: PowerOnTrace) -> float:
     sensor = power.series.sensor
     window = sensor.window_s.value if sensor.window_s else 0.0
     refresh = sensor.refresh_s.value if sensor.refresh_s else sensor.poll_s.value if sensor.poll_s else 0.0
-    return (window + refresh) / 2 * _S
+    return (window + refresh) / 2 * PS_PER_S
 
 
 def _clear(power: PowerOnTrace, start: Int64s, end: Int64s, there: Bools) -> Bools:
@@ -152,5 +151,5 @@ def _notes(labels: tuple[int, ...], tracing: Bools, seconds: Floats, numbers: In
         if phase.name == "tracing":
             continue  # told above, step by step
         where = f"epoch {epochs[phase.epoch].number}" if phase.epoch is not None and phase.epoch < len(epochs) else "between epochs"
-        notes.append(f"{where}: {phase.name}, {(phase.end - phase.start) / _S:.2f} s; not compared")
+        notes.append(f"{where}: {phase.name}, {(phase.end - phase.start) / PS_PER_S:.2f} s; not compared")
     return tuple(notes)

@@ -18,7 +18,7 @@ import numpy as np
 
 from powertui.data import category
 from powertui.data.category import Category
-from powertui.data.model import Bools, Floats, Int64s, ProcessKind, Trace, TrackKind
+from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, ProcessKind, Trace, TrackKind
 
 # From the weakest claim on a moment to the strongest.
 IDLE, WAIT, HOST, COMPILE, INPUT, COPIES, COLLECTIVES, COMPUTE = range(8)
@@ -75,7 +75,7 @@ class Activity:
 
     def seconds(self, kind: int) -> float:
         """How long this kind of work ran."""
-        return float(np.diff(self.edges)[self.kind == kind].sum()) / 1e12
+        return float(np.diff(self.edges)[self.kind == kind].sum()) / PS_PER_S
 
 
 def exclusive(parts: Mapping[int, Intervals], span: tuple[int, int]) -> tuple[Int64s, Int64s]:
@@ -140,7 +140,7 @@ def shares(
     it was seen by the sensor, and a column that can take any value explains any accident. It joins the next weaker
     kind, at last the idle machine.
     """
-    length = (span[1] - span[0]) / 1e12
+    length = (span[1] - span[0]) / PS_PER_S
     seconds = [sum(a.seconds(kind) for a in devices) / len(devices) for kind in range(len(NAMES))]
     joins = list(range(len(NAMES)))
     for kind in range(len(NAMES) - 1, 0, -1):
@@ -157,11 +157,11 @@ def shares(
         joined = target[one.kind]
         for column, kind in enumerate(kinds):
             running = np.concatenate([[0.0], np.cumsum(np.where(joined == kind, pieces, 0.0))])
-            table[:, column] += np.interp(grid, one.edges, running) / 1e12 / len(devices)
+            table[:, column] += np.interp(grid, one.edges, running) / PS_PER_S / len(devices)
     around = training if training is not None else span
-    begin, end = min(around[0], span[0]) / 1e12, max(around[1], span[1]) / 1e12
+    begin, end = min(around[0], span[0]) / PS_PER_S, max(around[1], span[1]) / PS_PER_S
     names = ("base", *(NAMES[k] for k in kinds), OUTSIDE)
-    inside = (span[0] / 1e12, span[1] / 1e12)
+    inside = (span[0] / PS_PER_S, span[1] / PS_PER_S)
     return Shares(names, inside, (begin, end), table, table[-1] / max(length, 1e-12), length / _BINS)
 
 

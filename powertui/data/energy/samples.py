@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.energy import sensor
-from powertui.data.model import Bools, Floats, Int64s, PowerKind, PowerSeries
+from powertui.data.model import NS_PER_S, Bools, Floats, Int64s, PowerKind, PowerSeries
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def of(series: PowerSeries) -> Samples:
         nothing = np.empty(0)
         return Samples(nothing, nothing, nothing, 1.0, 0.0, 0.0, True)
     described = series.sensor
-    times = series.times / 1e9
+    times = series.times / NS_PER_S
     gaps = np.diff(times)
     usual = float(np.median(gaps)) if len(gaps) else 1.0
     poll = described.poll_s.value if described.poll_s else usual

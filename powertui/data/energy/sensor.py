@@ -14,14 +14,13 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.energy.sensor_defaults import defaults
-from powertui.data.model import Badge, Bools, Figure, Floats, Int64s, PowerKind, PowerSeries, Sensor
+from powertui.data.model import NS_PER_S, Badge, Bools, Figure, Floats, Int64s, PowerKind, PowerSeries, Sensor
 
 HEARTBEAT = 3.0  # a reading that still holds counts as a sample again after so many refreshes
 HOLE = 3.0  # nothing is known across a pause longer than so many polls or refreshes
 RUNS = 2  # complete runs that a measured refresh needs
 STEPS = 3  # changes that a measured step needs
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
-_S = 1_000_000_000
 
 
 def describe(series: PowerSeries) -> PowerSeries:
@@ -56,7 +55,7 @@ def _poll(series: PowerSeries) -> Figure | None:
     if series.kind is PowerKind.INTERVAL:
         apart = apart[np.isfinite(series.watts[1:])]
     badge = series.sensor.poll_s.badge if series.sensor.poll_s else Badge.MEASURED  # a reader that had to assume it said so
-    return Figure(float(np.median(apart)) / _S, badge) if len(apart) else None
+    return Figure(float(np.median(apart)) / NS_PER_S, badge) if len(apart) else None
 
 
 def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None:
@@ -66,7 +65,7 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
     changes = times[1:][watts[1:] != watts[:-1]]
     if len(changes) < RUNS + 1:
         return None
-    runs = np.diff(changes) / _S
+    runs = np.diff(changes) / NS_PER_S
     # a run that holds a pause of the log says nothing about the sensor
     longest = np.median(runs) * 20 + HOLE * poll.value
     whole = runs[runs <= longest]
@@ -127,7 +126,7 @@ def samples(series: PowerSeries) -> Bools:
     watts, times = series.watts, series.times
     new = np.r_[True, (watts[1:] != watts[:-1]) & ~(np.isnan(watts[1:]) & np.isnan(watts[:-1]))]
     began = times[np.maximum.accumulate(np.where(new, np.arange(len(times)), 0))]
-    beat = (times - began) // max(1, round(HEARTBEAT * sensor.refresh_s.value * _S))
+    beat = (times - began) // max(1, round(HEARTBEAT * sensor.refresh_s.value * NS_PER_S))
     fresh: Bools = valid & (new | np.r_[True, beat[1:] > beat[:-1]])
     return fresh
 
@@ -144,7 +143,7 @@ def holes(times: Int64s, watts: Floats, sensor: Sensor, kind: PowerKind = PowerK
     usual = max(sensor.poll_s.value if sensor.poll_s else 0.0, sensor.refresh_s.value if sensor.refresh_s else 0.0)
     missing = np.isnan(watts)
     out = missing[1:] | missing[:-1]
-    return out | (np.diff(times) > HOLE * usual * _S) if usual > 0 else out
+    return out | (np.diff(times) > HOLE * usual * NS_PER_S) if usual > 0 else out
 
 
 def window_is_guess(sensor: Sensor) -> bool:

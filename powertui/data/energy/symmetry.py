@@ -19,9 +19,7 @@ from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate, scan
 from powertui.data.energy.fold import Folded
 from powertui.data.energy.scan import Stretch
-from powertui.data.model import Badge, Bools, Epochs, Floats, PowerOnTrace, Steps
-
-_S = 1e12
+from powertui.data.model import PS_PER_S, Badge, Bools, Epochs, Floats, PowerOnTrace, Steps
 
 # What ran between two times: name → self time in ps.
 Ops = Callable[[int, int], Mapping[str, int]]
@@ -108,7 +106,7 @@ def compare(steps: Steps, epochs: Epochs, power: PowerOnTrace | None, ops: Ops |
 def _power(folded: Folded, power: PowerOnTrace, rng: np.random.Generator) -> list[Finding]:
     found = []
     quantum = power.series.sensor.quantum_w.value if power.series.sensor.quantum_w else 0.0
-    reach = 2 * folding.reach_ps(power) / _S
+    reach = 2 * folding.reach_ps(power) / PS_PER_S
     badge = Badge.MEASURED if power.status == "aligned" else Badge.ESTIMATED
     for line in range(len(folded.epochs)):
         difference = folded.watts[line] - _others(folded.watts, folded.comparable, line)
@@ -142,7 +140,7 @@ def _sampled(folded: Folded, line: int, stretch: Stretch, power: PowerOnTrace) -
     if not spans:
         return 0.0
     found = integrate.energies(power, [s for s, _ in spans], [e for _, e in spans])
-    seconds = (found.hi_ps - found.lo_ps) / _S
+    seconds = (found.hi_ps - found.lo_ps) / PS_PER_S
     length = float(np.nansum(folded.seconds[line, stretch.first : stretch.last]))
     each = np.hypot(found.sigma_sampling, found.sigma_quantum) / np.sqrt(seconds) / np.sqrt(max(length, 1e-9))
     return float(np.median(each) * np.sqrt(1 + 1 / len(spans)))
@@ -259,5 +257,5 @@ def _more(one: Finding, ops: Ops) -> tuple[tuple[str, float], ...]:
     for name, ran in here.items():
         usual = float(np.median([other.get(name, 0) for other in rest]))
         if ran - usual > max(0.02 * length, 0.2 * usual):
-            found.append((name, (ran - usual) / _S))
+            found.append((name, (ran - usual) / PS_PER_S))
     return tuple(sorted(found, key=lambda item: -item[1])[:3])

@@ -14,7 +14,7 @@ from powertui.data.energy import integrate, marks, predict
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.export.lines import Ticks
-from powertui.data.model import PS_PER_NS, PS_PER_S, Int64s, PowerOnTrace, Trace
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Int64s, PowerOnTrace, Trace
 from powertui.data.tools import op_stats
 from powertui.data.window import Cut, Window
 
@@ -318,8 +318,8 @@ def about(window: Window, run: str, version: str) -> list[tuple[str, Any]]:
         ("window", f"{_exact(window.lo)} s to {_exact(window.hi)} s of the profile"),
     ]  # fmt: skip
     if clock.known:
-        zero = units.fixed(clock.mid_ns, 1_000_000_000, 9)
-        half = units.fixed(clock.half_ns, 1_000_000_000, 6)
+        zero = units.fixed(clock.mid_ns, NS_PER_S, 9)
+        half = units.fixed(clock.half_ns, NS_PER_S, 6)
         facts.append(("clock", f"the profile's zero lies at Unix {zero} s +- {half} s ({clock.source})"))
     else:
         facts.append(("clock", "nothing tells the profile's wall time"))

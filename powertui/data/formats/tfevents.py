@@ -26,7 +26,7 @@ import numpy as np
 from powertui.data.formats.crc32c import crc32c, masked
 from powertui.data.formats.filenames import split_events
 from powertui.data.limits import HINT, MACHINE, Limit
-from powertui.data.model import ScalarSeries, Warn
+from powertui.data.model import NS_PER_S, ScalarSeries, Warn
 from powertui.errors import UnreadableFile
 
 _WINDOW = 16 << 20  # bytes read at a time; a longer record is read whole
@@ -301,7 +301,7 @@ def _wall_ns(record: memoryview) -> int | None:
     if not math.isfinite(seconds) or not 3e8 < seconds < 7.3e9:
         return None
     whole = int(seconds)  # apart from the fraction: their product would be rounded to 256 ns
-    return whole * 1_000_000_000 + round((seconds - whole) * 1e9)
+    return whole * NS_PER_S + round((seconds - whole) * NS_PER_S)
 
 
 def _is_graph(record: memoryview) -> bool:

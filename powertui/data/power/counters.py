@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.model import Floats, Int64s
+from powertui.data.model import NS_PER_S, Floats, Int64s
 from powertui.data.power.notes import Notes
 
 # ranges at which known counters start again, in joules: RAPL's 32 bits in units of 61.035 µJ and 15.259 µJ (sysfs says
@@ -21,7 +21,7 @@ def intervals(
     implies is like the power around it; else it was reset, and nobody knows what ran meanwhile.
     """
     delta, seconds = np.full(len(joules), np.nan), np.full(len(joules), np.nan)
-    delta[1:], seconds[1:] = np.diff(joules), np.diff(ns) / 1e9
+    delta[1:], seconds[1:] = np.diff(joules), np.diff(ns) / NS_PER_S
     falls = np.flatnonzero((delta < 0) & (seconds > 0))
     rises = (delta >= 0) & (seconds > 0)
     usual = float(np.median(delta[rises] / seconds[rises])) if rises.any() else 0.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, counters, table, times, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -364,7 +364,7 @@ def _series(
         how = " (a counter)"
     else:
         joules = scaled.copy()
-        seconds = np.r_[np.nan, np.diff(ns) / 1e9]
+        seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
         with np.errstate(divide="ignore", invalid="ignore"):
             watts = np.where(seconds > 0, joules / seconds, np.nan)
         how = " per interval"

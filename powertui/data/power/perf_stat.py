@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Clock, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import table, times
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
@@ -61,13 +61,13 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         if not passed < times.LONGEST_S:
             notes.drop(number, "the time is none")
             continue
-        found.setdefault(name, []).append((round(passed * 1e9), float("nan") if value is None else value))
+        found.setdefault(name, []).append((round(passed * NS_PER_S), float("nan") if value is None else value))
     series: list[PowerSeries] = []
     for name, pairs in found.items():
         ns = np.array([0, *(when for when, _ in pairs)], np.int64)  # perf counts from its own start
         joules = np.array([np.nan, *(value for _, value in pairs)])
         with np.errstate(divide="ignore", invalid="ignore"):
-            watts = np.r_[np.nan, joules[1:] / (np.diff(ns) / 1e9)]
+            watts = np.r_[np.nan, joules[1:] / (np.diff(ns) / NS_PER_S)]
         if not np.isfinite(watts).any():
             continue
         event = next((word for word in _SCOPES if f"energy-{word}" in name), "")

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Clock, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import table, times
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
@@ -60,7 +60,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         ns, mean = column.ns[good], watts[good]
         joules = _joules(rows, match[1], match[2], good)
         if joules is None:
-            joules = np.r_[np.nan, mean[1:] * np.diff(ns) / 1e9]
+            joules = np.r_[np.nan, mean[1:] * np.diff(ns) / NS_PER_S]
         kind = match[1].lower()
         number = f" {match[2]}" if match[2] else ""
         sensor = Sensor(f"{_NAMES[kind]}{number}", NAME, _SCOPES[kind], options.host)

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from powertui.data.model import Floats, Int32s, Int64s
+from powertui.data.model import NS_PER_S, Floats, Int32s, Int64s
 from powertui.data.power import times
 
 STEP_NS = 100_000_000  # as the recorder notes it; less is how far apart two looks at two clocks can be
@@ -34,7 +34,7 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
         return Joined(ns)
     # From the first row on: what a double holds of 1e18 ns is not enough.
     mono_s = np.where(np.abs(mono_s) < times.LONGEST_S, mono_s, np.nan)  # no machine runs that long: a damaged row
-    offset = (ns - ns[0]).astype(np.float64) - (mono_s - mono_s[0]) * 1e9
+    offset = (ns - ns[0]).astype(np.float64) - (mono_s - mono_s[0]) * NS_PER_S
     jump = np.diff(offset, prepend=offset[0])
     jump[np.flatnonzero(np.diff(block)) + 1] = 0.0
     jump[~(np.abs(jump) > STEP_NS)] = 0.0  # NaN too: a row without the second clock

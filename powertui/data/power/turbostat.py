@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import table, times
 from powertui.data.power.assemble import make, zeroed
 from powertui.data.power.notes import Notes
@@ -95,7 +95,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
             column = times.TimeColumn(since, np.ones(len(points), np.bool_), "elapsed", "assumed")
         ns, clock = zeroed(column, column.ok, keep_zero=not timed)
         values = values[column.ok]
-        seconds = np.r_[np.nan, np.diff(ns) / 1e9]
+        seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
         with np.errstate(divide="ignore", invalid="ignore"):
             watts = values if name.endswith("Watt") else np.where(seconds > 0, values / seconds, np.nan)
         sensor = Sensor(f"{name} package {package}" if package else name, NAME, _COLUMNS[name], options.host)

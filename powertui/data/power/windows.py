@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.model import Floats, Int64s
+from powertui.data.model import NS_PER_S, Floats, Int64s
 from powertui.data.power.notes import Notes
 
 TOUCH = 1_000_000  # ns: stretches this close follow one another
@@ -29,6 +29,6 @@ def rows(starts: Int64s, ends: Int64s, joules: Floats, lines: Int64s, notes: Not
             watts.append(float("nan"))
             energy.append(float("nan"))
         ns.append(end)
-        watts.append(float(joules[i]) / (end - start) * 1e9)
+        watts.append(float(joules[i]) / (end - start) * NS_PER_S)
         energy.append(float(joules[i]))
     return np.array(ns, np.int64), np.array(watts), np.array(energy)

@@ -30,11 +30,9 @@ from powertui.data.formats import registry
 from powertui.data.formats.filenames import split_events
 from powertui.data.formats.tfevents import EventLog, run_of
 from powertui.data.logdir import RunEntry
-from powertui.data.model import PS_PER_NS, Clock, Steps, Trace
+from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, Steps, Trace
 from powertui.data.run.logged import from_logs
 from powertui.errors import UsageError
-
-NS = 1_000_000_000
 
 # Collecting, converting and writing a capture: seconds, more for large ones.
 _EXPORT_S = 5.0
@@ -76,7 +74,7 @@ def find(
     exported = _exports(entry)
     session = registry.clock_rule(trace.format).zero(trace)
     stop_ns = trace.stop_ns if session is not None else None
-    batches = [wall // NS for log in logs for _, wall in log.batches]
+    batches = [wall // NS_PER_S for log in logs for _, wall in log.batches]
     offset, how = _utc_offset(local, [*exported, *batches], stop_ns, tz, trace.path)
     if session is not None:
         clock = session
@@ -174,7 +172,7 @@ def _utc_offset(
     if local is None:
         return None, ""
     seconds = int(local.timestamp())
-    if stop_ns is not None and (fit := _zone_fit(seconds - stop_ns // NS, 1, 60)) is not None:
+    if stop_ns is not None and (fit := _zone_fit(seconds - stop_ns // NS_PER_S, 1, 60)) is not None:
         return fit[-1], "folder name against the session's recorded end"
     # Several runs may share the folder: the one that was exported when this folder was named fits best.
     fits = [fit for second in stopped if (fit := _zone_fit(seconds - second, 5, 60)) is not None]
@@ -210,7 +208,7 @@ def _span(trace: Trace) -> int:
 
 def _allowance(trace: Trace) -> int:
     """How long collecting and writing this capture may have taken, in ns."""
-    return int((_EXPORT_S + trace.size / _EXPORT_BYTES_PER_S) * NS)
+    return int((_EXPORT_S + trace.size / _EXPORT_BYTES_PER_S) * NS_PER_S)
 
 
 def _from_batches(trace: Trace, logs: Sequence[EventLog], steps: Steps | None) -> list[Evidence]:
@@ -231,8 +229,8 @@ def _from_exports(trace: Trace, exported: Sequence[int]) -> list[Evidence]:
     """The name holds whole seconds, cut: the export began within the second that follows."""
     out = []
     for second in exported:
-        end = second * NS - _span(trace)
-        out.append(Evidence(2, end - _allowance(trace), end + NS, "profile-empty", f"exported at Unix second {second}"))
+        end = second * NS_PER_S - _span(trace)
+        out.append(Evidence(2, end - _allowance(trace), end + NS_PER_S, "profile-empty", f"exported at Unix second {second}"))
     return out
 
 
@@ -241,12 +239,12 @@ def _from_folder(trace: Trace, local: datetime | None, offset: int | None, how: 
         return []
     seconds = int(local.timestamp())
     if offset is None:
-        lo, hi = (seconds - _ZONES[1]) * NS - _span(trace), (seconds - _ZONES[0]) * NS - _span(trace)
+        lo, hi = (seconds - _ZONES[1]) * NS_PER_S - _span(trace), (seconds - _ZONES[0]) * NS_PER_S - _span(trace)
         detail = "the folder's name is a local time and nothing tells the zone: give --tz"
-        return [Evidence(5, lo - _allowance(trace), hi + NS, "run directory", detail)]
-    end = (seconds - offset) * NS - _span(trace)
+        return [Evidence(5, lo - _allowance(trace), hi + NS_PER_S, "run directory", detail)]
+    end = (seconds - offset) * NS_PER_S - _span(trace)
     detail = f"exported at {local:%Y-%m-%d %H:%M:%S} {zone_name(offset)} ({how})"
-    return [Evidence(3, end - _allowance(trace), end + NS, "run directory", detail)]
+    return [Evidence(3, end - _allowance(trace), end + NS_PER_S, "run directory", detail)]
 
 
 def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[Evidence]:
@@ -272,7 +270,7 @@ def _from_training(trace: Trace, logs: Sequence[EventLog]) -> list[Evidence]:
         assert log.first_ns is not None
         assert log.last_ns is not None
         start = log.header_ns if log.header_ns is not None else log.first_ns
-        hi = max(log.last_ns - _span(trace) + NS, start)
+        hi = max(log.last_ns - _span(trace) + NS_PER_S, start)
         detail = f"if the profile was taken between the first and the last record of {Path(log.path).name}"
         out.append(Evidence(4, start, hi, "tfevents", detail))
     return out
@@ -287,7 +285,7 @@ def _from_file(trace: Trace) -> list[Evidence]:
         return []
     end = written - _span(trace)
     detail = "when the file was last written: right only if it was never copied"
-    return [Evidence(6, end - _allowance(trace) - int(_COPY_S * NS), end, "file time", detail)]
+    return [Evidence(6, end - _allowance(trace) - int(_COPY_S * NS_PER_S), end, "file time", detail)]
 
 
 def _settle(found: list[Evidence]) -> Clock:
