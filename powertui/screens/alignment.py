@@ -18,7 +18,7 @@ from powertui.data.model import PS_PER_S, Floats, Int64s, Run
 from powertui.plain import plain
 from powertui.screens import nudging
 from powertui.screens.base import BaseScreen, bindings_for
-from powertui.widgets.alignment_chart import AlignmentChart, View
+from powertui.widgets.alignment_chart import AlignmentChart, AlignmentView
 from powertui.widgets.lines import Line, LinesPane
 
 WAYS = (
@@ -136,7 +136,7 @@ class AlignmentScreen(BaseScreen):
         refresh = sensor.refresh_s or sensor.poll_s
         name = sensor.name or sensor.source or "power"
         caption = f"{plain(name, 40)} on the trace, above what the trace says ran"
-        chart.show(View(
+        chart.show(AlignmentView(
             trace.span[0] - margin, trace.span[1] + margin, power.times - round(sensors.centre_s(sensor) * PS_PER_S), power.watts,
             round(3e12 * (refresh.value if refresh else 1.0)), *self._ran, "%", caption,
             (power.offset_hi_ps - power.offset_lo_ps) // 2,

@@ -53,7 +53,7 @@ class LiveScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.view = rows.View()
+        self.view = rows.LiveSpan()
         self.selected: Key | None = None
         self.log_lines: list[Event] = []
         self.epochs: list[tuple[FinishedEpoch, WindowEnergy | None]] = []
@@ -163,7 +163,7 @@ class LiveScreen(BaseScreen):
             self.query_one("#log", LivePane).show(rows.log_rows(self.log_lines, LOG_ROWS))
             return
         if not self._zoomed and self.view.follows:
-            self.view = rows.View(rows.fitting((now - self._first_ns(feed)) / NS, longest=GROW_S))
+            self.view = rows.LiveSpan(rows.fitting((now - self._first_ns(feed)) / NS, longest=GROW_S))
         history, total = self.shown(feed, keys)
         space = self._space(height, len(keys), len(feed.away))
         first, last, _ = self.view.bounds(now, max(8, columns - rows.AXIS_WIDTH), 1)
@@ -265,7 +265,7 @@ class LiveScreen(BaseScreen):
     def _first_ns(self, feed: Feed) -> int:
         return min((h.first_ns for h in feed.board if len(h)), default=feed.now_ns())
 
-    def _look(self, view: rows.View) -> None:
+    def _look(self, view: rows.LiveSpan) -> None:
         self.view = view
         self.draw()
 
@@ -283,17 +283,17 @@ class LiveScreen(BaseScreen):
         """Hold the chart still, or follow the present again. Sampling goes on either way."""
         if self.feed is not None:
             follows = self.view.follows
-            self._look(rows.View(self.view.span_s, self.feed.now_ns() if follows else None))
+            self._look(rows.LiveSpan(self.view.span_s, self.feed.now_ns() if follows else None))
             self.say("The chart stands still; sampling goes on. Space follows again." if follows else "")
 
     def action_live_now(self) -> None:
-        self._look(rows.View(self.view.span_s, None))
+        self._look(rows.LiveSpan(self.view.span_s, None))
 
     def action_live_whole(self) -> None:
         """Everything since the first reading."""
         if self.feed is not None:
             self._zoomed = True
-            self._look(rows.View(rows.fitting((self.feed.now_ns() - self._first_ns(self.feed)) / NS)))
+            self._look(rows.LiveSpan(rows.fitting((self.feed.now_ns() - self._first_ns(self.feed)) / NS)))
 
     def select(self, by: int) -> None:
         """So many channels down."""

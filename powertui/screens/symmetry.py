@@ -12,7 +12,7 @@ from powertui.data.energy.symmetry import Finding, Symmetry
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain
 from powertui.screens.base import BaseScreen, bindings_for
-from powertui.widgets.folded_chart import FoldedChart, View
+from powertui.widgets.folded_chart import FoldedChart, FoldedView
 from powertui.widgets.lines import Line, LinesPane
 
 AROUND = 0.5  # a finding is shown in the timeline with half its length on either side
@@ -87,7 +87,7 @@ class SymmetryScreen(BaseScreen):
         if found.folded is None:
             self._say_only(f"Nothing to compare: {plain(found.reason, 200)}.")
             return
-        view = View(found.folded, self._line, found.findings, self._chosen, self._times)
+        view = FoldedView(found.folded, self._line, found.findings, self._chosen, self._times)
         self.query_one("#folded", FoldedChart).show(view)
         pane = self.query_one("#findings", LinesPane)
         pane.styles.height = min(max(3, self.size.height // 3), len(found.findings) * 2 + len(found.notes) + 2)

@@ -110,7 +110,7 @@ def fitting(seconds: float, longest: int = SPANS_S[-1]) -> int:
 
 
 @dataclass(frozen=True)
-class View:
+class LiveSpan:
     """What the chart shows."""
 
     span_s: int = 300
@@ -129,16 +129,16 @@ class View:
         last = -(-(now_ns if self.end_ns is None else self.end_ns) // cell) * cell
         return last - columns * column, last, column
 
-    def zoomed(self, direction: int) -> View:
+    def zoomed(self, direction: int) -> LiveSpan:
         """The next shorter (1) or longer (-1) span."""
         at = min(range(len(SPANS_S)), key=lambda i: abs(SPANS_S[i] - self.span_s))
-        return View(SPANS_S[max(0, min(len(SPANS_S) - 1, at - direction))], self.end_ns)
+        return LiveSpan(SPANS_S[max(0, min(len(SPANS_S) - 1, at - direction))], self.end_ns)
 
-    def panned(self, share: float, now_ns: int, first_ns: int) -> View:
+    def panned(self, share: float, now_ns: int, first_ns: int) -> LiveSpan:
         """Moved by a share of the span. Scrolled to the present, it follows again."""
         end = (now_ns if self.end_ns is None else self.end_ns) + int(share * self.span_s * NS)
         end = max(end, first_ns + self.span_s * NS // 4)
-        return View(self.span_s, None if end >= now_ns else end)
+        return LiveSpan(self.span_s, None if end >= now_ns else end)
 
 
 def head(feed: Feed, columns: int) -> Line:
@@ -269,7 +269,13 @@ def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> Line:
 
 
 def chart(
-    history: History, view: View, now_ns: int, hold_ns: int, size: tuple[int, int], glyphs: Glyphs, marks: Sequence[tuple[int, str]]
+    history: History,
+    view: LiveSpan,
+    now_ns: int,
+    hold_ns: int,
+    size: tuple[int, int],
+    glyphs: Glyphs,
+    marks: Sequence[tuple[int, str]],
 ) -> list[Line]:
     """The history of one channel: an axis with round watts, the curve, the time of day, and what was marked."""
     columns, rows = size
@@ -333,7 +339,7 @@ def _marks(marks: Sequence[tuple[int, str]], first_ns: int, cell_ns: int, cells:
 
 
 def table(
-    feed: Feed, rows: Sequence[Key], selected: Key | None, outliers: dict[Key, float], view: View, columns: int, glyphs: Glyphs
+    feed: Feed, rows: Sequence[Key], selected: Key | None, outliers: dict[Key, float], view: LiveSpan, columns: int, glyphs: Glyphs
 ) -> list[Line]:
     """One row a channel: what it draws now, its recent course, its window, its health."""
     histories = feed.board.histories

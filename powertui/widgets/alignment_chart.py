@@ -19,7 +19,7 @@ GUTTER = 9
 Row = list[Segment]
 
 
-class View(NamedTuple):
+class AlignmentView(NamedTuple):
     """Both curves on the trace's time (ps), and the stretch that is shown."""
 
     lo: int
@@ -34,7 +34,7 @@ class View(NamedTuple):
     half_ps: int = 0  # half of the offset's 95 % interval
 
 
-def picture(view: View, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+def picture(view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
     """All rows: caption, power, what ran, times."""
     cells = max(1, width - GUTTER)
     edges = np.linspace(view.lo, view.hi, cells * columns_per_cell(glyphs) + 1).astype(np.int64)
@@ -60,14 +60,14 @@ def _strip(shape: Envelope, rows: int, unit: str, ink: object, theme: Theme, gly
     return out
 
 
-def _bar(view: View, cells: int, glyphs: Glyphs) -> str:
+def _bar(view: AlignmentView, cells: int, glyphs: Glyphs) -> str:
     """How far the power may still lie to either side."""
     length = min(cells, round(2 * view.half_ps * cells / max(1, view.hi - view.lo)))
     bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right if length > 1 else ""
     return " " * GUTTER + fit_text(f"{bar} {glyphs.plus_minus}{view.half_ps / PS_PER_S:.3g} s" if view.half_ps else "", cells)
 
 
-def _ruler(view: View, cells: int, theme: Theme) -> Row:
+def _ruler(view: AlignmentView, cells: int, theme: Theme) -> Row:
     text = [" "] * cells
     apart = max(10, cells // 8)
     for at in range(0, cells, apart):
@@ -77,8 +77,8 @@ def _ruler(view: View, cells: int, theme: Theme) -> Row:
     return [Segment(" " * GUTTER + "".join(text), theme.style("axis"))]
 
 
-class AlignmentChart(Picture[View]):
-    """Shows a `View`; without one, a sentence."""
+class AlignmentChart(Picture[AlignmentView]):
+    """Shows a `AlignmentView`; without one, a sentence."""
 
-    def picture(self, view: View, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+    def picture(self, view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
         return picture(view, width, height, theme, glyphs)

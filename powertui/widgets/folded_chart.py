@@ -27,7 +27,7 @@ _STEP = 1000  # a step's width in the units of `envelope`
 Row = list[Segment]
 
 
-class View(NamedTuple):
+class FoldedView(NamedTuple):
     """What is looked at: one epoch (a line of `folded`), by watts or by seconds, and the finding under the cursor."""
 
     folded: Folded
@@ -46,7 +46,7 @@ class View(NamedTuple):
         return "ms" if self.times or not np.isfinite(self.folded.watts).any() else "W"
 
 
-def picture(view: View, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+def picture(view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
     """All rows of the chart: title, overlay, difference, found stretches, step numbers."""
     cells = max(1, width - GUTTER)
     upper = max(2, (height - 4) * 3 // 5)
@@ -145,7 +145,7 @@ def _difference(mine: Floats, others: Floats, cells: int, rows: int, unit: str, 
     return out
 
 
-def _columns(view: View, finding: Finding) -> tuple[int, int] | None:
+def _columns(view: FoldedView, finding: Finding) -> tuple[int, int] | None:
     """First and one past the last column of a finding's steps."""
     try:
         line = view.folded.epochs.index(finding.epoch)
@@ -156,7 +156,7 @@ def _columns(view: View, finding: Finding) -> tuple[int, int] | None:
     return (int(inside[0]), int(inside[-1]) + 1) if len(inside) else None
 
 
-def _stretches(view: View, cells: int, theme: Theme, glyphs: Glyphs) -> Row:
+def _stretches(view: FoldedView, cells: int, theme: Theme, glyphs: Glyphs) -> Row:
     """The findings as bars below the chart; the one under the cursor stands out."""
     chars, styles = [" "] * cells, [theme.style("dim")] * cells
     count = view.folded.steps
@@ -191,7 +191,7 @@ def _ruler(numbers: Int64s, cells: int, theme: Theme) -> Row:
     return [Segment("step".rjust(GUTTER - 1) + " " + "".join(text), theme.style("axis"))]
 
 
-def _title(view: View, width: int, theme: Theme, glyphs: Glyphs) -> Row:
+def _title(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> Row:
     epoch = view.folded.epochs[view.line]
     others = [str(e) for e in view.folded.epochs if e != epoch]
     what = "Mean power of each step" if view.unit == "W" else "Length of each step"
@@ -201,7 +201,7 @@ def _title(view: View, width: int, theme: Theme, glyphs: Glyphs) -> Row:
     return _fitted(left, width, glyphs)
 
 
-def _caption(view: View, width: int, theme: Theme, glyphs: Glyphs) -> Row:
+def _caption(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> Row:
     epoch = view.folded.epochs[view.line]
     many = len(view.folded.epochs) > 2
     words = f"Difference of epoch {epoch} from {'the median of the others' if many else 'the other'}"
@@ -219,8 +219,8 @@ def _fitted(segments: Sequence[Segment], width: int, glyphs: Glyphs) -> Row:
     return out
 
 
-class FoldedChart(Picture[View]):
-    """Shows a `View`; without one, a sentence."""
+class FoldedChart(Picture[FoldedView]):
+    """Shows a `FoldedView`; without one, a sentence."""
 
-    def picture(self, view: View, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+    def picture(self, view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
         return picture(view, width, height, theme, glyphs)

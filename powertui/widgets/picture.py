@@ -13,11 +13,11 @@ from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.widgets.time_lane import fit_text
 
-View = TypeVar("View")
+Shown = TypeVar("Shown")
 Row = list[Segment]
 
 
-class Picture(Widget, Generic[View]):
+class Picture(Widget, Generic[Shown]):
     """Subclasses say how a view is drawn; it is drawn once for each size."""
 
     DEFAULT_CSS = "Picture { height: 1fr; width: 1fr; }"
@@ -26,11 +26,11 @@ class Picture(Widget, Generic[View]):
         super().__init__(id=id)
         self.theme_colors = theme
         self.glyphs = glyph_sets.get(glyphs)
-        self.view: View | None = None
+        self.view: Shown | None = None
         self.sentence = ""
         self._rows: tuple[object, list[Row]] | None = None
 
-    def picture(self, view: View, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+    def picture(self, view: Shown, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
         """All rows of the chart."""
         raise NotImplementedError
 
@@ -38,7 +38,7 @@ class Picture(Widget, Generic[View]):
         self.theme_colors, self.glyphs, self._rows = theme, glyph_sets.get(glyphs), None
         self.refresh()
 
-    def show(self, view: View | None, sentence: str = "") -> None:
+    def show(self, view: Shown | None, sentence: str = "") -> None:
         self.view, self.sentence, self._rows = view, sentence, None
         self.refresh()
 

@@ -21,7 +21,7 @@ _LIMIT = 1 << 20
 
 
 @dataclass(frozen=True)
-class Line:
+class ClockFit:
     """trace = offset + log · (1 + ppm · 1e-6), with the ± of the offset."""
 
     offset_s: float
@@ -30,7 +30,7 @@ class Line:
     worst_s: float  # largest distance of a pin from the line
 
 
-def fit(pins: Pins) -> Line | None:
+def fit(pins: Pins) -> ClockFit | None:
     """Least squares over the pins. Two pins or more within ten minutes give an offset only; drift needs a longer reach."""
     if not pins.pins:
         return None
@@ -45,7 +45,7 @@ def fit(pins: Pins) -> Line | None:
     spread = float(rest.std(ddof=1)) if len(rest) > 1 else 0.0
     # A single pin is as good as an eye on a screen: a tenth of a second is claimed, no less.
     half = max(1.96 * spread / np.sqrt(len(rest)), 0.1 / np.sqrt(len(rest)))
-    return Line(offset + pins.nudge_s, float(half), ppm, float(np.abs(rest - offset).max()))
+    return ClockFit(offset + pins.nudge_s, float(half), ppm, float(np.abs(rest - offset).max()))
 
 
 def read(path: str) -> Pins:

@@ -40,7 +40,7 @@ def text(line: Line) -> str:
 
 
 def test_the_grid_of_the_chart_stands_still_while_time_passes() -> None:
-    view = rows.View(60)
+    view = rows.LiveSpan(60)
     before = view.bounds(ZERO, 92, 2)
     after = view.bounds(ZERO + 300_000_000, 92, 2)
     assert (after[0] - before[0]) % (before[2] * 2) == 0, "a later picture is the former one moved by whole cells"
@@ -49,7 +49,7 @@ def test_the_grid_of_the_chart_stands_still_while_time_passes() -> None:
 
 
 def test_panning_back_holds_still_and_forward_follows_again() -> None:
-    view = rows.View(60)
+    view = rows.LiveSpan(60)
     back = view.panned(-0.5, ZERO, ZERO - 3600 * NS)
     assert back.end_ns == ZERO - 30 * NS
     assert back.panned(0.25, ZERO + 5 * NS, 0).end_ns == ZERO - 15 * NS
@@ -58,7 +58,7 @@ def test_panning_back_holds_still_and_forward_follows_again() -> None:
 
 
 def test_zoom_stays_on_its_rungs() -> None:
-    view = rows.View(300)
+    view = rows.LiveSpan(300)
     assert view.zoomed(1).span_s < 300 < view.zoomed(-1).span_s
     for _ in range(50):
         view = view.zoomed(-1)
@@ -74,7 +74,7 @@ def test_every_line_fits(glyphs: Glyphs, size: tuple[int, int]) -> None:
     columns, height = size
     feed = played(series("power", [100.0 + i % 50 for i in range(400)]), series("power", [90.0] * 400, host="other"))
     history = feed.board.histories[Key("bmc", "power")]
-    view = rows.View(300)
+    view = rows.LiveSpan(300)
     bounds = view.bounds(feed.now_ns(), columns, 1)[:2]
     lines = [
         rows.head(feed, columns),
@@ -117,7 +117,7 @@ def test_an_unknown_value_is_a_dash_and_never_zero() -> None:
     lines = rows.summary(feed, history, None, (ZERO, ZERO + 3 * NS), 80, ASCII)
     assert "- W" in text(lines[1])
     assert "no value" in text(lines[2])
-    table = rows.table(feed, [history.key], None, {}, rows.View(30), 100, ASCII)
+    table = rows.table(feed, [history.key], None, {}, rows.LiveSpan(30), 100, ASCII)
     assert " – " in text(table[1]) or "–" in text(table[1])
 
 
