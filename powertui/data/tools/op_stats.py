@@ -244,7 +244,23 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
         "ops", "Ops, most self time first", columns, place, ("self_s", True), "No op ran in this window.", ("full_name", "device"),
         "op", summary, lambda row: ops[row].category.value, quick,
     )  # fmt: skip
-    return Result("op_stats", "Ops", (table,))
+    return Result("op_stats", "Ops", (table, *_counted(stats.trace)))
+
+
+def _counted(trace: Trace) -> tuple[Table, ...]:
+    """What the profiler only counted (num_occurrences): it has no place in time, so it belongs to no window and no op above."""
+    rows = [(track, track.aggregates) for _, track in trace.tracks() if track.aggregates is not None and len(track.aggregates)]
+    if not rows:
+        return ()
+    names = np.concatenate([found.name for _, found in rows]).tolist()
+    lines = [track.name for track, found in rows for _ in range(len(found))]
+    columns = (
+        Column("name", "name", "text", Lazy(len(names), lambda row: trace.names.display(names[row])), weight=9),
+        Column("line", "line", "text", Lazy(len(names), lambda row: lines[row]), weight=4),
+        Column("count", "count", "integer", np.concatenate([found.occurrences for _, found in rows]), weight=7),
+        Column("total_s", "total", "duration", np.concatenate([found.duration for _, found in rows]), weight=6),
+    )
+    return (Table("counted", "Only counted by the profiler, in the whole profile", columns),)
 
 
 _KEYS = {"total_s": "total", "self_s": "self", "average_s": "average", "full_name": "name"}
