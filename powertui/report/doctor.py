@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from powertui import __version__
 from powertui.data import logdir
 from powertui.data.asked import Reading
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.opened import Opened
+from powertui.data.table import Column, Result, Table, text_column
 from powertui.plain import plain
 from powertui.report import checks, facts, many, text
 from powertui.report.checks import Check
 from powertui.report.summary import load
+from powertui.report.writers import write
 
 FILES_SHOWN = 12
 
@@ -35,9 +39,36 @@ def tell(path: str, reading: Reading, form: str) -> int:
                 for entry, said, ok in examined
             ],
         }))  # fmt: skip
+    elif form == "csv":
+        text.emit_csv(write(as_result(found, examined, whole), form))
+    elif form == "markdown":
+        text.out(write(as_result(found, examined, whole), form))
     else:
         text.out("\n".join(_text(found, examined, whole)))
     return 0 if any(ok for _, _, ok in examined) else 3
+
+
+def as_result(found: Logdir, examined: Sequence[tuple[RunEntry, list[Check], bool]], whole: Sequence[Check]) -> Result:
+    """The checks, those of the path first, and the list of runs."""
+    said = [("", check) for check in _ordered(whole)]
+    said += [(entry.name, check) for entry, checked, _ in examined for check in _ordered(checked)]
+    checked = Table("checks", "Checks", (
+        text_column("run", "run", [run for run, _ in said], weight=7),
+        text_column("topic", "topic", [check.topic for _, check in said]),
+        text_column("state", "state", [check.state for _, check in said], weight=9),
+        text_column("what", "what is so", [check.what for _, check in said], weight=9),
+        text_column("do", "what to do", [check.do for _, check in said], weight=8),
+    ), empty="Nothing was found to say.", noun="check")  # fmt: skip
+    entries = [entry for entry, _, _ in examined]
+    runs = Table("runs", "Runs", (
+        text_column("name", "run", [entry.name for entry in entries], weight=9),
+        Column("readable", "readable", "flag", np.array([ok for _, _, ok in examined], np.bool_), weight=8),
+        text_column("hosts", "hosts", [", ".join(entry.hosts) for entry in entries], weight=5),
+        Column("power_logs", "power logs", "integer", np.array([len(entry.power) for entry in entries], np.int64), weight=6),
+        Column("size_bytes", "size", "number", np.array([entry.size for entry in entries], np.float64), "B", weight=4),
+        text_column("path", "path", [entry.path for entry in entries], weight=1),
+    ), empty="No run was found.", noun="run")  # fmt: skip
+    return Result("doctor", f"Doctor: {found.path}", (checked, runs))
 
 
 def examine(entry: RunEntry, reading: Reading) -> tuple[RunEntry, list[Check], bool]:
@@ -99,10 +130,14 @@ def _file(file: dict[str, Any]) -> str:
     return f"{file['kind']}: {plain(facts.shown(file['path']))} ({text.size(file['size'])})"
 
 
+def _ordered(said: Sequence[Check]) -> list[Check]:
+    return sorted(dict.fromkeys(said), key=lambda check: _ORDER[check.state])
+
+
 def _checks(said: Sequence[Check]) -> list[str]:
     """What needs doing first. The next step stands under its finding."""
     lines: list[str] = []
-    for check in sorted(dict.fromkeys(said), key=lambda c: _ORDER[c.state]):
+    for check in _ordered(said):
         lines += text.labelled([(check.state.ljust(7), f"{check.topic}: {plain(check.what)}")])
         if check.do:
             lines += text.labelled([(" " * 7, f"→ {plain(check.do)}")])

@@ -13,7 +13,10 @@ EXAMPLES = (("powertui doctor ~/logs", "what is there, what is missing, what to 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
-    parser.add_argument("--json", action="store_true", help="machine-readable")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
+    group.add_argument("--csv", action="store_true", help="one row per check")
+    group.add_argument("--markdown", action="store_true", help="tables for a document")
 
 
 def run(args: argparse.Namespace) -> int:
