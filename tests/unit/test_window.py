@@ -35,3 +35,14 @@ def test_steps_epochs_and_samples_of_a_window() -> None:
     assert held.step_rows().tolist() == [1, 2]
     assert held.epoch_rows() == [0, 1]
     assert held.power[0].watts[held.samples(power)].tolist() == [3, 4, 5]
+
+
+def test_what_is_cut_by_an_edge_of_a_short_session_is_held() -> None:
+    """A step begun before the session, one that ends after it, and a mark without length on either edge."""
+    start, end = np.array([0, 10, 15, 20, 25, 30]), np.array([12, 10, 25, 20, 40, 30])
+    assert window.touches(start, end, 10, 30).tolist() == [True, True, True, True, True, False]
+    trace = traces.trace({("/host:CPU", "a"): [(0, 12, "before"), (12, 8, "in"), (28, 10, "behind"), (38, 5, "after")]})
+    (cut,) = window.of(trace, 10, 30).cuts()
+    assert (cut.first, cut.last) == (0, 3)
+    assert window.of(trace, 2, 5).event_count() == 1
+    assert window.of(trace, 22, 26).event_count() == 0

@@ -132,3 +132,12 @@ def test_nothing_yet():
     h = health()
     assert (h.rtt, h.refresh, h.age(1.0), h.total().watts) == (None, None, None, None)
     assert h.total().coverage == 0.0
+
+
+def test_a_source_with_a_slow_rhythm_of_its_own_is_bridged_from_its_first_values_on():
+    """A log with a row every 30 s, looked at every second: a pause of 30 s is its rhythm, one of 100 s a hole."""
+    slow = Health("s", Channel("power", period_s=30.0), 1.0)
+    assert slow.longest_bridge == 90.0
+    total = feed(slow, (0, 100.0), (30, 100.0), (130, 100.0)).total()
+    assert (total.joules, total.covered_s) == (3000.0, 30.0)
+    assert feed(health(), (0, 100.0), (30, 100.0)).total().covered_s == 0

@@ -271,3 +271,12 @@ def test_without_a_name_the_node_is_recorded_and_no_joule_twice(power9, monkeypa
     for n in (1, 2, 3):
         (power9 / f"sys/class/hwmon/hwmon4/power{n}_input").unlink()
     assert [t.url for t in local_targets(str(power9))] == ["hwmon:", "rapl:"]
+
+
+@pytest.mark.parametrize("limit", [999_999, 262_143_328_850])
+def test_rapl_a_counter_of_n_values_begins_again_after_n(tmp_path, limit):
+    """From its largest value to 0 it is one µJ, not none, whatever the range is."""
+    rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", limit)}, limit)
+    source, _ = opened("rapl:", tmp_path)
+    reading = advance(source, tmp_path, "intel-rapl:0", 0)["package-0"]
+    assert reading.joules == pytest.approx(1e-6, rel=1e-9)

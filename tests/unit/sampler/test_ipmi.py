@@ -8,6 +8,7 @@ import time
 import pytest
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
+from powertui.sampler import ipmi as ipmi_module
 from powertui.sampler import ipmi_client
 from powertui.sampler.credentials import Secret
 from powertui.sampler.ipmi import pick_sensors
@@ -321,3 +322,18 @@ def test_an_unknown_host_name(ipmi):
 def test_administrators_can_be_asked_for(ipmi, bmc):
     assert ipmi(bmc.port, "admin", level="administrator").open().facts["privilege"] == "ADMINISTRATOR"
     assert next(iter(bmc.sessions.values())).level == ADMINISTRATOR
+
+
+@pytest.mark.parametrize(
+    ("flags", "there"), [(0xC0, True), (0x40, True), (0x80, False), (0x00, False), (0xE0, False), (0x60, False), (0x20, False)]
+)
+def test_a_sensor_that_is_not_scanned_or_not_available_has_no_value(flags, there):
+    """Bit 6 says that the sensor is scanned, bit 5 that its reading is unavailable: the byte before them is old then."""
+
+    class Record:
+        def convert(self, raw):
+            return raw * 2
+
+    watts, quality = ipmi_module._sensor_value(Record(), bytes([120, flags, 0xC0]))
+    assert watts == (240.0 if there else None)
+    assert bool(reason_of(quality)) is not there

@@ -311,3 +311,20 @@ def test_one_that_was_never_started_can_be_stopped():
     recorder = Recorder([Scripted()])
     recorder.stop()
     assert recorder.ended is not None
+
+
+def test_a_source_is_not_asked_faster_than_it_can_answer():
+    """Of each slot of its own period at most one reading, however short the interval that was asked for."""
+    source = Scripted()
+    source.min_period = 0.2
+    recorder = record([source], 0.7, interval=0.01)
+    slots = [int((r - recorder.started.mono) / 0.2 + 1e-6) for r in source.reads[:-1]]
+    assert len(slots) == len(set(slots))
+    assert any("asked every 0.2 s" in event.text for event in recorder.events)
+
+
+def test_a_reading_is_stamped_with_the_middle_of_its_request(monkeypatch):
+    """Wall clock and monotonic clock alike: the value was taken within half a round trip of that moment."""
+    monkeypatch.setattr(time, "monotonic", lambda: 50.4)
+    t, mono, rtt = Stamp(1000.0, 50.0).middle()
+    assert (t, mono, rtt) == pytest.approx((1000.2, 50.2, 0.4))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from powertui.data.energy import sensor as sensors
 from powertui.data.model import PS_PER_S, PowerKind
 from powertui.view.power_curve import PowerCurve
 from tests.synthetic import traces
@@ -84,3 +85,14 @@ def test_a_day_of_seconds_costs_its_samples_once_per_window() -> None:
         shape = day.envelope(np.linspace(lo * S, hi * S, 401).astype(np.int64))
         assert len(shape.low) == 400
         assert shape.known[1:-1].all()
+
+
+def test_a_reading_is_drawn_around_its_moment() -> None:
+    """A sensor that says every second what it measures: a step from 100 W to 200 W is drawn between the two readings."""
+    curve = PowerCurve(traces.power(seconds(*range(20)), [100.0 + i % 2 if i < 10 else 200.0 + i % 2 for i in range(20)]))
+    fine = np.arange(0, 18, 0.05)
+    jump = next(t for t in fine if curve.value(round(t * S)) >= 200)
+    centre = sensors.centre_s(curve.sensor)
+    assert 9.4 - centre <= jump <= 9.6 - centre
+    assert curve.value(round((5 - centre) * S)) == 101.0
+    assert curve.value(round((6 - centre) * S)) == 100.0
