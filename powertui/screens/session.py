@@ -21,7 +21,7 @@ KEPT = 2  # runs that stay open: the one in front, and the one before it
 
 @dataclass
 class Session:
-    """Mutable on purpose: it is the one place that changes. Screens are told through `BaseScreen.session_changed(what)`."""
+    """Mutable on purpose: it is the one place that changes. Screens are told through `BaseScreen.session_changed()`."""
 
     reading: Reading = field(default_factory=Reading)  # how runs are read
     placing: Aligning = field(default_factory=Aligning)  # how power is placed, unless a person chose otherwise for a run
