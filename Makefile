@@ -7,6 +7,7 @@
 #   make bench         the benchmarks (minutes)
 #   make fuzz          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
 #   make screenshots   draw the pictures in docs/ again
+#   make strings       every text that a person may read, file by file (STRINGS=screens for some of them)
 #   make dist          an sdist and a wheel in dist/
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check lint monkey bench fuzz screenshots dist clean
+.PHONY: demo test check lint monkey bench fuzz screenshots strings dist clean
 
 demo: $(READY)
 	$(BIN)/powertui demo
@@ -43,6 +44,9 @@ fuzz: $(READY)
 
 screenshots: $(READY)
 	$(BIN)/python scripts/screenshots.py
+
+strings: $(READY)
+	$(BIN)/python scripts/strings.py $(STRINGS)
 
 dist: $(READY)
 	rm -rf dist build

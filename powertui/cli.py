@@ -14,7 +14,7 @@ from powertui import __version__, verbs
 from powertui.errors import PowertuiError, UsageError
 from powertui.terminal import signals
 
-EXIT_CODES = "exit codes: 0 done, 1 it failed, 2 wrong usage or no terminal, 3 nothing readable, 130/143/129 interrupted"
+EXIT_CODES = "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, 130/143/129 interrupted"
 
 # Verbs that have something to put in order when they are interrupted: a file that is half written, a terminal without its echo.
 IN_ORDER = ("export", "record", "sensors", "live")
@@ -62,7 +62,7 @@ def normalise(argv: Sequence[str]) -> list[str]:
 
         near = difflib.get_close_matches(args[0].lower(), verbs.VERBS, 1)
         if near:
-            raise UsageError(f"There is neither a verb nor a file named {args[0]!r}.", hint=f"Did you mean powertui {near[0]}?")
+            raise UsageError(f"There is no verb or file named {args[0]!r}.", hint=f"Did you mean powertui {near[0]}?")
     return ["open", *args]
 
 

@@ -100,11 +100,11 @@ def load(environ: Mapping[str, str] = os.environ) -> Config:
         text = path.read_bytes().decode()
     except FileNotFoundError:
         if environ.get("POWERTUI_CONFIG"):
-            raise UsageError(f"{path}: there is no such config file", hint="POWERTUI_CONFIG names it.") from None
+            raise UsageError(f"{path}: no such config file", hint="POWERTUI_CONFIG names it.") from None
         return Config()
     except OSError as error:
         raise UsageError(
-            f"{path}: cannot be read: {error.strerror}", hint="Mend its permissions, or name another in POWERTUI_CONFIG."
+            f"{path}: cannot be read: {error.strerror}", hint="Fix its permissions, or name another file in POWERTUI_CONFIG."
         ) from None
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is not UTF-8 (byte {error.start})", hint="Save it as UTF-8.") from None
@@ -121,13 +121,14 @@ def parse(text: str, path: str) -> Config:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: is not valid TOML: {error}", hint='Strings are quoted: color = "256".') from None
+        raise UsageError(f"{path}: is not valid TOML: {error}", hint='Quote strings: color = "256".') from None
     values = _checked(data, TOP, path, text, ())
     hosts = {}
     for name, table in values.pop("hosts", {}).items():
         if not isinstance(table, dict):
             raise UsageError(
-                f"{_at(path, text, ('hosts', name))}: [hosts.{name}] must be a table", hint=f"[hosts.{name}] on its own line."
+                f"{_at(path, text, ('hosts', name))}: [hosts.{name}] must be a table",
+                hint=f"Write [hosts.{name}] on a line of its own.",
             )
         fields = _checked(table, HOST, path, text, ("hosts", name))
         if "sensors" in fields:
@@ -146,12 +147,12 @@ def _checked(data: dict[str, Any], known: Mapping[str, Any], path: str, text: st
             if table and key.lower() in SECRETS:
                 meant = "kg_file" if key.lower() == "kg" else "password_file"
                 raise UsageError(
-                    f"{at}: secrets do not belong into a config file", hint=f'Name a file that only you can read: {meant} = "…".'
+                    f"{at}: secrets do not belong in a config file", hint=f'Name a file that only you can read: {meant} = "…".'
                 )
             import difflib
 
             near = difflib.get_close_matches(key, known, 1)
-            hint = f"Did you mean {near[0]}?" if near else f"Known here: {', '.join(known)}."
+            hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(known)}."
             raise UsageError(f"{at}: unknown key {key!r}", hint=hint)
         expected = known[key]
         # bool is an int for Python, but `fps = true` is a mistake.
@@ -160,7 +161,7 @@ def _checked(data: dict[str, Any], known: Mapping[str, Any], path: str, text: st
         if key in CHOICES and value not in CHOICES[key]:
             raise UsageError(f"{at}: {key} = {value!r} is not one of {', '.join(CHOICES[key])}")
         if key == "fps" and not 1 <= value <= 120:
-            raise UsageError(f"{at}: fps must lie between 1 and 120")
+            raise UsageError(f"{at}: fps must be between 1 and 120")
         if key == "timeout" and not 0 < value <= 3600:
             raise UsageError(f"{at}: timeout must be a number of seconds above 0")
         out[key] = None if value == "auto" and key in CHOICES else value
@@ -168,7 +169,7 @@ def _checked(data: dict[str, Any], known: Mapping[str, Any], path: str, text: st
 
 
 def _kind(expected: Any) -> str:
-    names = {str: "a text in quotes", bool: "true or false", int: "a whole number", list: "a list", dict: "a table"}
+    names = {str: "a string in quotes", bool: "true or false", int: "a whole number", list: "a list", dict: "a table"}
     return names.get(expected, "a number")
 
 

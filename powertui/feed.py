@@ -246,7 +246,7 @@ class ReplayFeed:
 
     def mark(self, text: str) -> None:
         self.marks.append(Mark(self.now_ns(), text))
-        self._say(f"mark: {text} (on the screen only: a replay records nothing)")
+        self._say(f"mark: {text} (on the screen only; a replay records nothing)")
 
     def now_ns(self) -> int:
         if self._began is None:

@@ -63,7 +63,7 @@ class _Run:
         try:
             self.database = powerboard.Database(self.folder, stamp.t, self.sensor)
         except (OSError, sqlite3.Error) as error:
-            _warn(f"{powerboard.DB_NAME} cannot be written here ({error}); the readings stay in memory until dbToCSV().")
+            _warn(f"{powerboard.DB_NAME} cannot be written here ({error}); the readings are kept in memory until dbToCSV().")
 
     def take(self, readings: list[Reading]) -> None:
         stamp = self.recorder.started
@@ -80,7 +80,7 @@ class _Run:
                     self.database.add(self.sensor, sample)
                 except sqlite3.Error as error:
                     self.database = None
-                    _warn(f"{powerboard.DB_NAME}: {error}; the readings stay in memory until dbToCSV().")
+                    _warn(f"{powerboard.DB_NAME}: {error}; the readings are kept in memory until dbToCSV().")
 
     def end(self) -> None:
         self.recorder.stop()
@@ -157,7 +157,7 @@ def start(
     global _run, _failed
     with _lock:
         if _run is not None and _run.recorder.ended is None:
-            _warn("libipmi.start() was called while it was recording; that recording goes on.")
+            _warn("libipmi.start() was called while it was already recording. That recording goes on.")
             return
         _run, _failed = None, True
         try:
@@ -192,7 +192,7 @@ def dbToCSV(path: str = "./data") -> None:  # noqa: N802  PowerBoard's name
             constants = {}
             sensor, samples = ("", []) if _failed else powerboard.read_database(folder)
         if not samples:
-            _warn("there is no reading to write: was libipmi.start() called, and did the sensor answer?")
+            _warn("There are no readings to write. Check that libipmi.start() was called and that the sensor answered.")
         try:
             powerboard.write_csv([folder, folder / path], sensor or "Total Power", constants, samples)
             powerboard.write_marker(folder, path)

@@ -27,7 +27,7 @@ RATIO = 250
 RATIO_FROM = 128 << 20  # bytes that may come out of any gzip stream
 UNKNOWN = 8 << 30  # taken as free where nothing tells
 PIECE = 1 << 20
-HINT = "--max-memory SIZE sets another limit, --max-memory none lifts it (max_memory= in Python)."
+HINT = "Set another limit with --max-memory SIZE, or none with --max-memory none (max_memory= in Python)."
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -48,7 +48,7 @@ class Limit:
             return cls(float("inf"))
         match = _SIZE.fullmatch(str(text).strip())
         if match is None or not float(match[1]):
-            raise UsageError(f"--max-memory {text}: is no size", hint="Write it as 500M or 24G, or none for no limit.")
+            raise UsageError(f"--max-memory {text}: is not a size", hint="Write it as 500M or 24G, or none for no limit.")
         return cls(float(match[1]) * _UNITS[match[2].upper()])
 
     def exceeded(self, need: float) -> str:
@@ -58,7 +58,7 @@ class Limit:
         if need <= SMALL:
             return ""
         free = available()
-        return f"more than half of the {size(free)} that are free here" if need > free / SHARE else ""
+        return f"more than half of the {size(free)} free here" if need > free / SHARE else ""
 
     def check(self, path: str, need: float, what: str = "reading it takes") -> None:
         """Raise `UnreadableFile` when this many bytes are too much."""
@@ -69,7 +69,7 @@ class Limit:
     def unpacks_too_far(self, packed: int, unpacked: int) -> str:
         """Why no file that people keep unpacks so far; "" when it may be one."""
         if self.said is None and unpacked > RATIO_FROM and unpacked > RATIO * packed:
-            return f"it unpacks to more than {RATIO} times its size, as no recording does: the rest was left. {HINT}"
+            return f"it unpacks to more than {RATIO} times its size, as no recording does: the rest was left out. {HINT}"
         return ""
 
 
@@ -93,7 +93,7 @@ def read_all(stream: BinaryIO, path: str, limit: Limit, *, times: float = 1) -> 
         out += piece
         if len(out) > told:  # asked now and then: what is free changes
             told += SMALL
-            limit.check(path, len(out) * times, "what comes through the pipe takes")
+            limit.check(path, len(out) * times, "the piped data takes")
     return bytes(out)
 
 

@@ -18,7 +18,7 @@ _DATA = Path(__file__).parent / "data"
 def folder() -> Path:
     """The recorded logdir, with its power log beside the logs."""
     if not _DATA.is_dir():
-        hint = "Install powertui again: pip install --force-reinstall powertui"
+        hint = "Reinstall powertui: pip install --force-reinstall powertui"
         raise UnreadableFile(str(_DATA), "the demo's files are missing from this installation", hint=hint)
     return _DATA
 

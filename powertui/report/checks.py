@@ -33,7 +33,7 @@ _GPU_FIX = (
     "(LD_LIBRARY_PATH=/usr/local/cuda/extras/CUPTI/lib64). AMD: add the user to the groups render and video"
 )
 _PROFILE_HOW = (
-    "profile some steps: tf.keras.callbacks.TensorBoard(log_dir, profile_batch=(10, 20)), "
+    "profile a few steps: tf.keras.callbacks.TensorBoard(log_dir, profile_batch=(10, 20)), "
     "or with jax.profiler.trace(log_dir): …, or tf.profiler.experimental.start(log_dir)"
 )
 
@@ -70,9 +70,9 @@ def of_logdir(found: Logdir) -> Iterator[Check]:
     for part in (where, *where.parents[:3]):
         if part.name == "plugins" and found.runs:
             hint = f"tensorboard --logdir {shlex.quote(facts.shown(str(part.parent)))}"
-            yield Check("level", "note", "this lies inside plugins/: powertui reads it, TensorBoard wants the folder above", hint)
+            yield Check("level", "note", "this is inside plugins/: powertui reads it, but TensorBoard needs the folder above", hint)
     for file in found.unread:
-        yield Check("files", "note", f"{facts.shown(file.path)}: {file.what}; no reader takes it yet")
+        yield Check("files", "note", f"{facts.shown(file.path)}: {file.what}; format not supported yet")
     for log in found.power:
         if not any(log in run.power for run in found.runs):
             what = f"{facts.shown(log.path)} is a power log ({log.dialect}), but nothing says which run it belongs to"
@@ -84,14 +84,15 @@ def of_logdir(found: Logdir) -> Iterator[Check]:
 def _nothing(found: Logdir) -> Iterator[Check]:
     scalars = [event for event in found.tfevents if event.kind == "scalars"]
     if scalars:
-        what = f"the training was logged ({text.plural(len(scalars), 'tfevents file')}), but no profile was taken or kept"
+        logged = text.plural(len(scalars), "tfevents file")
+        what = f"the training was logged ({logged}), but no profile was taken or kept"
         yield Check("profile", "missing", what, _PROFILE_HOW)
         return
     if any(event.kind == "profile-empty" for event in found.tfevents):
         what = "a profile was taken here (profile-empty says so), but its folder plugins/profile/ is not here"
         yield Check("profile", "missing", what, "copy the whole logdir, folders included: rsync -a HOST:LOGDIR .")
         return
-    what = "no profile that powertui reads lies here: no *.xplane.pb and no plugins/profile/RUN/HOST.trace.json.gz, at any depth"
+    what = "no profile that powertui reads is here: no *.xplane.pb and no plugins/profile/RUN/HOST.trace.json.gz, at any depth"
     yield Check("profile", "missing", what, "name the folder that your program was given as log_dir; or " + _PROFILE_HOW)
 
 
@@ -115,7 +116,7 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
         yield Check("timeline", "missing", why, do)
     for file in entry.unread:
         if entry.profiles:
-            yield Check("files", "note", f"{facts.shown(file.path)}: {file.what}; no reader takes it yet")
+            yield Check("files", "note", f"{facts.shown(file.path)}: {file.what}; format not supported yet")
     if entry.ignored:
         yield Check("files", "note", f"{text.plural(len(entry.ignored), 'cache file')} of other viewers: ignored, safe to delete")
     for problem in entry.problems:
@@ -139,13 +140,15 @@ def _level(entry: RunEntry) -> Iterator[Check]:
     scalars = [event for event in entry.tfevents if event.kind == "scalars" and event.group != "demo_logs"]
     empty = [event for event in entry.tfevents if event.kind == "profile-empty"]
     if not scalars and not empty:
-        what = "no tfevents beside plugins/ (not even profile-empty): powertui needs none, TensorBoard hides the Profile tab"
+        what = "no tfevents beside plugins/ (not even profile-empty): powertui needs none, but TensorBoard hides the Profile tab"
         yield Check(
             "tfevents", "note", what, "epochs and losses come from tfevents: keep train/events.out.tfevents.* with the profile"
         )
     groups = {event.group for event in scalars}
     if groups & {"train", "training"} and not groups & {"validation", "val", "valid", "eval", "test"}:
-        yield Check("tfevents", "note", "only train/: there is no validation/ beside it, so validation runs cannot be told by name")
+        yield Check(
+            "tfevents", "note", "only train/: there is no validation/ beside it, so validation runs cannot be recognised by name"
+        )
     if groups & {"validation", "val", "valid", "eval", "test"} and not groups & {"train", "training", ""}:
         yield Check("tfevents", "missing", "only validation/: the epochs of the training are not here", "copy train/ too")
 
@@ -173,7 +176,7 @@ def of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
     name = facts.short_path(trace.path)
     read = f"{name}: {text.plural(trace.event_count, 'event')} read as {trace.format}"
     if trace.event_count == 0:
-        what = f"{name} holds no event: nothing ran while it was taken"
+        what = f"{name} holds no events: nothing ran while it was taken"
         yield Check("profile", "missing", what, "profile later or longer: profile_batch=(10, 20)")
     else:
         yield Check("profile", "ok" if trace.complete else "problem", read)
@@ -204,10 +207,10 @@ def _steps(steps: Steps, entry: RunEntry) -> Iterator[Check]:
         yield Check("steps", "ok", f"{len(steps):,} from {steps.source}")
     if "Profiled batch" in steps.source:
         yield Check(
-            "steps", "note", "Keras 3 marks steps in a way that TensorBoard's overview does not know: it shows none for this run"
+            "steps", "note", "Keras 3 marks steps in a way that TensorBoard's overview does not know, so it shows none for this run"
         )
     if steps.asynchronous:
-        what = "the steps were dispatched asynchronously: judge by start-to-start and by the work, not by their duration"
+        what = "the steps were dispatched asynchronously: judge them by start to start and by their work, not by duration"
         yield Check("steps", "note", what)
 
 
@@ -221,14 +224,16 @@ def _devices(trace: Trace) -> Iterator[Check]:
         idle = len(devices) - len(busy)
         yield Check("devices", "ok", f"{len(busy)} recorded" + (f", {idle} present but idle: not drawn" if idle else ""))
     elif not errors and _gpu_on_host(trace):
-        yield Check("devices", "problem", "GPU work was launched, but no kernel was recorded: the GPU tracer did not run", _GPU_FIX)
+        yield Check(
+            "devices", "problem", "GPU work was launched, but no kernel was recorded, so the GPU tracer did not run", _GPU_FIX
+        )
     elif devices and not errors:
         yield Check("devices", "missing", f"{text.plural(len(devices), 'device')} present, none recorded anything", _GPU_FIX)
     elif not errors:
         what = "a CPU-only run: kernel statistics, device memory and roofline do not apply to it; time and power do"
         yield Check("devices", "note", what)
     if busy and not any(track.kind is TrackKind.STREAM for p in busy for track in p.tracks):
-        yield Check("devices", "note", "the devices have derived lines only: no stream was recorded")
+        yield Check("devices", "note", "the devices have only derived lines: no stream was recorded")
 
 
 def _is_gpu_error(cause: str) -> bool:
@@ -246,7 +251,7 @@ def _gpu_on_host(trace: Trace) -> bool:
 
 def _clock(clock: Clock) -> Check:
     if not clock.known:
-        do = "keep the run folder's name and the tfevents with the profile; or align by hand: --offset"
+        do = "keep the run folder's name and the tfevents with the profile, or align by hand: --offset"
         return Check("clock", "missing", f"nothing ties the profile to wall time ({clock.detail})", do)
     how = f"{clock.source}, ± {units.duration(clock.half_ns * 1000, 2)} ({clock.detail})"
     if clock.source == "file time":
@@ -254,9 +259,9 @@ def _clock(clock: Clock) -> Check:
             "clock", "note", f"only the file's own time: {how}", "keep tfevents and the run folder's name with the profile"
         )
     if clock.source == "run directory" and clock.utc_offset_s is None:
-        return Check("clock", "note", how, "say the zone of the profiled machine: --tz=-03:00")
+        return Check("clock", "note", how, "give the time zone of the profiled machine: --tz=-03:00")
     if clock.half_ns >= _WEAK_NS:
-        return Check("clock", "note", f"vague: {how}", "power can be aligned by signal instead: --align signal")
+        return Check("clock", "note", f"vague: {how}", "or align the power by signal: --align signal")
     return Check("clock", "ok", how)
 
 
@@ -266,9 +271,9 @@ def _clock(clock: Clock) -> Check:
 def of_power(entry: RunEntry, run: Run) -> Iterator[Check]:
     """Whether there is power, and whether it belongs to this time."""
     if not run.power:
-        what = "no power log in or beside the logdir (data/, *.csv, *.db and the like were looked at)"
+        what = "no power log in or beside the logdir (data/, *.csv, *.db and similar were checked)"
         path = _typed(entry)
-        do = f"powertui {path} --power FILE; or record it next time: powertui record -o power.csv -- python train.py"
+        do = f"powertui {path} --power FILE, or record it next time: powertui record -o power.csv -- python train.py"
         yield Check("power", "missing", what, do)
         return
     for series in run.power:
@@ -280,12 +285,12 @@ def _overlap(series: PowerSeries, traces: Sequence[Trace]) -> Check:
     watts = series.watts[np.isfinite(series.watts)]
     if not len(watts):
         return Check(
-            "power", "problem", f"{name} holds no number of watts", "name the columns: --time-col NAME --watts-col NAME --unit W"
+            "power", "problem", f"{name} has no watts in it", "name the columns: --time-col NAME --watts-col NAME --unit W"
         )
     what = f"{name}: {text.plural(len(series), 'reading')}"
     if not series.clock.known:
-        what += "; its times are relative: it is aligned by evidence or by signal"
-        return Check("power", "ok", what, "powertui energy PATH shows how")
+        what += "; its times are relative, so it is aligned by evidence or by signal"
+        return Check("power", "ok", what, "to see how: powertui energy PATH")
     timed = [trace for trace in traces if trace.clock.known and trace.event_count]
     if not timed:
         return Check("power", "ok", what)
@@ -298,5 +303,5 @@ def _overlap(series: PowerSeries, traces: Sequence[Trace]) -> Check:
             return Check("power", "ok", f"{what}, at the time of the profile")
     away = min(abs(first - ((t.clock.hi_ns or 0) + t.span[1] // 1000)) for t in timed) / NS_PER_S
     far = f"{away:,.0f} s" if away < 7200 else f"{away / 3600:,.1f} h"
-    do = "a wrong zone is a likely cause: --tz ZONE; or align by signal: --align signal"
+    do = "the time zone is probably wrong: --tz ZONE; or align by signal: --align signal"
     return Check("power", "problem", f"{what}, but not at the time of the profile ({far} away)", do)

@@ -110,7 +110,7 @@ _ORDER = {"problem": 0, "missing": 1, "note": 2, "ok": 3}
 
 def _text(found: Logdir, examined: Sequence[tuple[RunEntry, list[Check], bool]], whole: Sequence[Check]) -> list[str]:
     count = text.plural(len(found.runs), "run") if found.runs else "no run"
-    seen = f" among {text.plural(found.entries, 'name')} looked at" if found.path != "-" else ""
+    seen = f" ({text.plural(found.entries, 'name')} searched)" if found.path != "-" else ""
     lines = [f"{plain(found.path) if found.path != '-' else 'standard input'}: {count}{seen}"]
     lines += _checks(whole)
     for entry, said, _ in examined:

@@ -61,14 +61,14 @@ def _logs_alone(paths: Sequence[str], options: Reading) -> Iterator[Told]:
     for path in dict.fromkeys(paths):
         log = registry.load(path, options.columns or LogColumns(tz=options.tz, limit=options.limit))
         run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
-        yield Told(run, "", None, None, "there is no profile here: the power is told on its own clock")
+        yield Told(run, "", None, None, "there is no profile here: the power is shown on its own clock")
 
 
 def of_run(opened: Opened, aligning: Aligning) -> list[Told]:
     """The accounts of all hosts of a run."""
     run = opened.run
     if not run.traces:
-        return [Told(run, "", None, None, "this run has no profile: its power is told on its own clock")]
+        return [Told(run, "", None, None, "this run has no profile: its power is shown on its own clock")]
     told = []
     for profile in opened.profiles:
         found = account.of(profile, aligning)
@@ -167,14 +167,14 @@ def _alignment(found: Account, style: _Style) -> list[str]:
     alignment = found.alignment
     lines = style.head(2, "Alignment")
     if alignment is None:
-        return [*lines, style.line("none of the channels has a reading")]
+        return [*lines, style.line("no channel has a reading")]
     if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
-        lines.append(style.line("none: nothing tells where the power log lies on this trace"))
+        lines.append(style.line("none: the power log cannot be placed on this trace"))
     else:
         drift = f", drift {alignment.ppm:+.0f} ppm" if alignment.ppm else ""
         lines.append(style.line(
             f"{alignment.status}, {alignment.source}: the log's zero lies at {alignment.offset_s:.3f} s of the trace"
-            f" (95 % interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s){drift}"
+            f" (95% interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s){drift}"
         ))  # fmt: skip
     return lines + [style.line(words) for words in alignment.evidence]
 
@@ -190,7 +190,7 @@ def _sensors(found: Account, style: _Style) -> list[str]:
     return lines
 
 
-_HEAD = ("energy", "95 % interval", "mean", "max", "badge")
+_HEAD = ("energy", "95% interval", "mean", "max", "badge")
 
 
 def _energies(found: Account, style: _Style) -> list[str]:
@@ -201,14 +201,14 @@ def _energies(found: Account, style: _Style) -> list[str]:
         )
         mean, count = found.per_step(index), int((found.steps.epoch == index).sum())
         if mean is not None:
-            rows.append([f"  a step of it ({count}, mean)", "", *_cells(mean)])
+            rows.append([f"  mean step (of {count})", "", *_cells(mean)])
     lo, hi = found.trace.span
     whole = found.energy(lo, hi)
     rows.append(["the whole profile", f"{(hi - lo) / PS_PER_S:.2f} s", *_cells(whole)])
     lines = style.head(2, "Energy") + style.table(("", "time", *_HEAD), rows, (1, 2, 3, 4, 5))
     if whole is not None and whole.active_joules is not None and whole.idle_joules is not None:
         idle, active = _joules(whole.idle_joules), _joules(whole.active_joules)
-        lines.append(style.line(f"of the whole profile an idle machine would have drawn {idle}; {active} came on top"))
+        lines.append(style.line(f"an idle machine would have drawn {idle} over the whole profile; {active} came on top"))
     if whole is not None and whole.gain_j:
         lines.append(
             style.line(f"the sensor's own gain: ± {_joules(whole.gain_j)} on the whole profile, systematic, not in the intervals")
@@ -260,8 +260,8 @@ def _symmetry(found: Symmetry, style: _Style) -> list[str]:
     for one in found.findings:
         spread = ""
         if one.lo_watts is not None and one.hi_watts is not None:
-            spread = f", 95 % {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W"
+            spread = f", 95% {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W"
         lines.append(style.line(one.text))
         where = f"at {one.start_ps / PS_PER_S:.2f} … {one.end_ps / PS_PER_S:.2f} s of the trace"
-        lines.append(style.line(f"{where} (by chance in {one.p:.1%} of all cases at most{spread}; {one.badge.value})", deeper=True))
+        lines.append(style.line(f"{where} (p ≤ {one.p:.2g}{spread}; {one.badge.value})", deeper=True))
     return lines + [style.line(note) for note in found.notes]

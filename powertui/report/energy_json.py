@@ -18,7 +18,7 @@ from powertui.data.energy.symmetry import Finding, Symmetry
 from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import NS_PER_S, PS_PER_S, Figure, Mark, PowerSeries, Run, Warn
 
-NO_POWER = "no power log was found with this run: name one with --power FILE"
+NO_POWER = "no power log was found with this run; name one with --power FILE"
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ def write(
     opened = Opened(_one(logdir.scan(path).chosen(name), path), reading)
     found = opened.run
     if not found.traces:
-        raise UnreadableFile(path, "this run has no profile to export from", hint=f"See what is there: powertui doctor {path}")
+        raise UnreadableFile(path, "has no profile to export from", hint=f"See what is there: powertui doctor {path}")
     index = _host(found, wanted.host)
     lo, hi = window(wanted, found, index, outside=what == "samples")
     power = tuple(one.power for one in account.of(opened.profiles[index], aligning).placed)
@@ -72,7 +72,7 @@ def _host(run: Run, name: str | None) -> int:
             )
         return hosts.index(name)
     if len(hosts) > 1:
-        text.write(sys.stderr, f"Of {len(hosts)} hosts this is {plain(hosts[0], 60)}; --host NAME picks another.")
+        text.write(sys.stderr, f"This is host {plain(hosts[0], 60)}, the first of {len(hosts)}. Pick another with --host NAME.")
     return 0
 
 
@@ -82,7 +82,7 @@ def window(wanted: Wanted, run: Run, index: int, *, outside: bool = False) -> tu
     by_time = wanted.start is not None or wanted.end is not None
     by_step = wanted.epoch is not None or wanted.steps is not None
     if by_time + by_step + wanted.marked > 1:
-        raise UsageError("The window is named twice.", hint="Give either --from/--to, or --epoch/--steps, or --marked.")
+        raise UsageError("The window is given twice.", hint="Give either --from/--to, or --epoch/--steps, or --marked.")
     if wanted.marked:
         found = marked.load(trace.path)
         if found is None:
@@ -95,10 +95,10 @@ def window(wanted: Wanted, run: Run, index: int, *, outside: bool = False) -> tu
     begin, end = (f"{ps / PS_PER_S:.3f} s" for ps in trace.span)
     beside = lo >= trace.span[1] or hi <= trace.span[0]
     if beside and (not outside or hi <= lo):  # power is often recorded before and after the profile
-        raise UsageError("The profile holds nothing in that window.", hint=f"It spans {begin} to {end}.")
+        raise UsageError("The profile has nothing in that window.", hint=f"It spans {begin} to {end}.")
     if hi <= lo:
         raise UsageError(
-            f"The window ends before it begins ({units.duration(lo - hi)}).", hint="Give --from and then a later --to."
+            f"The window ends before it starts ({units.duration(lo - hi)}).", hint="Give --from and then a later --to."
         )
     return lo, hi
 
@@ -106,7 +106,7 @@ def window(wanted: Wanted, run: Run, index: int, *, outside: bool = False) -> tu
 def _time(words: str) -> int:
     found = units.parse_time(words)
     if found is None:
-        raise UsageError(f"{plain(words, 40)!r} is no time.", hint="Write it like 27.31s, 350ms or 1:02.5.")
+        raise UsageError(f"{plain(words, 40)!r} is not a time.", hint="Write it like 27.31s, 350ms or 1:02.5.")
     return found
 
 
@@ -126,15 +126,15 @@ def _of_steps(steps: Steps, epochs: Epochs, epoch: int | None, wanted: str | Non
     if wanted is not None:
         match = re.fullmatch(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*", wanted)
         if match is None:
-            raise UsageError(f"{plain(wanted, 40)!r} are no steps.", hint="Write them like 185-258.")
+            raise UsageError(f"{plain(wanted, 40)!r} is not a range of steps.", hint="Write them like 185-258.")
         first = int(match[1])
         last = int(match[2]) if match[2] else first
         rows &= (steps.number >= min(first, last)) & (steps.number <= max(first, last))
         if epoch is None and len(np.unique(steps.epoch[rows])) > 1:
-            raise UsageError("Several epochs have these steps.", hint="Say which one with --epoch N.")
+            raise UsageError("More than one epoch has these steps.", hint="Say which one with --epoch N.")
     index = np.flatnonzero(rows)
     if not len(index):
         numbers = steps.number[steps.number >= 0]
         known = f"{numbers.min()} to {numbers.max()}" if len(numbers) else "none"
-        raise UsageError("No such step is in this profile.", hint=f"Steps in it: {known}")
+        raise UsageError("This profile has no such step.", hint=f"Steps in it: {known}")
     return int(steps.start[index].min()), int(steps.ends()[index].max())

@@ -82,11 +82,11 @@ def why_no_timeline(entry: RunEntry) -> str:
         return ""
     if entry.unread:
         kinds = sorted({file.what for file in entry.unread})
-        return f"no timeline: no reader takes these yet: {', '.join(kinds)}"
+        return f"no timeline: formats not supported yet: {', '.join(kinds)}"
     if entry.results:
         kinds = sorted({file.tool for file in entry.results})
         return (
-            f"no timeline: only finished results of the profiler's own tools lie here ({', '.join(kinds)}); "
+            f"no timeline: there are only finished results of the profiler's own tools ({', '.join(kinds)}); "
             "they were made from an xplane.pb or trace.json.gz that is not here"
         )
     if entry.power or entry.tfevents:

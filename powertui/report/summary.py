@@ -71,7 +71,7 @@ def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
     lines: list[str] = []
     columns = chart.room()
     if not runs:
-        lines.append(f"No run of a profiler was found in {plain(found.path)}. See more: powertui doctor {plain(found.path)}")
+        lines.append(f"No run of a profiler was found in {plain(found.path)}. To see why: powertui doctor {plain(found.path)}")
         for check in checks.of_logdir(found):
             if check.topic == "profile":
                 lines += [f"  {plain(check.what)}", f"  → {plain(check.do)}"]
@@ -81,7 +81,7 @@ def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
         lines += [""] * bool(index)
         lines += describe(one, columns)
     for file in found.unread:
-        lines.append(f"not read: {plain(facts.shown(file.path))} ({file.what}: no reader takes it yet)")
+        lines.append(f"not read: {plain(facts.shown(file.path))} ({file.what}: format not supported yet)")
     for problem in found.problems:
         lines.append(f"note: {plain(str(problem))}")
     return lines
@@ -144,10 +144,10 @@ def step_lines(steps: Facts) -> list[str]:
         extremes = f"{_s(spread['min_s'])} to {_s(spread['max_s'])}, the first {_s(spread['first_s'])}"
         lines = [f"{count}: median {_s(spread['median_s'])}, {extremes}"]
     if steps["asynchronous"]:
-        lines.append("dispatched asynchronously: these are the times until the call returned, the work ran on")
+        lines.append("dispatched asynchronously: these times end when the call returned, while the work ran on")
         if steps["work_s"] is not None:
             mean = steps["work_s"] / steps["count"]
-            lines.append(f"the work of all of them took {_s(steps['work_s'])}: {_s(mean)} a step on average")
+            lines.append(f"their work took {_s(steps['work_s'])}: {_s(mean)} a step on average")
     gaps = steps["start_to_start"]
     if gaps is not None:
         lines.append(f"start to start: median {_s(gaps['median_s'])}, {_s(gaps['min_s'])} to {_s(gaps['max_s'])}")
@@ -222,7 +222,7 @@ def _host(profile: Facts) -> str:
 def _devices(one: Facts) -> str:
     names = one["devices"]
     if not names:
-        return "none: the profile holds host threads only" if one["profiles"] else ""
+        return "none: the profile has host threads only" if one["profiles"] else ""
     idle = sum(profile["devices_without_events"] for profile in one["profiles"])
     shown = ", ".join(plain(name) for name in names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     return shown + (f" ({idle} of them recorded nothing)" if idle else "")

@@ -49,7 +49,7 @@ def write(stream: Any, text: str) -> None:
 def _full_disks(stream: Any) -> Iterator[None]:
     """An output that takes no more is one sentence. A pipe whose reader has left is for the command line to know."""
     if stream is None:
-        raise PowertuiError("nothing can be printed: standard output is closed")
+        raise PowertuiError("Nothing can be printed: standard output is closed.")
     try:
         yield
     except BrokenPipeError:
@@ -57,7 +57,7 @@ def _full_disks(stream: Any) -> Iterator[None]:
     except OSError as error:
         # What is left in the buffer would be tried again at exit, and complained about.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        raise PowertuiError(f"the output could not be written: {error.strerror or error}") from None
+        raise PowertuiError(f"The output could not be written: {error.strerror or error}") from None
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────

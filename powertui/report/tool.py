@@ -34,7 +34,7 @@ def tell(path: str, run: str | None, reading: Reading, name: str, form: str, ali
     tool = registry.get(name)
     answers = list(ask((Opened(entry, reading) for entry in logdir.scan(path).chosen(run) if entry.profiles), tool, aligning))
     if not answers:
-        raise UnreadableFile(path, "holds no profile that could be read", hint=f"See what is there: powertui doctor {path}")
+        raise UnreadableFile(path, "has no readable profile", hint=f"See what is there: powertui doctor {path}")
     if form == "json":
         text.out(text.to_json(as_dict(path, tool, answers)))
     elif form == "csv":
@@ -51,7 +51,7 @@ def names(form: str) -> int:
     tools = registry.TOOLS
     columns = (
         text_column("name", "name", [tool.name for tool in tools]), text_column("title", "title", [tool.title for tool in tools]),
-        text_column("about", "what it tells", [tool.about for tool in tools]),
+        text_column("about", "what it shows", [tool.about for tool in tools]),
     )  # fmt: skip
     written = write(Result("tools", "Tools", (Table("tools", "For powertui report PATH --tool NAME", columns),)), form)
     text.emit_csv(written) if form == "csv" else text.out(written)

@@ -49,7 +49,7 @@ class AutoSource:
                 raise AuthenticationFailed(
                     error.message,
                     hint=(error.hint + " " if error.hint else "")
-                    + "No other protocol was tried, so that the account is not locked.",
+                    + "No other protocol was tried, to keep the account from being locked.",
                 ) from None
             except SensorError as error:
                 refused.append(f"{scheme}: {error.message}")

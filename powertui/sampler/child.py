@@ -224,7 +224,7 @@ def _listen(recorder: Recorder, state: dict[str, Any], stopped: threading.Event)
                 state["reason"], state["window"] = order["stop"], order.get("window")
                 break
     else:
-        state["reason"] = "the program that was recording ended"
+        state["reason"] = "the program that started the recorder ended"
     stopped.set()
 
 

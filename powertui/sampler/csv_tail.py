@@ -94,7 +94,7 @@ class CsvTail:
         if not self._ours and not self._power_columns():
             columns = ", ".join(self._header[:12]) or "none"
             self.close()
-            raise NotSupported(f"{self._path} has no column of watts.", hint=f"Its columns are: {columns}.")
+            raise NotSupported(f"{self._path} has no column in watts.", hint=f"Its columns are: {columns}.")
         self.channels = () if self._ours else tuple(Channel(self._header[i].strip()) for i in self._power_columns())
         self._names = {c.name for c in self.channels}
         how = "a powertui recording" if self._ours else "a CSV file"
@@ -155,7 +155,7 @@ class CsvTail:
         out: list[Reading] = []
         if self._too_long:
             self._too_long = 0
-            out += self._silent(stamp, f"a line of more than {_LONGEST >> 10} KiB is no row")
+            out += self._silent(stamp, f"a line of more than {_LONGEST >> 10} KiB is not a row")
         for line in lines:
             if line.strip() and not line.startswith(b"#"):
                 out += self._parse(_cells(line), stamp)
@@ -185,7 +185,7 @@ class CsvTail:
             if not self._know(name):
                 continue
             value = _watts(fields[index])
-            quality = OK if value is not None else none(f"{fields[index].strip()[:40]!r} is no number of watts")
+            quality = OK if value is not None else none(f"{fields[index].strip()[:40]!r} is not a number of watts")
             out.append(Reading(t, stamp.mono - (stamp.t - t), value, 0.0, self.name, name, quality))
         return out
 

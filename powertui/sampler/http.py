@@ -79,7 +79,7 @@ def parse(raw: bytes) -> tuple[Any, str]:
     except _Refused as refused:
         return None, str(refused)
     except ValueError:
-        return None, "an answer that is no JSON"
+        return None, "an answer that is not JSON"
 
 
 class _Refused(Exception):
@@ -249,7 +249,7 @@ class Http:
                 raise TooLarge
             keep = response.isclosed() and not response.will_close
         except TooLarge:
-            raise TooLarge(f"an answer of more than {self.largest >> 20} MiB is not taken") from None
+            raise TooLarge(f"an answer of more than {self.largest >> 20} MiB is not accepted") from None
         finally:
             if not keep:
                 if response is not None:
@@ -273,4 +273,4 @@ def _readable(error: Exception) -> OSError:
         return OSError("no TLS there")
     if isinstance(error, OSError):
         return OSError(error.strerror or type(error).__name__)
-    return OSError("an answer that is no HTTP")
+    return OSError("an answer that is not HTTP")

@@ -24,8 +24,8 @@ AMD_CHIPS = ("amdgpu",)
 _NODE_CHIPS = ("acpi_power_meter", "power_meter", "ibmaem", "ibmpex")
 _VALUE = re.compile(r"power(\d+)_(input|average)")
 _FAULTS = {
-    errno.EIO: "the sensor cannot be read just now",
-    errno.ENODATA: "the sensor has no value just now",
+    errno.EIO: "the sensor cannot be read right now",
+    errno.ENODATA: "the sensor has no value right now",
     errno.EAGAIN: "the sensor is busy",
     errno.EBUSY: "the sensor is busy",
     errno.ETIMEDOUT: "the sensor did not answer in time",
@@ -43,7 +43,7 @@ def read_number(path: Path) -> tuple[int | None, str]:
     except OSError as error:
         return None, _FAULTS.get(error.errno or 0, (error.strerror or "it cannot be read").lower())
     except ValueError:
-        return None, "what is in it is no number"
+        return None, "its content is not a number"
 
 
 class Meter(NamedTuple):
@@ -117,8 +117,8 @@ class HwmonSource:
         if not wanted:
             names = ", ".join(sorted({c.name for c in every}))
             raise NotSupported(
-                f"No hardware monitor here shows power{' as ' + ' or '.join(self._only) if self._only else ''}.",
-                hint=f"There is power in: {names}." if names else "On POWER: modprobe ibmpowernv. A virtual machine has none.",
+                f"No hardware monitor here measures power{' as ' + ' or '.join(self._only) if self._only else ''}.",
+                hint=f"These measure power: {names}." if names else "On POWER: modprobe ibmpowernv. Virtual machines have none.",
             )
         several = len(wanted) > 1
         denied = ""
@@ -136,13 +136,13 @@ class HwmonSource:
                 self._meters[name] = meter
         if not self._meters:
             if denied:
-                raise AuthenticationFailed(f"{denied} may not be read by you.", hint="Run as root, or open it with a udev rule.")
+                raise AuthenticationFailed(f"You may not read {denied}.", hint="Run as root, or allow it with a udev rule.")
             raise NotSupported(f"No power sensor here is called {' or '.join(self._options.sensors)}.")
         self.channels = tuple(
             Channel(name, "", m.scope, 1e-6, note=f"{m.chip} {m.path.name}" + (", averaged by the chip" if m.averaged else ""))
             for name, m in self._meters.items()
         )
-        notes = (f"{denied} may not be read by you and is left out.",) if denied else ()
+        notes = (f"{denied} is left out, because you may not read it.",) if denied else ()
         return Info("hwmon " + ", ".join(dict.fromkeys(c.name for c in wanted)), self._url, "", self.channels, {}, notes)
 
     def read(self) -> list[Reading]:

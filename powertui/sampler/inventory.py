@@ -99,7 +99,7 @@ def _look_at(target: Target) -> Iterator[Found]:
             yield Found(url, False, why_not=error.message, hint=error.hint)
             rest = CHAIN[CHAIN.index(scheme) + 1 :]
             for other in rest:
-                why = "not tried after the refused login, so that the account is not locked"
+                why = "not tried after the refused login, to keep the account from being locked"
                 yield Found(str(replace(address, scheme=other)), False, why_not=why)
             return
         except SensorError as error:
@@ -131,7 +131,7 @@ def local_targets(root: str = "/") -> list[Target]:
     if not chosen:
         raise SensorError(
             "No power can be read on this machine:\n" + "\n".join(f"  {f.url} {f.why_not}" for f in tried),
-            hint="Name its BMC with --host, or see `powertui sensors`.",
+            hint="Name its BMC with --host, or run `powertui sensors`.",
         )
     return chosen
 

@@ -84,7 +84,7 @@ def pick_sensors(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
             hits = [n for n in names if n.casefold() == pattern.casefold() or fnmatch.fnmatch(n.casefold(), pattern.casefold())]
             if not hits:
                 raise NotSupported(
-                    f"There is no power sensor {pattern!r}.", hint="There are: " + (", ".join(names) or "none") + "."
+                    f"There is no power sensor {pattern!r}.", hint="The sensors are: " + (", ".join(names) or "none") + "."
                 )
             chosen += [n for n in hits if n not in chosen]
         return chosen
@@ -104,7 +104,7 @@ class IpmiSource:
 
     def __init__(self, address: Address, options: Options) -> None:
         if options.level not in LEVELS:
-            raise UsageError(f"The privilege level {options.level!r} is none of {', '.join(LEVELS)}.")
+            raise UsageError(f"The privilege level {options.level!r} is not one of {', '.join(LEVELS)}.")
         port = address.port or 623
         self.name = join_host_port(address.host, address.port)
         self.channels: tuple[Channel, ...] = ()
@@ -114,7 +114,9 @@ class IpmiSource:
         self._host = address.host
         suites = tuple(int(s) for s in address.query.get("suite", "").split(",") if s.isdigit())
         if not set(suites) <= KNOWN_SUITES:
-            raise UsageError(f"Cipher suite {address.query['suite']} is not known here.", hint="Known are 1, 2, 3, 15, 16 and 17.")
+            raise UsageError(
+                f"Cipher suite {address.query['suite']} is not supported.", hint="Choose among 1, 2, 3, 15, 16 and 17."
+            )
         more = {"suites": suites} if suites else {}
         self._link = Connection(
             address.host, port, options.user, options.password, level=options.level, kg=options.kg, timeout=options.timeout, **more
@@ -173,10 +175,10 @@ class IpmiSource:
             else:
                 names = ", ".join(r.name for r in found)
                 raise NotSupported(
-                    f"{self._host} has no DCMI power reading ({why_not}) and no sensor that is plainly the machine's power.",
+                    f"{self._host} has no DCMI power reading ({why_not}) and no sensor that is clearly the machine's power.",
                     hint=f"Choose with --sensor among: {names}."
                     if names
-                    else "Its sensors hold no watts. Try redfish:// or another level.",
+                    else "None of its sensors is in watts. Try redfish:// or another level.",
                 )
         self.channels = tuple(channels)
         source = "ipmi sensor" if self._records and len(self._records) == len(channels) else "ipmi DCMI"
@@ -274,7 +276,7 @@ class IpmiSource:
             self._retry_at = time.monotonic() + _LOGIN_PAUSE
             self._logins_refused += isinstance(error, AuthenticationFailed)
             if self._logins_refused >= _LOGIN_TRIES:
-                self._last_fault += "; given up after three refusals, so that the account is not locked"
+                self._last_fault += "; given up after three refusals, to keep the account from being locked"
         else:
             self.reconnects += 1
             self._backoff, self._logins_refused, self._last_fault = 0.0, 0, ""
@@ -296,7 +298,7 @@ def _dcmi_value(payload: bytes) -> tuple[float | None, str]:
 
 def _sensor_value(record: Record, payload: bytes) -> tuple[float | None, str]:
     if len(payload) < 2:
-        return None, none("a sensor reading of less than two bytes")
+        return None, none("a sensor reading of fewer than two bytes")
     if payload[1] & _UNAVAILABLE or not payload[1] & _SCANNING:
         return None, none("the sensor has no reading (is the host on?)")
     try:

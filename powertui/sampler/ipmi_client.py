@@ -63,8 +63,8 @@ def _library() -> Any:
         import pyipmi.interfaces.rmcpplus
     except ImportError:
         raise NotSupported(
-            "The package python-ipmi (0.6.1 or newer) is needed to ask a BMC over the network.",
-            hint="pip install 'python-ipmi[rmcpplus]', or use ipmitool://HOST.",
+            "The package python-ipmi (0.6.1 or newer) is needed to reach a BMC over the network.",
+            hint="Run pip install 'python-ipmi[rmcpplus]', or use ipmitool://HOST.",
         ) from None
     for name in ("base", "rmcp", "rmcpplus", "ipmb", "ipmitool"):
         logging.getLogger(f"pyipmi.interfaces.{name}").addFilter(_NoDebug())
@@ -237,7 +237,7 @@ class Connection:
             try:
                 found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_DGRAM)
             except OSError as error:
-                raise SensorError(f"The host name {self.host!r} is not known here ({error.strerror}).") from None
+                raise SensorError(f"The host name {self.host!r} cannot be resolved ({error.strerror}).") from None
             self._address = int(found[0][0]), str(found[0][4][0])
         return self._address
 
@@ -289,7 +289,7 @@ class Connection:
         if status == "kg":
             raise AuthenticationFailed(
                 f"{self.host} accepted the password of {self._who}, but not the BMC key K_G.",
-                hint="Give the right one with --kg-file." if self._kg else "This BMC has a K_G: give it with --kg-file.",
+                hint="Give the right one with --kg-file." if self._kg else "This BMC has a K_G. Give it with --kg-file.",
             ) from None
         if status in SUITE_REFUSED:
             suites = " nor ".join(map(str, self._suites))
@@ -302,7 +302,7 @@ class Connection:
         if status in (0x09, 0x0A):
             raise AuthenticationFailed(
                 f"{self.host} does not give {self._who} the privilege level {self.level.upper()}.",
-                hint="Ask for less with --level."
+                hint="Ask for a lower one with --level."
                 if self.level != "user"
                 else "Give this user the USER privilege on the LAN channel.",
             ) from None
@@ -319,10 +319,10 @@ class Connection:
             return f"nothing listens on port {self.port}"
         if isinstance(error, TimeoutError) or type(error).__name__ == "RetryError":
             heard = self._ipmi is not None and self._ipmi.interface.ignored
-            return f"no answer within {self.timeout:g} s" + ", only packets that do not fit" * bool(heard)
+            return f"no answer within {self.timeout:g} s" + ", only packets that do not match" * bool(heard)
         if isinstance(error, OSError):
             return error.strerror or type(error).__name__
-        return "an answer that is no IPMI message"
+        return "an answer that is not an IPMI message"
 
     def raw(self, netfn: int, command: int, data: bytes, *, lun: int = 0, timeout: float = 0.0) -> tuple[int, bytes]:
         """One request in the session: (completion code, payload)."""

@@ -44,7 +44,7 @@ class IpmitoolSource:
 
     def __init__(self, address: Address, options: Options) -> None:
         if options.level not in LEVELS:
-            raise UsageError(f"The privilege level {options.level!r} is none of {', '.join(LEVELS)}.")
+            raise UsageError(f"The privilege level {options.level!r} is not one of {', '.join(LEVELS)}.")
         self._host, self._options = address.host, options
         self.name = join_host_port(address.host, address.port) if address.host else "ipmitool"
         self.channels: tuple[Channel, ...] = ()
@@ -60,12 +60,12 @@ class IpmitoolSource:
     # opening
 
     def open(self) -> Info:
-        program = self._find("ipmitool", "Install the package ipmitool of your distribution.")
+        program = self._find("ipmitool", "Install your distribution's ipmitool package.")
         facts = {"program": program.path}
         notes = [f"{program.path} runs with the BMC's password and belongs to {program.owner}."] if program.owner else []
         self._program = [program.path]
         if self._sudo and not self._host:
-            self._program = [self._find("sudo", "Or have the BMC's device opened to your group.").path, "-n", program.path]
+            self._program = [self._find("sudo", "Or give your group access to the BMC's device.").path, "-n", program.path]
         self._login()
         if self._host:
             facts |= {"cipher suite": self._suite, "privilege": self._options.level.upper()}
@@ -88,8 +88,8 @@ class IpmitoolSource:
                 notes.append(f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is read instead.")
             if not channels:
                 raise NotSupported(
-                    f"There is no DCMI power reading ({why_not}) and no sensor that is plainly the machine's power.",
-                    hint=f"Choose with --sensor among: {', '.join(names)}." if names else "Its sensors hold no watts.",
+                    f"There is no DCMI power reading ({why_not}) and no sensor that is clearly the machine's power.",
+                    hint=f"Choose with --sensor among: {', '.join(names)}." if names else "None of its sensors is in watts.",
                 )
         self.channels = tuple(channels)
         return Info("ipmitool DCMI" if self._dcmi else "ipmitool sensor", self._url, self._host, self.channels, facts, tuple(notes))
@@ -111,7 +111,7 @@ class IpmitoolSource:
                 )
             if not self._sudo and not os.access(device, os.R_OK | os.W_OK):
                 raise AuthenticationFailed(
-                    f"{device} may not be opened by you.",
+                    f"{device} is not open to you.",
                     hint=f"Run as root, or have {device} opened to your group by a udev rule, or use ipmitool:open?sudo=1.",
                 )
             return
@@ -127,7 +127,7 @@ class IpmitoolSource:
             raise NotSupported(f"{host} accepts neither cipher suite {' nor '.join(self._suites)}.")
         if "HMAC is invalid" in error or "RAKP 4" in error:
             raise AuthenticationFailed(
-                f"{host} refuses the password of {user!r}.", hint="Or it has a key K_G: give it with --kg-file."
+                f"{host} refuses the password of {user!r}.", hint="It may have a key K_G: give it with --kg-file."
             )
         if "unauthorized name" in error:
             raise AuthenticationFailed(f"{host} does not know the user {user!r}.", hint="Name one with --user.")
@@ -137,9 +137,7 @@ class IpmitoolSource:
                 hint="Ask for another with --level.",
             )
         if "insufficient resources" in error.lower():
-            raise SensorError(
-                f"{host}: the BMC has no free session.", hint="Wait a minute: sessions that are not used end by themselves."
-            )
+            raise SensorError(f"{host}: the BMC has no free session.", hint="Wait a minute. Unused sessions end by themselves.")
         raise SensorError(f"{host} does not answer as a BMC within {self._options.timeout:g} s (ipmitool, UDP port {self._port}).")
 
     def _probe_dcmi(self) -> str:
@@ -189,7 +187,7 @@ class IpmitoolSource:
         try:
             return dcmi.decode(bytes.fromhex("".join(out.split()))), ""
         except ValueError:
-            return None, "an answer that is no power reading"
+            return None, "an answer that is not a power reading"
 
     # reading
 
@@ -236,7 +234,9 @@ def _fault(error: str, timeout: float) -> str:
 
 def make(address: Address, options: Options) -> IpmitoolSource:
     if not address.host and address.path not in ("open", ""):
-        raise UsageError(f"ipmitool:{address.path} is not known.", hint="Write ipmitool:open for this machine, or ipmitool://HOST.")
+        raise UsageError(
+            f"ipmitool:{address.path} is not a source.", hint="Write ipmitool:open for this machine, or ipmitool://HOST."
+        )
     return IpmitoolSource(address, options)
 
 

@@ -43,12 +43,12 @@ class NvmlSource:
             library = importlib.import_module("pynvml")
         except ImportError:
             raise NotSupported(
-                "The package nvidia-ml-py is not installed.", hint="pip install nvidia-ml-py (or powertui[nvml])"
+                "The package nvidia-ml-py is not installed.", hint="Run pip install nvidia-ml-py (or powertui[nvml])."
             ) from None
         try:
             library.nvmlInit()
         except library.NVMLError as error:
-            raise NotSupported(f"No NVIDIA driver answers here ({error}).", hint="nvidia-smi must work for you.") from None
+            raise NotSupported(f"No NVIDIA driver answers here ({error}).", hint="Check that nvidia-smi works.") from None
         self._library = library
         channels, facts = [], {}
         with contextlib.suppress(library.NVMLError):
@@ -70,7 +70,7 @@ class NvmlSource:
             channels.append(Channel(name, "", "gpu", None if counts else 0.001, "interval" if counts else "sampled", note))
         if not channels:
             self.close()
-            raise NotSupported("No NVIDIA GPU here tells its power.")
+            raise NotSupported("No NVIDIA GPU here reports its power.")
         self.channels = tuple(channels)
         self.read()
         return Info("nvml", "nvml:", "", self.channels, facts)

@@ -42,7 +42,7 @@ def open_own(path: Path) -> int:
 def _behind(link: Path) -> Path:
     """Where a link of our own, or of the system, leads."""
     if link.lstat().st_uid not in (os.geteuid(), 0):
-        raise UsageError(f"{link} is a symbolic link of another user.", hint=_HINT)
+        raise UsageError(f"{link} is a symbolic link that belongs to another user.", hint=_HINT)
     return link.parent / link.readlink()
 
 

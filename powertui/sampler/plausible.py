@@ -25,13 +25,13 @@ _BRIDGES = 3.0  # intervals: values further apart have an outage between them
 def impossible(watts: float, most: float | None = None) -> str:
     """Why no sensor can say this. "" when one can."""
     if not math.isfinite(watts):
-        return f"{watts} is no number of watts"
+        return f"{watts} is not a number of watts"
     if watts < 0:
-        return f"{watts:g} W is less than nothing"
+        return f"{watts:g} W is less than zero"
     if most is not None and watts > most:
-        return f"{watts:g} W is beyond the sensor's range of {most:g} W"
+        return f"{watts:g} W is above the sensor's range of {most:g} W"
     if most is None and watts > MOST_W:
-        return f"{watts:g} W is beyond any machine"
+        return f"{watts:g} W is more than any machine draws"
     return ""
 
 

@@ -142,7 +142,7 @@ class RecorderProcess:
             raise error_from(self._error)
         if not self.infos and not self.alive:
             self._end()
-            raise SensorError("The recorder could not be started.", hint="Its message stands above.")
+            raise SensorError("The recorder could not be started.", hint="See its message above.")
 
     def mark(self, text: str, kind: str = MARK, stamp: Stamp | None = None) -> Stamp:
         stamp = stamp or Stamp.now()

@@ -87,7 +87,7 @@ def _doubt(file: Path) -> tuple[str, str]:
                     return f"every user can write to {folder}", ""
                 owner = owner or _stranger(above.st_uid)
         except OSError as error:
-            return error.strerror or "it cannot be looked at", ""
+            return error.strerror or "it cannot be examined", ""
     return "", owner
 
 
@@ -133,7 +133,7 @@ def run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> Done:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, until - time.monotonic()))
         if process.returncode is None:
-            trouble = Done(TIMED_OUT, "", f"no end within {timeout:g} s")
+            trouble = Done(TIMED_OUT, "", f"it did not end within {timeout:g} s")
     if trouble is not None:
         with contextlib.suppress(OSError):  # one that sudo made root's: it ends when nobody reads it any more
             process.kill()

@@ -95,13 +95,14 @@ class PrometheusSource:
         answer = self._http.request("POST", f"{self._prefix}/api/v1/{path}", form=urlencode(parameters))
         self._date = answer.headers.get("date", "")
         if answer.refused:
-            raise SensorError(f"{self.name}: {answer.refused}.", hint="Is this a Prometheus server?")
+            raise SensorError(f"{self.name}: {answer.refused}.", hint="Check that this is a Prometheus server.")
         if answer.status in (401, 403):
             raise AuthenticationFailed(f"{self.name} refuses us (status {answer.status}).", hint="Name a user with --user.")
         if answer.status != 200 or not isinstance(answer.body, dict) or answer.body.get("status") != "success":
             said = answer.body.get("error", "") if isinstance(answer.body, dict) else ""
             raise SensorError(
-                f"{self.name} answers with status {answer.status}. {str(said)[:300]}".strip(), hint="Is this a Prometheus server?"
+                f"{self.name} answers with status {answer.status}. {str(said)[:300]}".strip(),
+                hint="Check that this is a Prometheus server.",
             )
         return answer.body.get("data")
 
@@ -126,14 +127,15 @@ class PrometheusSource:
             found = self._recent(_LOOKBACK, time.time(), (60.0, 15.0))
         except OSError as error:
             self.close()
-            raise SensorError(f"{self.name} does not answer: {error}.", hint="Check the address; 9090 is the usual port.") from None
+            raise SensorError(f"{self.name} does not answer: {error}.", hint="Check the address. 9090 is the usual port.") from None
         except PowertuiError:
             self.close()
             raise
         if not found:
             self.close()
             raise NotSupported(
-                f"{self.name} has no sample of {self.selector} in the last five minutes.", hint="Is the exporter up?"
+                f"{self.name} has no sample of {self.selector} in the last five minutes.",
+                hint="Check that the exporter is running.",
             )
         self._http.timeout = self._timeout
         self._learn(found)
@@ -159,7 +161,7 @@ class PrometheusSource:
         for metric in METRICS:
             if _results(self._ask("query", query=f"count({metric}{matchers})")):
                 return metric + matchers
-        raise NotSupported(f"{self.name} knows no power metric that is known here.", hint="Name one: prometheus://…?query=METRIC.")
+        raise NotSupported(f"{self.name} has no power metric that powertui knows.", hint="Name one: prometheus://…?query=METRIC.")
 
     def _clock_note(self) -> tuple[str, ...]:
         try:
@@ -236,7 +238,7 @@ class PrometheusSource:
                 if moment > self._last.get(channel, 0.0):
                     self._last[channel] = moment
                     value = number(watts)
-                    quality = OK if value is not None else none("no number")
+                    quality = OK if value is not None else none("not a number")
                     out.append(Reading(moment, stamp.mono - (stamp.t - moment), value, rtt, self.name, channel, quality))
         for channel, last in self._last.items():
             if stamp.t - last > _STALE * self.spacing:

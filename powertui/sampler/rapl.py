@@ -82,13 +82,13 @@ class RaplSource:
         if not every:
             raise NotSupported(
                 "There are no RAPL counters here.",
-                hint="They exist on Intel and AMD processors: modprobe intel_rapl_msr. Not in most virtual machines.",
+                hint="Intel and AMD processors have them (modprobe intel_rapl_msr); most virtual machines do not.",
             )
         wanted = [z for z in every if z.name in self._options.sensors] if self._options.sensors else _disjoint(every)
         if not wanted:
             raise NotSupported(
                 f"No RAPL zone is called {' or '.join(self._options.sensors)}.",
-                hint="There are: " + ", ".join(z.name for z in every) + ".",
+                hint="The zones are: " + ", ".join(z.name for z in every) + ".",
             )
         unreadable = [z for z in wanted if "may not" in read_number(z.path)[1]]
         if len(unreadable) == len(wanted):
@@ -99,7 +99,7 @@ class RaplSource:
         self._zones = [z for z in wanted if z not in unreadable]
         self._counters = {z.name: _Counter() for z in self._zones}
         left_out = [z.name for z in every if z not in self._zones]
-        notes = (f"Left out, because others hold them or they may not be read: {', '.join(left_out)}.",) if left_out else ()
+        notes = (f"Left out, because others include them or you may not read them: {', '.join(left_out)}.",) if left_out else ()
         self.channels = tuple(
             Channel(z.name, "", z.scope, None, "interval", "energy counter; watts are the mean since the last reading")
             for z in self._zones

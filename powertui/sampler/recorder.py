@@ -97,11 +97,11 @@ class Recorder:
         if not sources:
             raise UsageError("There is no power source to record.", hint="Name one with --host or --source.")
         if not 0.01 <= interval <= 86400:
-            raise UsageError(f"An interval of {interval:g} s is not possible: it must lie between 0.01 s and a day.")
+            raise UsageError(f"An interval of {interval:g} s is not possible: it must be between 0.01 s and a day.")
         names = [s.name for s in sources]
         if len(set(names)) != len(names):
             twice = next(n for n in names if names.count(n) > 1)
-            raise UsageError(f"The source {twice!r} is named twice.")
+            raise UsageError(f"The source {twice!r} is given twice.")
         self.interval = interval
         self.file = file
         if file is not None:
@@ -326,7 +326,9 @@ class Recorder:
         for listener in self._openings:
             listener(state)
         if state.source.min_period > self.interval:
-            self._event("warning", state.source.name, f"asked every {state.source.min_period:g} s: faster would show nothing more")
+            self._event(
+                "warning", state.source.name, f"asked every {state.source.min_period:g} s; more often would show nothing new"
+            )
 
     def _take_readings(self, state: SourceState, readings: list[Reading]) -> None:
         if not readings:
@@ -358,7 +360,7 @@ class Recorder:
             except Exception as error:  # a listener that fails is not asked again; the recording goes on
                 with contextlib.suppress(ValueError):
                     self._subscribers.remove(listener)
-                self._event("error", "", f"a listener failed and is left out: {type(error).__name__}: {error}")
+                self._event("error", "", f"a listener failed and is no longer called: {type(error).__name__}: {error}")
 
     def _judged(self, state: SourceState, reading: Reading) -> Reading:
         if reading.channel not in state.judges:

@@ -121,9 +121,11 @@ class RecordingFile:
         if size == 0:
             return
         if not os.pread(fd, len(MAGIC), 0) == MAGIC.encode():
-            raise UsageError(f"{self.path} exists and is no powertui recording.", hint="Name another file with -o.")
+            raise UsageError(f"{self.path} exists and is not a powertui recording.", hint="Name another file with -o.")
         if _columns(fd) not in (b"", COLUMNS.encode()):
-            raise UsageError(f"{self.path} has other columns than this version writes.", hint="Name another file with -o.")
+            raise UsageError(
+                f"{self.path} has different columns from those that this version writes.", hint="Name another file with -o."
+            )
         tail = os.pread(fd, _TAIL, max(0, size - _TAIL))
         cut = tail.rpartition(b"\n")[2]
         if cut:
@@ -250,7 +252,7 @@ class RecordingFile:
             if error.errno not in _NO_SYNC and not self._sync_failed:
                 self._sync_failed = True
                 self.faults += 1
-                self.say(f"{self.path}: {error.strerror} while it was saved: a crash of this machine may lose rows.")
+                self.say(f"{self.path}: {error.strerror} while saving. Rows may be lost if this machine crashes.")
 
     # what others do to the file
 
@@ -292,7 +294,7 @@ class RecordingFile:
             self._check_ours(self._fd)
         except (OSError, UsageError) as error:
             self._foreign = True
-            why = "it is no recording any more" if isinstance(error, UsageError) else error.strerror
+            why = "it is not a recording any more" if isinstance(error, UsageError) else error.strerror
             self._fault(f"{self.path} was overwritten while recording; {why}. Rows are kept in memory.")
             return
         self._adopt(self._fd)
@@ -326,14 +328,14 @@ class RecordingFile:
                 raise
         except (OSError, UsageError) as error:
             self._away = True
-            why = error.message if isinstance(error, UsageError) else f"it cannot be made again: {error.strerror}."
+            why = error.message if isinstance(error, UsageError) else f"it cannot be created again: {error.strerror}."
             self._fault(f"{self.path} {moved} while recording; {why} Rows " + ("are kept in memory." if gone else "go on into it."))
             return
         held = self.held
         self._adopt(fd)
         if not self._trouble:
             self.faults += 1
-            self.say(f"{self.path} {moved} while recording, with {held} rows; a new file of that name continues it.")
+            self.say(f"{self.path} {moved} while recording, with {held} rows; a new file with that name continues it.")
 
     def _what_happened(self) -> tuple[bool, str]:
         """Whether our file has no name any more, and what became of it, in words."""
@@ -393,7 +395,7 @@ class RecordingFile:
             self.say(f"{len(rows)} rows could not be written anywhere and are lost.")
         else:
             self.rescued, self.rescued_rows = Path(name), len(rows)
-            self.say(f"{len(rows)} rows that {self.path} did not take are in {name}.")
+            self.say(f"{len(rows)} rows that {self.path} did not accept are in {name}.")
 
 
 def _regular(fd: int) -> bool:

@@ -37,7 +37,7 @@ def _nothing(_path: str, _begin_s: float, _length_s: float) -> Mapping[str, Mapp
 def rows_in(summary: dict[str, Any]) -> str:
     """How many rows were recorded, and where they lie."""
     if summary["rows_before"]:
-        return f"{summary['rows']} rows added to {summary['path']}, which holds {summary['rows'] + summary['rows_before']}"
+        return f"{summary['rows']} rows added to {summary['path']}, which now has {summary['rows'] + summary['rows_before']}"
     return f"{summary['rows']} rows in {summary['path']}"
 
 
@@ -64,7 +64,7 @@ def run(
         if pulse:
             from powertui.sampler.pulse import pulses
 
-            talker.say("three pulses of load (2, 3 and 5 s) to align by …")
+            talker.say("Loading the CPU in three pulses (2, 3 and 5 s) to align by …")
             pulses(lambda text, kind, stamp: recorder.mark(text, kind, stamp))
         begin = Stamp.now()
         if command:
@@ -143,7 +143,7 @@ def _until_stopped(recorder: RecorderProcess, talker: _Talker, duration: float |
 
 def _finish(talker: _Talker, summary: dict[str, Any] | None, code: int, seconds: float) -> int:
     if summary is None:
-        talker.problem("the recorder died; what it wrote until then is in the file.")
+        talker.problem("The recorder died. What it had written is in the file.")
         return code or 1
     talker.summary(summary, seconds)
     return code or int(not complete(summary) or not summary["rows"])
@@ -253,12 +253,12 @@ def _drew(c: dict[str, Any]) -> str:
     spread = f" ({c['min_w']:.0f} to {c['max_w']:.0f} W)" if c["min_w"] is not None else ""
     if read and read["joules"] is not None:
         text = f"{quantity(read['joules'], 'J')}, mean {read['mean_w']:.1f} W{spread} over {read['over_s']:.1f} s"
-        text += f", 95 % interval {quantity(read['lo'], 'J')} to {quantity(read['hi'], 'J')}"
+        text += f", 95% interval {quantity(read['lo'], 'J')} to {quantity(read['hi'], 'J')}"
         return text + (f", {read['coverage']:.1%} of the time sampled" if read["coverage"] < 0.995 else "")
     text = f"{quantity(c['joules'], 'J')}, mean {c['watts']:.1f} W{spread} over {c['covered_s']:.1f} s"
     share = c["covered_s"] / c["span_s"] if c["span_s"] else 0.0
     if share < 0.995:
-        text += f", which is {share:.1%} of the time: the rest has no values"
+        text += f", which is {share:.1%} of the time; the rest has no values"
     return text + (f", without an interval: {read['reason']}" if read else "")
 
 

@@ -103,12 +103,12 @@ class RedfishSource:
             raise
         if not places and self._refused:
             self.close()
-            raise SensorError(f"{self._host} has no power reading that can be taken: {'; '.join(self._refused[:3])}.")
+            raise SensorError(f"{self._host} has no power reading that can be used: {'; '.join(self._refused[:3])}.")
         if not places:
             self.close()
             wanted = " called " + " or ".join(self._options.sensors) if self._options.sensors else ""
             raise NotSupported(
-                f"The Redfish service of {self._host} has no power reading{wanted}.", hint="Some show it only while the host is on."
+                f"The Redfish service of {self._host} has no power reading{wanted}.", hint="Some have it only while the host is on."
             )
         self._http.timeout = self._options.timeout
         self._places = {p.name: p for p in places}
@@ -138,7 +138,7 @@ class RedfishSource:
         else:
             raise SensorError(
                 f"{self._host} gives no session (status {answer.status}).",
-                hint="Its session slots may be used up: wait some minutes.",
+                hint="Its session slots may be used up. Wait a few minutes.",
             )
 
     def _get(self, path: str) -> Any:

@@ -181,7 +181,7 @@ def record(
             raise
         for event in recorder.events:
             if event.level == "warning":  # away for now: the recorder goes on asking
-                _warn(f"{event.text} It is asked again while this runs.")
+                _warn(f"{event.text} It will be asked again while this runs.")
     except PowertuiError as error:
         if strict:
             raise

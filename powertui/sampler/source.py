@@ -186,7 +186,7 @@ def open_source(url: str, options: Options | None = None) -> Source:
         module, function = _FACTORIES[address.scheme]
     except KeyError:
         known = ", ".join(sorted(_FACTORIES))
-        raise UsageError(f"There is no power source {address.scheme!r}.", hint=f"Known are: {known}.") from None
+        raise UsageError(f"There is no power source {address.scheme!r}.", hint=f"The sources are: {known}.") from None
     make: Callable[[Address, Options], Any] = getattr(importlib.import_module(module), function)
     source: Source = make(address, options)
     if options.name:

@@ -93,7 +93,7 @@ def targets(
             if known[key] is None:  # never try without one: a refused login counts towards a locked account
                 raise UsageError(
                     f"There is no password for {login or 'the user'} on {address.host}.",
-                    hint="Give it with --password-file or $IPMI_PASSWORD, or run in a terminal to be asked.",
+                    hint="Give it with --password-file or $IPMI_PASSWORD, or run in a terminal to be asked for it.",
                 )
             options = replace(options, password=known[key], kg=_kg(kg_file or entry.kg_file, environment))
         found.append(Target(str(address), options))

@@ -64,7 +64,7 @@ def parse_url(url: str) -> Address:
     found = _SCHEME.fullmatch(url)
     if not found:
         raise UsageError(
-            f"{url!r} is no power source.", hint="Write for example ipmi://bmc, ipmitool:open, hwmon: or csv:power.csv."
+            f"{url!r} is not a power source.", hint="Write, for example, ipmi://bmc, ipmitool:open, hwmon: or csv:power.csv."
         )
     scheme, rest = found[1].lower(), found[2]
     if scheme == "csv":

@@ -72,7 +72,7 @@ class AlignmentScreen(BaseScreen):
             self._say_only("Reading …" if not session.complete else "This run has no profile.")
             return
         if not run.power:
-            self._say_only("No power log was found with this run: start with --power FILE.")
+            self._say_only("No power log was found with this run. Name one with --power FILE.")
             return
         chosen = session.aligning
         of = (run, index, chosen.pins.pins, chosen.offset_s)
@@ -80,7 +80,7 @@ class AlignmentScreen(BaseScreen):
             self._draw()
             return
         self._of, self._ways = of, ()
-        self._say_only("Looking at the evidence …")
+        self._say_only("Comparing the evidence …")
         entry, window_s = session.entry, nudging.refresh_s(session)
 
         def work() -> None:
@@ -128,14 +128,14 @@ class AlignmentScreen(BaseScreen):
         chart = self.query_one("#placed", AlignmentChart)
         shown, trace = self._shown, self.session.trace
         if shown is None or trace is None:
-            chart.show(None, "Nothing tells where the power lies. Shift or pin it by hand, or start with --offset.")
+            chart.show(None, "The power log cannot be placed on this trace. Shift or pin it by hand, or start with --offset.")
             return
         power = shown.power
         sensor = power.series.sensor
         margin = (trace.span[1] - trace.span[0]) // 8
         refresh = sensor.refresh_s or sensor.poll_s
         name = sensor.name or sensor.source or "power"
-        caption = f"{plain(name, 40)} on the trace, above what the trace says ran"
+        caption = f"{plain(name, 40)} on the trace; below it, what ran"
         chart.show(AlignmentView(
             trace.span[0] - margin, trace.span[1] + margin, power.times - round(sensors.centre_s(sensor) * PS_PER_S), power.watts,
             round(3e12 * (refresh.value if refresh else 1.0)), *self._ran, "%", caption,
@@ -163,9 +163,7 @@ class AlignmentScreen(BaseScreen):
         if len(now.pins.pins):
             pins = ", ".join(f"{p.log_s:.3f} s = {p.trace_s:.3f} s" for p in now.pins.pins[-4:])
             lines.append((("     ", style("dim")), (f"pins (log = trace): {pins}", style("measured"))))
-        lines.append(
-            (("     ", style("dim")), ("* is in use. Enter uses the one under the cursor; < and > shift it.", style("dim")))
-        )
+        lines.append((("     ", style("dim")), ("* is in use. Enter uses the one at the cursor; < and > shift it.", style("dim"))))
         return lines
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
@@ -191,11 +189,11 @@ class AlignmentScreen(BaseScreen):
     def nudge(self, refreshes: float) -> None:
         """To later times."""
         if self._shown is None:
-            self.say("There is nothing to shift: this way finds no place.")
+            self.say("There is nothing to shift: this method finds no place for the log.")
             return
         self._shift += refreshes * nudging.refresh_of(self._shown.power)
         self._draw()
-        self.say(f"Shifted by {self._shift:+.3f} s; Enter uses it.")
+        self.say(f"Shifted by {self._shift:+.3f} s. Press Enter to use it.")
 
     def action_unshift(self) -> None:
         """As the evidence says."""

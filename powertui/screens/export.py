@@ -54,7 +54,7 @@ class ExportDialog(Dialog):
         self._busy = False
 
     def compose(self) -> ComposeResult:
-        marked = "The marked window" if self._session.window is not None else "What is visible"
+        marked = "The marked window" if self._session.window is not None else "The visible window"
         length = units.duration(self._hi - self._lo)
         with Vertical(id="export"):
             yield Static(
@@ -62,7 +62,7 @@ class ExportDialog(Dialog):
             )
             options = [Option(Text.assemble((f"{what:<10}", "bold"), MEANINGS.get(what, "")), id=what) for what in export.WHAT]
             yield OptionList(*options, markup=False, compact=True)
-            yield Static("File (.csv, .json or .parquet); Enter writes, Esc leaves", classes="label", markup=False)
+            yield Static("File (.csv, .json or .parquet); Enter writes, Esc cancels", classes="label", markup=False)
             yield Input(compact=True)
             yield Static("", id="export-message", markup=False)
 
@@ -112,7 +112,7 @@ class ExportDialog(Dialog):
             return
         if path.exists() and self._exists != str(path):
             self._exists = str(path)
-            self._say(f"{path} is there already. Enter again replaces it.")
+            self._say(f"{path} already exists. Press Enter again to replace it.")
             return
         self._busy = True
         self._say("Writing …")

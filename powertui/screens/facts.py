@@ -39,7 +39,7 @@ def _stats(model: TimelineModel, selection: Selected) -> list[str]:
     try:
         return [f"  {plain(stat.name)}: {plain(_text(stat.value), LONGEST_STAT)}" for stat in model.stats(selection)]
     except FileChanged as error:
-        return [f"  (its stats cannot be read: the file {error.problem})"]
+        return [f"  (stats not readable: the file {error.problem})"]
 
 
 def _seconds(ps: int) -> str:

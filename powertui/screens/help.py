@@ -1,4 +1,4 @@
-"""Every key, from the one table; and what this terminal and this line can do."""
+"""Every key, from the one table; and what this terminal and connection can do."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, s
         ("link", gate.describe()),
     ]
     if capabilities.remote and gate.wants_compression:
-        rows.append(("advice", "this line is slow: connect with `ssh -C` (compression)"))
+        rows.append(("advice", "this connection is slow; use `ssh -C` (compression)"))
     elif capabilities.remote:
         rows.append(("advice", "`ssh -C` compresses what still has to be sent"))
     return rows
@@ -115,7 +115,7 @@ class HelpScreen(BaseScreen):
         numbered = "  ".join(f"{entry.key} {entry.title}" for entry in SCREENS if entry.key)
         facts.add_row(Text("  screens", look.style("key")), Text(numbered))
         whole = Table.grid(expand=True)
-        whole.add_row(Text(f"powertui {__version__}: this terminal and this line", look.style("title")))
+        whole.add_row(Text(f"powertui {__version__}: this terminal and connection", look.style("title")))
         whole.add_row(facts)
         whole.add_row("")
         whole.add_row(page)

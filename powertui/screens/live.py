@@ -116,7 +116,7 @@ class LiveScreen(BaseScreen):
         if feed.over and not self._over:
             self._over = True
             if feed.file is not None:
-                self.say("Nothing is sampled any more: the recorder ended. What it wrote until then is in the file.", warn=True)
+                self.say("Sampling has stopped because the recorder ended. What it had written is in the file.", warn=True)
         if self.is_current:
             self.draw()
 
@@ -149,7 +149,7 @@ class LiveScreen(BaseScreen):
         head = self.query_one("#head", LivePane)
         if feed is None:
             head.show(
-                [[("Nothing is sampled here. ", "title")], [("`powertui live --host BMC` watches a server's power.", "text")]]
+                [[("Nothing is being sampled. ", "title")], [("Watch a server's power with: powertui live --host BMC", "text")]]
             )
             return
         columns, height = self.size.width, self.size.height - 1
@@ -241,8 +241,8 @@ class LiveScreen(BaseScreen):
         self.epochs.sort(key=lambda pair: pair[0].number)
         for entry in message.news.profiles:
             self.profile = entry
-            self.note(f"a profile has appeared: {entry.name}")
-            self.say(f"A profile has appeared: {plain(entry.name)}. Enter opens it, with this power beside it.")
+            self.note(f"new profile: {entry.name}")
+            self.say(f"New profile: {plain(entry.name)}. Press Enter to open it with this power beside it.")
         if self.is_current:
             self.draw()
 
@@ -252,7 +252,7 @@ class LiveScreen(BaseScreen):
         if feed is None or feed.file is not None or feed.over or self._asked_to_leave or not self._samples(feed):
             return True
         self._asked_to_leave = True
-        self.say("Nothing of this is recorded. q once more leaves all the same.", warn=True)
+        self.say("Nothing here is being recorded. Press q again to quit anyway.", warn=True)
         return False
 
     @staticmethod
@@ -284,7 +284,7 @@ class LiveScreen(BaseScreen):
         if self.feed is not None:
             follows = self.view.follows
             self._look(rows.LiveSpan(self.view.span_s, self.feed.now_ns() if follows else None))
-            self.say("The chart stands still; sampling goes on. Space follows again." if follows else "")
+            self.say("The chart is paused; sampling goes on. Press Space to follow again." if follows else "")
 
     def action_live_now(self) -> None:
         self._look(rows.LiveSpan(self.view.span_s, None))

@@ -24,5 +24,5 @@ class Moving(BaseScreen):
     def epoch(self, direction: int) -> None:
         """To the next epoch, or the one before."""
         if not len(self.session.epochs):
-            self.say("No epochs are known of this profile.", warn=True)
+            self.say("No epochs were found in this profile.", warn=True)
         self.timeline.next_epoch(direction)

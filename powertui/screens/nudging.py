@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from powertui.screens.session import Session
     from powertui.screens.shell import Shell
 
-UNSAVED = "Kept until you leave; start with --pins FILE to keep it."
+UNSAVED = "Kept until you quit. Start with --pins FILE to save it."
 
 
 def use(shell: Shell, chosen: Aligning) -> None:
@@ -44,12 +44,12 @@ def shift(shell: Shell, by_s: float) -> str:
     """Move all power by so much, at once; the answer is a sentence."""
     session = shell.session
     if not session.power:
-        return "There is no power on this trace to shift."
+        return "This trace has no power to shift."
     now = session.aligning
     session.aligning = replace(now, pins=now.pins.nudged(by_s))
     session.power = tuple(align.shifted(one, round(by_s * PS_PER_S)) for one in session.power)
     shell.tell()
-    return f"Power shifted by {session.aligning.pins.nudge_s:+.3f} s in all. {kept(session.aligning.pins)}"
+    return f"Power shifted by {session.aligning.pins.nudge_s:+.3f} s in total. {kept(session.aligning.pins)}"
 
 
 def refresh_s(session: Session) -> float:
@@ -70,11 +70,11 @@ def pin(shell: Shell, at_ps: int | None) -> str:
         return "Put the timeline's cursor on the event first."
     edge = next((found for one in session.power if (found := nearest_edge(one, at_ps)) is not None), None)
     if edge is None:
-        return "There is no edge of power near the cursor."
+        return "There is no power edge near the cursor."
     now = session.aligning
     new = Pins(now.pins.pins, 0.0, now.pins.path).add(edge, at_ps / PS_PER_S)
     use(shell, replace(now, offset_s=None, pins=new))
-    return f"Pinned: the edge at {edge:.3f} s of the log is {at_ps / PS_PER_S:.3f} s of the trace. {kept(new)}"
+    return f"Pinned: {edge:.3f} s in the log is {at_ps / PS_PER_S:.3f} s in the trace. {kept(new)}"
 
 
 def unpin(shell: Shell) -> str:
@@ -115,4 +115,4 @@ def kept(now: Pins) -> str:
         pins.write(now)
     except PowertuiError as error:
         return str(error).replace("\n", " ")
-    return f"Written to {now.path}."
+    return f"Saved to {now.path}."

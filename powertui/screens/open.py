@@ -122,7 +122,7 @@ class OpenScreen(BaseScreen):
     def body(self) -> ComposeResult:
         look, glyphs = self.shell.look, self.shell.capabilities.glyphs
         yield Static("", id="title", markup=False)
-        yield Input(placeholder="filter: any words of a row", id="filter", compact=True)
+        yield Input(placeholder="filter: any words in a row", id="filter", compact=True)
         yield RunList(lambda number: self._fact(number).cells(), theme=look, glyphs=glyphs, least=NAME_LEAST, id="runs")
         yield Static("", id="problems", markup=False)
 
@@ -170,16 +170,14 @@ class OpenScreen(BaseScreen):
         runs = self._runs
         count = f"{len(runs):,} run{'s' * (len(runs) != 1)}"
         if folder is not None and not folder.complete:
-            count = f"{count} so far, looking through folders …"
+            count = f"{count} so far; searching folders …"
         self.query_one("#title", Static).update(Text(f" {plain(folder.path if folder else '')}: {count}", no_wrap=True))
         self._show_rows()
         problems = [str(warn) for warn in folder.problems] if folder else []
         if folder and folder.unread:
-            problems.append(
-                f"{len(folder.unread)} more files are known by name, but have no reader yet: `powertui doctor` lists them."
-            )
+            problems.append(f"{len(folder.unread)} more files are in formats not supported yet. `powertui doctor` lists them.")
         if not runs and (folder is None or folder.complete):
-            problems.insert(0, f"No profile was found here. `powertui doctor {folder.path if folder else '.'}` says what was.")
+            problems.insert(0, f"No profile was found here. `powertui doctor {folder.path if folder else '.'}` lists what was.")
         self.query_one("#problems", Static).update(Text("\n".join(plain(p) for p in problems[:6])))
         self.query_one("#problems").set_class(not problems, "hidden")
 
@@ -328,7 +326,7 @@ class OpenScreen(BaseScreen):
         self._stop.set()
         self._facts.clear()
         self._problems.clear()
-        self.say("Looking through the folder again …")
+        self.say("Searching the folder again …")
         self._follow(logdir.stream(folder.path), again=True)
 
     def back(self) -> bool:

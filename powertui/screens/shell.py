@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 SWITCH_S = 0.0005
 EASE_S = 1.0  # by then the first picture is there
-CHANGED = "The file changed since it was read; r reads it again."
+CHANGED = "The file has changed since it was read. Press r to read it again."
 LOOK_EVERY_S = 2.0  # whether the files of the run are still those that were read
-COMPRESS = "This line is slow: `ssh -C` (compression) makes powertui several times quicker."
+COMPRESS = "This connection is slow. `ssh -C` (compression) makes powertui several times faster."
 
 
 class Shell(TypeAhead[int]):
@@ -109,7 +109,7 @@ class Shell(TypeAhead[int]):
             return self.ended_with
         if self._crash is not None:
             sys.stderr.write("".join(traceback.format_exception(self._crash)))
-            sys.stderr.write("\npowertui: this is a defect of powertui. Please report it to its authors, with the lines above.\n")
+            sys.stderr.write("\npowertui: This is a bug in powertui. Please report it, with the lines above.\n")
             return 1
         return self.return_code or 0
 
@@ -224,14 +224,14 @@ class Shell(TypeAhead[int]):
         """Read the open run anew. What is shown stays until that is done, or for good when it fails."""
         entry, folder = self.session.entry, self.session.logdir
         if entry is None or entry.path == "-":
-            self.say("What came through a pipe cannot be read again.", warn=True)
+            self.say("A profile that came through a pipe cannot be read again.", warn=True)
         elif self.is_loading:
             self.say("The run is still being read.", warn=True)
         else:
             assert self.session.opened is not None
             self.session.opened.complete = False
             self._load(again=folder.path if folder is not None else entry.path)
-            self.say("Reading it again …")
+            self.say("Reading the run again …")
 
     def _say_changed(self) -> None:
         """The files of the run are not those any more that were read."""

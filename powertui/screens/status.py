@@ -12,7 +12,7 @@ from powertui.terminal.theme import Theme
 
 HINTS = {
     "timeline": "W/S zoom  A/D pan  ←→ event  ↑↓ row  [ ] step  / search  m mark  t ops  i details  : go to  ? help  q quit",
-    "open": "Enter opens  / filter  r look again  ? help  q quit",
+    "open": "Enter opens  / filter  r rescan  ? help  q quit",
     "live": "W/S span  A/D scroll  Space pause  ↑↓ channel  m mark  0 all  ? help  q quit",
     "tool": "Enter shows it  o sort  / filter  [ ] tool  → table  y copy  ? help  q quit",
     "help": "↑↓ scroll  Esc back  q quit",

@@ -142,7 +142,7 @@ class SymmetryScreen(BaseScreen):
         """Go to the stretch in the timeline."""
         found = self._found
         if found is None or not found.findings:
-            self.say("There is no finding to go to.")
+            self.say("There is no finding to show.")
             return
         one = found.findings[self._chosen]
         margin = round((one.end_ps - one.start_ps) * AROUND)
@@ -153,7 +153,7 @@ def _details(one: Finding) -> str:
     """How sure, and where."""
     parts = [f"{one.start_ps / PS_PER_S:.2f} … {one.end_ps / PS_PER_S:.2f} s"]
     if one.lo_watts is not None and one.hi_watts is not None:
-        parts.append(f"95 % {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W")
-    parts.append(f"by chance at most in {one.p:.1%} of all cases")
+        parts.append(f"95% {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W")
+    parts.append(f"p ≤ {one.p:.2g}")
     parts.append(one.badge.value)
     return " · ".join(parts)

@@ -121,7 +121,7 @@ class TimelineScreen(Moving):
             name = plain(session.entry.name) if session.entry else ""
             if session.complete and session.run is not None:
                 why = [plain(str(warn)) for warn in session.run.warnings[:WARNINGS]]
-                waiting.update("\n\n".join([f"{name} holds no timeline.", *why, "`powertui doctor` says what there is."]))
+                waiting.update("\n\n".join([f"{name} holds no timeline.", *why, "`powertui doctor` lists what there is."]))
             else:
                 waiting.update(f"Reading {name} …")
             waiting.display = True
@@ -195,7 +195,7 @@ class TimelineScreen(Moving):
         self._show_ops_soon()
         if event.window is not None:
             lo, hi = event.window
-            self.say(f"Window of {units.duration(hi - lo)} marked: t op table, e export, f fit, y copy, Esc gives it up.")
+            self.say(f"Window of {units.duration(hi - lo)} marked: t op table, e export, f fit, y copy, Esc clears it.")
 
     def _show_context(self) -> None:
         """The context is worked out once a frame, however many keys came in since the last."""
@@ -316,7 +316,7 @@ class TimelineScreen(Moving):
             return
         self.timeline.set_hits(hits if len(hits) else None)
         if not len(hits):
-            self.say(f"Nothing is named like {text}.", warn=True)
+            self.say(f"No event name matches {text}.", warn=True)
             return
         self.timeline.next_hit(1)
         self._say_hit()
@@ -325,14 +325,14 @@ class TimelineScreen(Moving):
         state = self.timeline.state
         if state is not None and state.hits is not None:
             number = f"{state.hit + 1:,} of " if state.hit is not None else ""
-            self.say(f"{number}{len(state.hits):,} events match {state.hits.pattern}: n next, N previous, Esc gives up.")
+            self.say(f"{number}{len(state.hits):,} events match {state.hits.pattern}: n next, N previous, Esc clears.")
 
     def hit(self, direction: int) -> None:
         """The next hit of the search, or the one before."""
         if self.timeline.next_hit(direction):
             self._say_hit()
         else:
-            self.say("Search first: / and a part of a name.", warn=True)
+            self.say("There is no search to repeat. Press / and type part of a name.", warn=True)
 
     # ── panes ────────────────────────────────────────────────────────────────────────────────────
 
@@ -340,7 +340,7 @@ class TimelineScreen(Moving):
         self.timeline.mark()
         state = self.timeline.state
         if state is not None and state.mark is not None:
-            self.say("The window begins here: move the cursor and press m again.")
+            self.say("The window starts here. Move the cursor and press m again.")
 
     def action_fold(self) -> None:
         """On a heading: fold it. On an event: its details."""
@@ -386,7 +386,7 @@ class TimelineScreen(Moving):
         """The profile of the next host."""
         run = self.session.run
         if run is None or len(run.traces) < 2:
-            self.say("This run has a profile of one host only.")
+            self.say("This run has only one host.")
             return
         self.shell.show_trace((self.session.trace_index + 1) % len(run.traces))
 
@@ -395,7 +395,7 @@ class TimelineScreen(Moving):
         from powertui.screens.export import ExportDialog
 
         if not self.session.complete:
-            self.say("The run is still being read: export when it is complete.", warn=True)
+            self.say("The run is still being read. Export it when it is complete.", warn=True)
             return
         lo_hi = self.timeline.window or self._visible()
         if lo_hi is not None:
@@ -416,7 +416,7 @@ class TimelineScreen(Moving):
             return
         text = facts.of(model, state, self.session.power)
         if self.shell.copy_text(text):
-            self.say(f"Copied {len(text.splitlines())} lines to the clipboard of your terminal (if it takes OSC 52).")
+            self.say(f"Copied {len(text.splitlines())} lines to your terminal's clipboard, if it supports OSC 52.")
         else:
             self.say("That is too long for a terminal's clipboard.", warn=True)
 

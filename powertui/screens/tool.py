@@ -38,7 +38,7 @@ class ToolScreen(BaseScreen):
         look, glyphs = self.shell.look, self.shell.capabilities.glyphs
         yield Static("", id="title", markup=False)
         yield LinesPane(theme=look, glyphs=glyphs, id="facts")
-        yield Input(placeholder="Filter: any part of a name", id="filter", compact=True)
+        yield Input(placeholder="filter: any part of a name", id="filter", compact=True)
         yield TableView(theme=look, glyphs=glyphs, id="rows")
         yield LinesPane(theme=look, glyphs=glyphs, id="notes")
 

@@ -29,7 +29,7 @@ def prepare(asked: caps.Wishes, theme_name: str | None, instead: str) -> Display
     """Refuse where no screen can be shown, with what works `instead`; otherwise decide what to draw with and tell Textual."""
     why = caps.refusal(os.environ, _is_tty(sys.stdin), _is_tty(sys.stdout))
     if why:
-        raise NoTerminal(f"no screen can be shown here: {why}.", hint=instead)
+        raise NoTerminal(f"No screen can be shown here: {why}.", hint=instead)
     settings = config.load()
     in_file = caps.Wishes(settings.color, settings.glyphs, settings.mouse, settings.fps)  # type: ignore[arg-type]
     found = caps.detect(os.environ, _encoding(), caps.first_of(asked, caps.wishes_from_env(os.environ), in_file))

@@ -23,7 +23,7 @@ def path(parser: argparse.ArgumentParser) -> None:
     """Where the runs lie."""
     parser.add_argument("path", metavar="PATH", help="logdir, run folder or profile; - reads a profile from standard input")
     parser.add_argument("--max-memory", metavar="SIZE",
-                        help="how much memory one file may take: 24G, or none (default: half of what is free)")  # fmt: skip
+                        help="memory one file may take: 24G, or none for no limit (default: half of the free memory)")  # fmt: skip
 
 
 def limit_of(args: argparse.Namespace) -> Limit:
@@ -36,19 +36,19 @@ def limit_of(args: argparse.Namespace) -> Limit:
 def reading(parser: argparse.ArgumentParser) -> None:
     """Which run, and how to read it."""
     group = parser.add_argument_group("what to read")
-    group.add_argument("--run", metavar="NAME", help="only this run of the logdir: its name, or a part that fits no other")
-    group.add_argument("--step-marker", metavar="REGEX", help="events with such names start a step")
+    group.add_argument("--run", metavar="NAME", help="only this run of the logdir: its name, or a part of it that no other has")
+    group.add_argument("--step-marker", metavar="REGEX", help="events whose name matches start a step")
     group = parser.add_argument_group("power")
     group.add_argument("--power", action="append", default=[], metavar="FILE", help="a power log beside the run (repeatable)")
     group.add_argument("--no-power", action="store_true", help="do not look for power logs")
-    group.add_argument("--time-col", metavar="NAME", help="column that holds the time")
-    group.add_argument("--watts-col", metavar="NAME", help="column that holds the power")
+    group.add_argument("--time-col", metavar="NAME", help="column with the time")
+    group.add_argument("--watts-col", metavar="NAME", help="column with the power")
     group.add_argument("--unit", choices=("W", "mW", "uW", "J", "mJ", "uJ", "kWh", "Wh"), help="its unit")
-    group.add_argument("--tz", metavar="ZONE", help="zone of local times: a name, or an offset like -03:00")
-    group.add_argument("--offset", metavar="TIME", help="trace time at which the power log's zero lies, e.g. 1.25s")
+    group.add_argument("--tz", metavar="ZONE", help="time zone of local times: a name, or an offset like -03:00")
+    group.add_argument("--offset", metavar="TIME", help="trace time of the power log's zero, e.g. 1.25s")
     group.add_argument("--align", choices=("auto", "clock", "signal", "none"), default="auto", help="how to align (default: auto)")
-    group.add_argument("--pins", metavar="FILE", help="sidecar file with pins set by hand")
-    group.add_argument("--idle", type=float, metavar="W", help="idle power, when the log does not tell")
+    group.add_argument("--pins", metavar="FILE", help="file of pins set by hand, read and written")
+    group.add_argument("--idle", type=float, metavar="W", help="idle power, when the log does not show it")
 
 
 def reading_of(args: argparse.Namespace) -> Reading:
@@ -122,14 +122,14 @@ def sources(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--source", action="append", default=[], metavar="URL",
                        help="ipmi:// ipmitool: redfish:// hwmon: rapl: nvml: amd: prometheus:// csv:FILE (repeatable)")  # fmt: skip
     group.add_argument("--user", metavar="NAME", help="user on the BMC")
-    group.add_argument("--password-file", metavar="FILE", help="file that holds the password, readable by you alone")
-    group.add_argument("--kg-file", metavar="FILE", help="file that holds the BMC key K_G")
+    group.add_argument("--password-file", metavar="FILE", help="file with the password, readable only by you")
+    group.add_argument("--kg-file", metavar="FILE", help="file with the BMC key K_G")
     group.add_argument("--level", choices=("user", "operator", "administrator"), default=None,
                        help="privilege to ask for (default: user)")  # fmt: skip
     group.add_argument("--insecure", action="store_true", help="accept any TLS certificate (redfish, prometheus)")
     group.add_argument("--sensor", action="append", default=[], metavar="NAME", help="only this sensor (repeatable)")
     group.add_argument("--timeout", type=float, default=None, metavar="S",
-                       help="give up on one answer after S seconds (default: 2)")  # fmt: skip
+                       help="wait at most S seconds for an answer (default: 2)")  # fmt: skip
 
 
 def targets_of(args: argparse.Namespace) -> list[Target]:
@@ -151,12 +151,12 @@ def recording(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="CSV file to append to (default: power-DATE.csv)")
     parser.add_argument("--interval", type=float, default=1.0, metavar="S", help="seconds between readings (default: 1)")
     parser.add_argument("--sync", type=float, metavar="S",
-                        help="save to the disk itself every S seconds, not only at gaps and at the end")  # fmt: skip
+                        help="fsync every S seconds, not only at gaps and at the end")  # fmt: skip
 
 
 def sync_of(args: argparse.Namespace) -> float | None:
     """Seconds between two waits for the disk."""
     seconds: float | None = args.sync
     if seconds is not None and not 0.1 <= seconds <= 86400:
-        raise UsageError(f"--sync {seconds:g} is not possible: it must lie between 0.1 s and a day.")
+        raise UsageError(f"--sync {seconds:g} is not possible: it must be between 0.1 s and a day.")
     return seconds

@@ -7,7 +7,7 @@ import argparse
 from powertui.verbs import common
 
 HELP = "open the recorded run that ships with powertui"
-EXAMPLES = (("powertui demo", "a recorded run, nothing to fetch"),)
+EXAMPLES = (("powertui demo", "a recorded run; nothing to download"),)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

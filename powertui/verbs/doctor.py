@@ -6,7 +6,7 @@ import argparse
 
 from powertui.verbs import common
 
-HELP = "say what was found where, what is missing and why, and what to do"
+HELP = "show what was found, what is missing, why, and what to do"
 EXAMPLES = (("powertui doctor ~/logs", "what is there, what is missing, what to do"),)
 
 

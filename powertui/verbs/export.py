@@ -7,7 +7,7 @@ import argparse
 from powertui.verbs import common
 
 HELP = "write a window of a run as CSV, Parquet or Perfetto JSON"
-EXAMPLES = (("powertui export ~/logs --epoch 1 --steps 185-258", "the window you mean, as CSV"),)
+EXAMPLES = (("powertui export ~/logs --epoch 1 --steps 185-258", "these steps, as CSV"),)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +19,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="from_", metavar="TIME", help="start of the window in trace time, e.g. 27.31s")
     parser.add_argument("--to", metavar="TIME", help="end of the window")
     parser.add_argument("--epoch", type=int, metavar="N", help="the window is this epoch")
-    parser.add_argument("--steps", metavar="A-B", help="or these steps, of the epoch when one is named, e.g. 185-258")
-    parser.add_argument("--marked", action="store_true", help="the window that was marked in the timeline")
-    parser.add_argument("--host", metavar="NAME", help="which host of the run (default: the first)")
+    parser.add_argument("--steps", metavar="A-B", help="the window is these steps (of --epoch when given), e.g. 185-258")
+    parser.add_argument("--marked", action="store_true", help="the window marked in the timeline")
+    parser.add_argument("--host", metavar="NAME", help="host of the run (default: the first)")
     parser.add_argument("-o", "--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
     parser.add_argument("--format", choices=("csv", "parquet", "json"), help="default: by the file's name, else csv")
     parser.add_argument("--force", action="store_true", help="replace an existing file")

@@ -1,4 +1,4 @@
-"""`powertui live`: watch power while it trains, and record it."""
+"""`powertui live`: watch power while a run trains, and record it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from powertui.verbs import common
 if TYPE_CHECKING:
     from powertui.feed import Feed
 
-HELP = "watch power while it trains, and record it"
-EXAMPLES = (("powertui live --host bmc", "watch the power while it trains"),)
+HELP = "watch power while a run trains, and record it"
+EXAMPLES = (("powertui live --host bmc", "watch the power while a run trains"),)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.sources(parser)
     common.recording(parser)
-    parser.add_argument("--no-record", action="store_true", help="only watch")
+    parser.add_argument("--no-record", action="store_true", help="watch without recording")
     parser.add_argument("--logdir", metavar="DIR", help="watch this run's epochs, losses and profiles too")
-    parser.add_argument("--replay", metavar="FILE", help="play a recording through the same screen")
-    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="how fast to replay (default: 1)")
+    parser.add_argument("--replay", metavar="FILE", help="replay a recording on the same screen")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="speed of the replay (default: 1)")
     parser.add_argument("--demo", action="store_true", help="replay the recording that ships with powertui")
     common.screen(parser)
 
@@ -62,7 +62,7 @@ def _feed(args: argparse.Namespace) -> Feed:
     """A recorder for what was named, or a recording to play."""
     if args.demo or args.replay:
         if args.host or args.source:
-            raise UsageError("--replay plays a recording and samples nothing: leave --host and --source out.")
+            raise UsageError("--replay samples nothing. Leave out --host and --source.")
         return _replay(args)
     from powertui.feed import RecorderFeed
     from powertui.sampler.inventory import local_targets
@@ -99,7 +99,7 @@ def _replay(args: argparse.Namespace) -> Feed:
         title = f"replay of {Path(path).name}"
     log = registry.load(path)
     if not any(len(series) for series in log.series):
-        raise UnreadableFile(path, "holds no reading to play", hint=f"`powertui doctor {path}` says what it looks like.")
+        raise UnreadableFile(path, "has no reading to replay", hint=f"`powertui doctor {path}` says what it looks like.")
     return ReplayFeed(log.series, title, speed=args.speed)
 
 
@@ -113,7 +113,7 @@ def _tell(feed: Feed, *, silent: bool) -> bool:
     summary = getattr(getattr(feed, "recorder", None), "summary", None)
     lines = []
     if summary is None:
-        lines.append(f"the recorder died; what it wrote until then is in {feed.file}")
+        lines.append(f"The recorder died. What it had written is in {feed.file}.")
     else:
         lines.append(rows_in(summary))
         if summary["channels"] and not silent:
@@ -125,10 +125,10 @@ def _tell(feed: Feed, *, silent: bool) -> bool:
         if feed.trouble:
             lines.append(feed.trouble)
         if summary["rescued"]:
-            lines.append(f"the rows that it did not take are in {summary['rescued']}")
+            lines.append(f"The rows that it did not accept are in {summary['rescued']}.")
         lines += [f"{name}: {why}" for name, why in summary["failed"].items()]
         if summary["lost"]:
-            lines.append(f"{summary['lost']} rows were lost")
+            lines.append(f"{summary['lost']} rows were lost.")
     if not silent:
         for line in lines:
             print(f"powertui: {plain(line)}", file=sys.stderr)

@@ -7,8 +7,8 @@ import dataclasses
 
 from powertui.verbs import common
 
-HELP = "walk through a logdir, a run or one profile (the verb may be left out)"
-EXAMPLES = (("powertui ~/logs", "walk through the runs of a logdir"),)
+HELP = "browse a logdir, a run or one profile (the verb may be left out)"
+EXAMPLES = (("powertui ~/logs", "browse the runs of a logdir"),)
 FIRST_S = 0.2  # folders are looked through so long before the list is shown, and each time that it grows
 
 

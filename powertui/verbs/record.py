@@ -17,10 +17,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.sources(parser)
     common.recording(parser)
-    parser.add_argument("--duration", type=float, metavar="S", help="stop after so many seconds")
-    parser.add_argument("--pulse", action="store_true", help="burn three pulses of CPU first: a marker to align by")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="record while this runs")
+    parser.add_argument("--duration", type=float, metavar="S", help="stop after this many seconds")
+    parser.add_argument("--pulse", action="store_true", help="load the CPU in three pulses first: a marker to align by")
+    parser.add_argument("--quiet", action="store_true", help="print only errors")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="record while this command runs")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     command: list[str] = args.command[1:] if args.command[:1] == ["--"] else list(args.command)
     path = args.output or default_path()
     if path == "-":
-        raise UsageError("A recording goes to a file: name one with -o.")
+        raise UsageError("A recording needs a file. Name one with -o.")
     if command:
         from powertui.sampler.runner import look_up
 

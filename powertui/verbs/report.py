@@ -6,7 +6,7 @@ import argparse
 
 from powertui.verbs import common
 
-HELP = "print what is known of each run, or one tool's answer"
+HELP = "print the facts of each run, or one tool's table"
 EXAMPLES = (
     ("powertui report ~/logs --json", "the same facts, for a script"),
     ("powertui report ~/logs --tool kernel_stats", "one tool's table"),
@@ -16,7 +16,7 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
-    parser.add_argument("--tool", metavar="NAME", help="this tool's answer instead, e.g. kernel_stats; `list` names them all")
+    parser.add_argument("--tool", metavar="NAME", help="print this tool's table instead, e.g. kernel_stats; `list` names all tools")
     common.reading(parser)
     common.output(parser)
 

@@ -7,8 +7,8 @@ import sys
 
 from powertui.verbs import common
 
-HELP = "list what power can be read here and there, and for the rest why not"
-EXAMPLES = (("powertui sensors --host bmc", "what power can be read there"),)
+HELP = "list the power sensors here or on a BMC, and why others cannot be read"
+EXAMPLES = (("powertui sensors --host bmc", "the power sensors there"),)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -66,7 +66,7 @@ def _run(model: TimelineModel) -> Section:
     facts.append(Fact("events", units.count(trace.event_count)))
     facts.append(Fact("duration", units.duration(trace.span[1] - trace.span[0])))
     if not trace.complete:
-        facts.append(Fact("loading", "more to come"))
+        facts.append(Fact("loading", "still reading"))
     return Section("run", tuple(facts))
 
 

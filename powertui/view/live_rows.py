@@ -247,7 +247,7 @@ def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> Line:
     share = min((t.coverage for t in totals if t.span_s > 0), default=1.0)
     covered = max((h.covered_s for h in rows), default=0.0)
     if covered <= 0:
-        return [("energy: not resolved yet, it takes two readings", "dim")]
+        return [("energy: not resolved yet; it needs two readings", "dim")]
     mono = feed.mono()
     recent = [energy for h in rows if (energy := h.between(mono - RECENT_S, mono)).covered_s > 0]
     so_far, partly, latest = f"{quantity(joules, 'J')} in {span(round(covered))}", "", ""
@@ -408,7 +408,7 @@ def run_rows(epochs: Sequence[tuple[FinishedEpoch, WindowEnergy | None]], room: 
         length = "–" if epoch.begin_ns is None else f"{(epoch.end_ns - epoch.begin_ns) / NS:.1f} s"
         line: list[tuple[str, str]] = [(f"{epoch.number:>7}{length:>11}", "text")]
         if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
-            why = "its begin is not known" if energy is None else energy.reason
+            why = "its start is not known" if energy is None else energy.reason
             line.append((f"   not resolved: {plain(why.removeprefix('not resolved: '), 50)}", "dim"))
         else:
             half = quantity((energy.hi - energy.lo) / 2, "J", 2)

@@ -203,7 +203,7 @@ class TimelineModel:
                 if unit and re.fullmatch(r"[\d.]+", head.strip()):  # "27.31-28.78ms": the unit holds for both
                     lo = parse_time(head.strip() + unit[0]) or 0
                 return min(lo, hi), max(lo, hi)
-        raise UsageError(f"neither a time nor a place: {text.strip()[:80]}", hint=PLACES)
+        raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=PLACES)
 
     def _step_place(self, text: str, epoch: int | None, first: int | None, last: int | None) -> tuple[int, int]:
         index = None
@@ -211,25 +211,25 @@ class TimelineModel:
             index = next((i for i, e in enumerate(self.epochs) if e.number == epoch), None)
             if index is None:
                 known = ", ".join(str(e.number) for e in self.epochs) or "none"
-                raise UsageError(f"there is no epoch {epoch}", hint=f"Epochs in this profile: {known}.")
+                raise UsageError(f"There is no epoch {epoch}.", hint=f"Epochs in this profile: {known}.")
             if first is None:
                 bounds = self.epoch_bounds(index)
                 if bounds is None:
-                    raise UsageError(f"nothing tells where epoch {epoch} begins and ends", hint="Go to one of its steps instead.")
+                    raise UsageError(f"The start and end of epoch {epoch} are not known.", hint="Go to one of its steps instead.")
                 return bounds
         if first is None:
-            raise UsageError(f"neither a time nor a place: {text.strip()[:80]}", hint=PLACES)
+            raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=PLACES)
         last = first if last is None else last
         rows = np.flatnonzero((self.steps.number >= min(first, last)) & (self.steps.number <= max(first, last)))
         if index is not None:
             rows = rows[self.steps.epoch[rows] == index]
         if not len(rows):
             where = f" in epoch {epoch}" if epoch is not None else ""
-            raise UsageError(f"no step {first}{where} in this profile", hint=self._step_hint())
+            raise UsageError(f"There is no step {first}{where} in this profile.", hint=self._step_hint())
         lo = int(self.steps.start[rows].min())
         return lo, max(lo + 1, int(self.steps.ends()[rows].max()))
 
     def _step_hint(self) -> str:
         if not len(self.steps):
-            return "No steps were found: mark them with --step-marker REGEX."
+            return "No steps were found. Mark them with --step-marker REGEX."
         return f"Steps here: {int(self.steps.number.min())} to {int(self.steps.number.max())}."

@@ -63,7 +63,7 @@ class DetailsPane(LinesPane):
         if not self.size.width:
             return
         if self._shown is None:
-            self.set_lines([(("Nothing is selected: move to an event with the arrow keys, or click one.", theme.style("dim")),)])
+            self.set_lines([(("Nothing is selected. Move to an event with the arrow keys, or click one.", theme.style("dim")),)])
             self.refresh()
             return
         model, selection = self._shown
@@ -85,7 +85,7 @@ class DetailsPane(LinesPane):
             stats = model.stats(selection)
         except FileChanged as error:
             stats = ()
-            lines.append(((f"Its stats cannot be read: the file {error.problem}; r reads it again.", theme.style("warn")),))
+            lines.append(((f"Its stats cannot be read: the file {error.problem}. Press r to read it again.", theme.style("warn")),))
         for stat in stats:
             lines.extend(self._stat(stat))
         self.set_lines(lines)

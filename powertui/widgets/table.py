@@ -222,7 +222,7 @@ class TableView(Widget, can_focus=True):
             return self._words(self.summary())
         at = self.top + y - 1
         if at >= len(self.rows):
-            nothing = f"Nothing holds {self.order.text!r}." if self.order.text else table.empty or "Nothing."
+            nothing = f"No row contains {self.order.text!r}." if self.order.text else table.empty or "No rows."
             return self._words(nothing if y == 1 and not len(self.rows) else "")
         return self._row(table, int(self.rows[at]), at == self.cursor)
 
@@ -232,7 +232,7 @@ class TableView(Widget, can_focus=True):
         if table is None:
             return ""
         total = f"{len(table):,} {table.noun}{'s' * (len(table) != 1)}"
-        words = f"{len(self.rows):,} of {total} hold {self.order.text!r}" if self.order.text else total
+        words = f"{len(self.rows):,} of {total} contain {self.order.text!r}" if self.order.text else total
         return f"{words}  {table.summary}" if table.summary else words
 
     def _words(self, text: str) -> Strip:

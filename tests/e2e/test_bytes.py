@@ -56,7 +56,7 @@ def test_idle_costs_nothing_on_any_page(start: Opener, logdir: Path) -> None:
     terminal.settle()
     assert terminal.run(1.5) == 0
     terminal.press(":")
-    terminal.wait_for("Look again")
+    terminal.wait_for("Rescan")
     terminal.settle()
     assert terminal.run(1.5) == 0
 

@@ -20,7 +20,7 @@ from .terminal import Terminal
 pytestmark = pytest.mark.e2e
 
 READY = "whole run"
-CHANGED = "The file changed since it was read; r reads it again."
+CHANGED = "The file has changed since it was read. Press r to read it again."
 DEMO = Path(__file__).parents[2] / "powertui/demo/data/logs/Nfit/20261121/train/plugins/profile"
 MOMENTS = int(os.environ.get("POWERTUI_MOMENTS", "4"))  # of each kind
 

@@ -173,7 +173,7 @@ def test_watching_alone_asks_before_it_leaves(bmc: Bmc, password: Path, tmp_path
         terminal.wait_for(r"not recorded")
         terminal.wait_for(r"mean 245")
         terminal.press("q")
-        terminal.wait_for("q once more")
+        terminal.wait_for("Press q again")
         terminal.press("q")
         assert terminal.wait_exit() == 0
     assert not list(tmp_path.glob("*.csv"))
@@ -254,7 +254,7 @@ def test_a_profile_that_appears_opens_with_the_live_power(bmc: Bmc, password: Pa
         run = logs / "plugins" / "profile" / "2026_11_21_00_50_42"
         run.mkdir(parents=True)
         (run / "vm.xplane.pb").write_bytes(recorded_profile.read_bytes())
-        terminal.wait_for("A profile has appeared")
+        terminal.wait_for("New profile")
         terminal.press("Enter")
         terminal.wait_for(r"host:CPU|python")
         terminal.press("9")

@@ -10,7 +10,7 @@ from .processes import state
 from .terminal import Terminal
 
 READY = r"W/S zoom"
-HELP = "this terminal and this line"
+HELP = "this terminal and connection"
 
 
 def woken(terminal: Terminal, quiet: int = 5) -> None:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GOOD = {0, 129, 130, 143}
 SHOUTS = (
     b"Traceback (most recent call last)",
-    b"this is a defect of powertui",
+    b"This is a bug in powertui",
     b"Exception ignored",
     b"RuntimeWarning",
     b"never awaited",

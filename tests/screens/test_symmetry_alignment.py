@@ -89,7 +89,7 @@ async def test_alignment_shows_every_way_with_its_evidence(make: Maker) -> None:
         assert "wall clocks of both: -10.300 s" in text
         assert "the profile's zero lies at Unix" in text
         picture = chart_text(shell.screen.query_one("#placed", AlignmentChart))
-        assert "above what the trace says ran" in picture
+        assert "below it, what ran" in picture
         await pilot.press("down", "down")
         assert "what ran explains" in words(shell, "#ways")
 

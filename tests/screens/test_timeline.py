@@ -204,7 +204,7 @@ async def test_search_says_how_many_and_goes_round(make: Maker) -> None:
         assert "not a regular expression" in screen.query_one("#status").message  # type: ignore[attr-defined]
         await pilot.press("slash", *"no such name", "enter")
         await settled(pilot)
-        assert "Nothing is named" in screen.query_one("#status").message  # type: ignore[attr-defined]
+        assert "No event name matches" in screen.query_one("#status").message  # type: ignore[attr-defined]
 
 
 async def test_a_window_by_keys_and_by_mouse(make: Maker) -> None:
@@ -273,7 +273,7 @@ async def test_panes(make: Maker) -> None:
         await pilot.press("escape")
         assert not ops.display
         await pilot.press("v")
-        assert "one host only" in screen.query_one("#status").message  # type: ignore[attr-defined]
+        assert "only one host" in screen.query_one("#status").message  # type: ignore[attr-defined]
 
 
 async def test_copy(make: Maker) -> None:

@@ -256,7 +256,7 @@ def test_a_run_that_has_no_profile_has_empty_frames_of_the_same_form(run: api.Ru
         assert list(getattr(bare, name).columns) == list(getattr(run, name).columns), name
     assert list(bare.energy().columns) == list(run.energy().columns)
     assert list(bare.events(stats=["x"]).columns) == list(run.events(name="nothing", stats=["x"]).columns)
-    with pytest.raises(UsageError, match="holds no profile"):
+    with pytest.raises(UsageError, match="has no profile"):
         bare.ops()
 
 

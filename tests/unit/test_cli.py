@@ -93,7 +93,7 @@ def test_help_names_every_verb_and_every_exit_code(capsys: pytest.CaptureFixture
         main(["--help"])
     said = capsys.readouterr().out
     assert [verb for verb in verbs.VERBS if f"    {verb} " not in said] == []
-    for words in ("0 done", "1 it failed", "2 wrong usage or no terminal", "3 nothing readable"):
+    for words in ("0 done", "1 failed", "2 wrong usage or no terminal", "3 nothing readable"):
         assert words in said
 
 
@@ -180,7 +180,7 @@ def test_a_closed_output_is_one_sentence(profile: Path, form: list[str]) -> None
         ["sh", "-c", command, "sh", *PROGRAM, verb, str(profile), *options], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert done.stderr == "powertui: nothing can be printed: standard output is closed\n"
+    assert done.stderr == "powertui: Nothing can be printed: standard output is closed.\n"
 
 
 def test_a_reader_who_leaves_is_no_error() -> None:
@@ -229,5 +229,5 @@ def test_where_a_file_lies_does_not_matter_when_it_is_no_profile(tmp_path: Path,
     text.write_text("nothing to see here\n")
     assert main(["doctor", str(text)]) == 3
     said = capsys.readouterr().out
-    assert "is text of a kind" in said
+    assert "is text, but no format" in said
     assert "plugins/profile" not in said

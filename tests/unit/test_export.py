@@ -249,7 +249,7 @@ def test_parquet_says_what_it_needs_or_holds_the_same_rows(run, power, tmp_path)
 def test_a_file_is_never_replaced_unless_asked(run, power, tmp_path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("precious")
-    with pytest.raises(UsageError, match="there already") as caught:
+    with pytest.raises(UsageError, match="already exists") as caught:
         wrote(run, power, path, "samples")
     assert "--force" in caught.value.hint
     assert path.read_text() == "precious"
@@ -266,7 +266,7 @@ def test_a_file_that_appears_meanwhile_is_not_replaced_either(tmp_path) -> None:
             stream.write(b"mine")
             path.write_text("theirs")
 
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="already exists"):
         raced()
     assert path.read_text() == "theirs"
     assert [p.name for p in tmp_path.iterdir()] == ["late.csv"]
@@ -311,8 +311,8 @@ def test_standard_output_gets_the_bytes(run, power, monkeypatch) -> None:
 def test_what_cannot_be_exported_is_said(run, power, tmp_path) -> None:
     for options, words in (
         ({"what": "samples", "power": ()}, "no samples"),
-        ({"what": "steps", "power": (power,), "lo": -9, "hi": -8}, "No step"),
-        ({"what": "nonsense", "power": ()}, "nothing that can be exported"),
+        ({"what": "steps", "power": (power,), "lo": -9, "hi": -8}, "no step"),
+        ({"what": "nonsense", "power": ()}, "cannot be exported"),
         ({"what": "perfetto", "power": (), "path": "x.csv"}, "JSON"),
         ({"what": "ops", "power": (), "lo": 3, "hi": 3}, "empty"),
     ):

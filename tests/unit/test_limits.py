@@ -102,7 +102,7 @@ def test_none_lifts_the_limit() -> None:
 
 @pytest.mark.parametrize("text", ["", "much", "-1G", "0", "1X", "G"])
 def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is no size"):
+    with pytest.raises(UsageError, match="is not a size"):
         Limit.parse(text)
 
 
@@ -169,7 +169,7 @@ def test_metadata_without_number_is_refused_before_it_is_kept(tmp_path: Path) ->
     body = b"\x12\x09/host:CPU" + b"\x22\x00" * 100_000
     path = tmp_path / "vm.xplane.pb"
     path.write_bytes(b"\x0a" + varint(len(body)) + body)
-    with pytest.raises(UnreadableFile, match="what stands beside its events takes about") as error:
+    with pytest.raises(UnreadableFile, match="its metadata takes about") as error:
         list(registry.load(path, limit=TIGHT))
     refused(error)
 
@@ -223,7 +223,7 @@ def test_a_log_larger_than_the_machine_is_refused_unread(tmp_path: Path) -> None
     with path.open("w") as file:
         file.write("time,watts\n1,2\n")
         file.truncate(4 << 40)
-    with pytest.raises(UnreadableFile, match=r"more than half of the .* that are free here") as error:
+    with pytest.raises(UnreadableFile, match=r"more than half of the .* free here") as error:
         power.load(str(path))
     refused(error)
 
@@ -244,7 +244,7 @@ def test_a_pipe_without_end_is_left(tmp_path: Path, kind: str, monkeypatch: pyte
 
     writer = threading.Thread(target=pour)
     writer.start()
-    with pytest.raises(UnreadableFile, match="what comes through the pipe takes about") as error:
+    with pytest.raises(UnreadableFile, match="the piped data takes about") as error:
         power.load(str(fifo), LogColumns(limit=TIGHT)) if kind == "power" else list(registry.load(fifo, limit=TIGHT))
     refused(error)
     writer.join()

@@ -229,7 +229,7 @@ def test_a_huge_tree_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.
     found = scan(tmp_path)
     assert found.truncated
     assert found.entries < 80
-    assert "larger than a scan" in found.problems[-1].cause
+    assert "too large to scan" in found.problems[-1].cause
 
 
 def test_depth_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

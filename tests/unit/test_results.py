@@ -49,7 +49,7 @@ def test_json_has_seconds_and_null_for_unknown() -> None:
     shown = json.loads(write(answer(), "json"))
     rows = shown["tables"]["rows"]["rows"]
     assert rows[0] == {"name": "a/b", "count": 3, "watts": 1.5, "total_s": 0.25, "at_s": -1.0, "share": 0.25, "used": True}
-    assert rows[1]["watts"] is None  # infinite is no number
+    assert rows[1]["watts"] is None  # infinite is not a number
     assert rows[1]["name"] == EVIL  # JSON escapes by itself
     assert set(rows[2].values()) == {None}
     assert shown["facts"]["mean"] == {

@@ -154,7 +154,7 @@ def test_a_pattern_that_fits_nothing_says_so(tmp_path: Path) -> None:
 
 
 def test_a_broken_pattern_is_a_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no regular expression"):
+    with pytest.raises(UsageError, match="not a regular expression"):
         steps.find(trace_of(tmp_path, host([Event("x", 0, MS)])), marker="(")
 
 

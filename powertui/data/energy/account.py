@@ -137,7 +137,7 @@ class Account:
             return ""
         gap = min(gaps, key=abs)
         where = "begins {} after the profile ends" if gap >= 0 else "ends {} before the profile begins"
-        return f"The power log does not meet this run: it {where.format(_long(abs(gap)))}."
+        return f"The power log does not overlap this run: it {where.format(_long(abs(gap)))}."
 
     def compare(self, ops: Ops | None = None) -> Symmetry:
         """What makes one epoch unlike the others."""
@@ -193,7 +193,7 @@ def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Place
     text = total.text
     left = len(placed) - len(usable)
     if left and text:
-        text += f"; {left} channel{'s' if left > 1 else ''} not counted: less surely placed, or elsewhere in time"
+        text += f"; {left} channel{'s' if left > 1 else ''} not counted: placed less surely, or at another time"
     found = _idle([placed[i].power for i in counted], trace, epochs, idle_w)
     return Account(trace, steps, epochs, tuple(placed), counted, text, found)
 

@@ -38,7 +38,7 @@ def seconds(text: str) -> float:
     """A time as a person writes it: "1.25s", "-300ms", "2min", "12"."""
     found = units.parse_time(text)
     if found is None or abs(found) > _FAR:
-        raise UsageError(f"`{text}` is no time.", hint="Write it like 1.25s, -300ms or 2min.")
+        raise UsageError(f"`{text}` is not a time.", hint="Write it like 1.25s, -300ms or 2min.")
     return found / PS_PER_S
 
 
@@ -188,7 +188,7 @@ def _ladder(series: PowerSeries, context: Context, options: Aligning) -> Alignme
         return by_hand
     found: Alignment | None = None
     if options.mode == "none":
-        return Alignment(None, None, None, "none", NOTHING, ("alignment was switched off",))
+        return Alignment(None, None, None, "none", NOTHING, ("alignment is switched off",))
     if options.mode in ("auto", "clock"):
         found = _by_clocks(series, context, options, said)
     if found is None and options.mode in ("auto", "signal"):
@@ -207,7 +207,7 @@ def _by_hand(options: Aligning) -> Alignment | None:
     if line is None:
         return None
     count = len(options.pins.pins)
-    words = [f"{count} pin{'s' if count > 1 else ''} set by hand, the worst {line.worst_s:.3f} s from the common line"]
+    words = [f"{count} pin{'s' if count > 1 else ''} set by hand, at most {line.worst_s:.3f} s from their common line"]
     if line.ppm:
         words.append(f"the log's clock runs {line.ppm:+.0f} ppm against the trace's")
     return Alignment(
@@ -221,13 +221,13 @@ def _by_hand(options: Aligning) -> Alignment | None:
 def _by_clocks(series: PowerSeries, context: Context, options: Aligning, said: list[str]) -> Alignment | None:
     trace = context.trace.clock
     if not trace.known:
-        said.append("nothing tells the wall time of the profile")
+        said.append("the wall time of the profile is not known")
         return None
-    clock, source, words = series.clock, CLOCKS, f"the log tells wall time ({series.clock.source})"
+    clock, source, words = series.clock, CLOCKS, f"the log has wall time ({series.clock.source})"
     if clock.known and clock.source == times.LOCAL:
         resolved = _zone(series, context)
         if resolved is None:
-            said.append("the log's times are local and nothing tells the zone: give --tz")
+            said.append("the log's times are local and their time zone is not known: give --tz")
             return None
         bmc = "BMC" in series.clock.detail  # in the right zone it is still a clock that nobody sets
         clock, source = replace(times.bmc(resolved), detail=resolved.detail) if bmc else resolved, LOCAL
@@ -235,7 +235,7 @@ def _by_clocks(series: PowerSeries, context: Context, options: Aligning, said: l
     elif not clock.known:
         marked = anchor.find(series, context.logs())
         if marked is None:
-            said.append("the log tells only elapsed time, and no marker says when it began")
+            said.append("the log has only elapsed time, and no marker shows when it started")
             return None
         clock, source, words = marked.clock, MARKER, "; ".join(marked.evidence)
     lo, hi = _difference(clock, trace)
@@ -247,7 +247,7 @@ def _by_clocks(series: PowerSeries, context: Context, options: Aligning, said: l
     ]
     found = Alignment((lo + hi) / 2, lo - spare, hi + spare, "aligned", source, tuple(evidence))
     if not _overlaps(series, context.trace, found):
-        evidence.append("log and profile do not overlap in time: is it another run's log?")
+        evidence.append("log and profile do not overlap in time; is this another run's log?")
         found = replace(found, evidence=tuple(evidence))
     return _refined(series, context, found) if options.mode == "auto" else found
 
@@ -274,7 +274,7 @@ def _zone(series: PowerSeries, context: Context) -> Clock | None:
     if trace.utc_offset_s is not None:
         name = times.offset_words(trace.utc_offset_s)
         return times.with_offset(
-            series.clock, trace.utc_offset_s, f"the profiled machine's zone is UTC{name} (run directory against profile-empty)"
+            series.clock, trace.utc_offset_s, f"the profiled machine's time zone is UTC{name} (run directory against profile-empty)"
         )
     fits = []
     for quarter in range(-48, 57, 2):
@@ -284,7 +284,7 @@ def _zone(series: PowerSeries, context: Context) -> Clock | None:
             fits.append(quarter * 900)
     if len(fits) == 1:
         name = times.offset_words(fits[0])
-        return times.with_offset(series.clock, fits[0], f"only in zone UTC{name} do log and profile overlap")
+        return times.with_offset(series.clock, fits[0], f"log and profile overlap only in time zone UTC{name}")
     return None
 
 
@@ -298,8 +298,8 @@ def _refined(series: PowerSeries, context: Context, found: Alignment) -> Alignme
     fit = _search(series, context, within=(found.lo_s, found.hi_s))
     if isinstance(fit, str) or fit.ambiguous or fit.r2 < 0.5:
         why = fit if isinstance(fit, str) else "; ".join(fit.reasons) or f"the fit explains only {fit.r2:.0%}"
-        return replace(found, evidence=(*found.evidence, f"the samples do not narrow that interval: {why}"))
-    evidence = (*found.evidence, f"inside that interval the samples fit best at {fit.offset_s:.3f} s ({_words(fit)})")
+        return replace(found, evidence=(*found.evidence, f"the samples do not narrow this interval: {why}"))
+    evidence = (*found.evidence, f"within this interval the samples fit best at {fit.offset_s:.3f} s ({_words(fit)})")
     return Alignment(fit.offset_s, max(fit.lo_s, found.lo_s), min(fit.hi_s, found.hi_s), "aligned", REFINED, evidence, fit.ppm, fit)
 
 
@@ -318,7 +318,7 @@ def _by_signal(series: PowerSeries, context: Context, said: list[str], *, asked:
     if isinstance(fit, str):
         said.append(f"by signal: {fit}")
         return None
-    first = "wall clocks were set aside as asked" if asked else said[-1] if said else ""
+    first = "wall clocks were ignored, as requested" if asked else said[-1] if said else ""
     evidence = [*([first] if first else []), _words(fit), *fit.reasons]
     return Alignment(
         fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", SIGNAL, tuple(evidence), fit.ppm, fit

@@ -42,13 +42,13 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
     present = [int(e) for e in np.unique(steps.epoch) if e >= 0]
     present = [e for e in present if (steps.epoch == e).sum() >= 2]
     if len(present) < 2:
-        return "one epoch only: there is nothing to compare it with" if present else "the steps belong to no epoch"
+        return "there is only one epoch, so nothing to compare it with" if present else "the steps belong to no epoch"
     rows = [np.flatnonzero(steps.epoch == e) for e in present]
     keys = _keys(steps, rows)
     names, counts = np.unique(np.concatenate(keys), return_counts=True)
     shared = names[counts >= 2]
     if not len(shared):
-        return "no step number occurs in two epochs"
+        return "no two epochs have a step number in common"
     shape = (len(present), len(shared))
     numbers, start, end = (np.full(shape, -1, np.int64) for _ in range(3))
     last = np.zeros(shape, np.bool_)

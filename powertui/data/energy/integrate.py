@@ -137,7 +137,7 @@ def _why(power: PowerOnTrace, curve: Curve, duration: float, coverage: float) ->
     if power.status == "none":
         return "not resolved: the power log is not placed on this trace's clock"
     if len(curve.knots) < 2:
-        return "not resolved: the log holds fewer than two readings"
+        return "not resolved: the log has fewer than two readings"
     if coverage <= 0:
         return "not resolved: nothing was sampled in this window"
     least = _resolution(curve)

@@ -55,7 +55,7 @@ def read(path: str) -> Pins:
         if not place.exists():
             return Pins(path=path)
         if place.stat().st_size > _LIMIT:
-            raise UnreadableFile(path, "is too large for a pins file", hint="Give --pins the file that powertui wrote.")
+            raise UnreadableFile(path, "is too large for a pins file", hint="Give --pins a file that powertui wrote.")
         text = place.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableFile(path, f"cannot be read as a pins file ({error.__class__.__name__})") from None
@@ -71,7 +71,7 @@ def read(path: str) -> Pins:
                 found = found.add(_finite(words[0]), _finite(words[1]), words[2] if len(words) > 2 else "")
         except (ValueError, IndexError):
             raise UnreadableFile(
-                path, f"line {number} is no pin", hint="A pin is two times in seconds: power-log time, trace time."
+                path, f"line {number} is not a pin", hint="A pin is two times in seconds: power-log time, trace time."
             ) from None
     return found
 
@@ -79,7 +79,7 @@ def read(path: str) -> Pins:
 def write(pins: Pins) -> None:
     """Write the file that was read (or named). The old one stays whole until the new one is."""
     if not pins.path:
-        raise UsageError("No file was named for the pins.", hint="Start with --pins FILE to keep them.")
+        raise UsageError("There is no file for the pins.", hint="Start with --pins FILE to save them.")
     lines = [HEADER]
     lines += [f"{p.log_s:.9g} {p.trace_s:.12g}{' ' + p.note if p.note else ''}\n" for p in pins.pins]
     if pins.nudge_s:

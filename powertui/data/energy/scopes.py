@@ -45,7 +45,7 @@ def _host(series: Sequence[PowerSeries], mine: Sequence[int]) -> tuple[list[int]
         whole = [i for i in mine if series[i].sensor.scope is scope]
         if whole:
             best = max(whole, key=lambda i: len(series[i]))
-            rest = f", which holds the other {len(mine) - 1}" if len(mine) > 1 else ""
+            rest = f", which includes the other {len(mine) - 1}" if len(mine) > 1 else ""
             return [best], f"{_name(series[best])} alone{rest}"
     parts: dict[tuple[str, Scope, str], int] = {}
     for i in mine:
@@ -55,11 +55,11 @@ def _host(series: Sequence[PowerSeries], mine: Sequence[int]) -> tuple[list[int]
         chosen = list(parts.values())
         left = len(mine) - len(chosen)
         names = " + ".join(_name(series[i]) for i in chosen[:4]) + (f" + {len(chosen) - 4} more" if len(chosen) > 4 else "")
-        return chosen, names + (f" ({left} overlapping left out)" if left else "") + ": parts of the machine, not the whole"
+        return chosen, names + (f" ({left} overlapping, left out)" if left else "") + ": parts of the machine, not the whole"
     first = mine[0]
     if len(mine) == 1:
         return [first], f"{_name(series[first])} alone"
-    return [first], f"{_name(series[first])} alone: nobody knows which of the {len(mine)} channels overlap"
+    return [first], f"{_name(series[first])} alone: it is not known which of the {len(mine)} channels overlap"
 
 
 def _name(series: PowerSeries) -> str:

@@ -187,7 +187,7 @@ def sentence(series: PowerSeries) -> str:
         parts.append(
             "never changes in this log"
             if len(set(series.watts[np.isfinite(series.watts)].tolist())) < 2
-            else "too few changes to tell its refresh"
+            else "too few changes to measure its refresh"
         )
     if sensor.quantum_w:
         word = "" if sensor.quantum_w.badge is Badge.MEASURED else " (assumed)"

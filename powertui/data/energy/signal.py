@@ -62,10 +62,10 @@ def search(
     if len(data) < MIN_SAMPLES:
         return f"only {len(data)} different samples"
     if hi <= lo:
-        return "log and profile do not overlap by enough for any offset"
+        return "log and profile do not overlap enough at any offset"
     spread = float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5))
     if spread <= max(1.5 * data.quantum, 1e-3 * abs(float(np.median(data.watts)))):
-        return "the power hardly changes: there is no edge to align by"
+        return "the power hardly changes, so there is no edge to align by"
     rough = coarse.candidates(data, shares, lo, hi)
     if not len(rough):
         return f"at no offset do {MIN_SAMPLES} samples fall into the profile"
@@ -276,7 +276,7 @@ class _Search:
         lag = self._lag(residual)
         better = self._flat(data) / max(float(total[best]), 1e-9) - 1
         if better * len(data) < MIN_GAIN:
-            return "the power follows nothing that the profile shows"
+            return "the power does not follow anything in the profile"
         draws = self._bootstrap(offsets, cost, data, near)
         elsewhere = float((np.abs(draws - offset) > near).mean())
         least = step + self.data.late

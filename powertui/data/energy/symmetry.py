@@ -87,10 +87,10 @@ def compare(steps: Steps, epochs: Epochs, power: PowerOnTrace | None, ops: Ops |
     notes = list(folded.notes)
     found: list[Finding] = []
     if power is None or power.status == "none":
-        notes.append("no power lies on this trace: only times are compared")
+        notes.append("there is no power on this trace: only times are compared")
     else:
         if power.status == "ambiguous":
-            notes.append("the alignment of the power log is ambiguous: where a stretch begins and ends is as uncertain as that")
+            notes.append("the alignment of the power log is ambiguous: the start and end of a stretch are just as uncertain")
         if np.isfinite(folded.watts).any():
             found += _power(folded, power, rng)
         else:

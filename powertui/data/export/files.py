@@ -88,9 +88,9 @@ def _umask() -> int:
 
 
 def _exists(path: str) -> UsageError:
-    return UsageError(f"{path} is there already.", hint="Give --force to replace it, or another name.")
+    return UsageError(f"{path} already exists.", hint="Use --force to replace it, or give another name.")
 
 
 def _cannot(path: str, error: Exception) -> PowertuiError:
     why = getattr(error, "strerror", None) or error.__class__.__name__
-    return PowertuiError(f"{path}: cannot be written ({why}).", hint="Is there room, and may you write there?")
+    return PowertuiError(f"{path}: cannot be written ({why}).", hint="Check the free space and your permissions there.")

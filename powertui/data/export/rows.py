@@ -64,7 +64,7 @@ def seconds(ps: Int64s) -> Ticks:
 
 
 def unix(trace: Trace, ps: Int64s) -> Column:
-    """Unix seconds with nanoseconds; None when nothing tells the profile's wall time."""
+    """Unix seconds with nanoseconds; None when the profile's wall time is not known."""
     if not trace.clock.known:
         return [None] * len(ps)
     return Ticks(trace.clock.mid_ns + ps // PS_PER_NS, 9)
@@ -96,7 +96,7 @@ def _samples(window: Window) -> Table:
     power = [p for p in window.power if p.status != "none"]
     columns = [
         ("unix_s", "Unix time of the reading"), ("trace_s", "the same on the profile's clock"),
-        ("about_s", "the moment that the reading tells of: earlier by half the sensor's window and its delay"),
+        ("about_s", "the moment the reading is about: earlier by half the sensor's window and its delay"),
         *((f"watts: {name}", "W, empty where this channel has no reading") for name in channel_names(power)),
         ("epoch", "at about_s"), ("step", "at about_s"), ("op", "what ran at about_s, the deepest of the heaviest kind"),
     ]  # fmt: skip
@@ -203,7 +203,7 @@ def _steps(window: Window) -> Table:
     kinds = ["integer", "integer", "text", "time", "time", "time", "time"]
     for name in names:
         columns += [
-            (f"joules: {name}", "empty when not resolved"), (f"lo_joules: {name}", "95 % interval"), (f"hi_joules: {name}", ""),
+            (f"joules: {name}", "empty when not resolved"), (f"lo_joules: {name}", "95% interval"), (f"hi_joules: {name}", ""),
             (f"mean_watts: {name}", ""), (f"badge: {name}", "measured or estimated"), (f"reason: {name}", "why it is not resolved"),
         ]  # fmt: skip
         kinds += ["number", "number", "number", "number", "text", "text"]
@@ -322,14 +322,14 @@ def about(window: Window, run: str, version: str) -> list[tuple[str, Any]]:
         half = units.fixed(clock.half_ns, NS_PER_S, 6)
         facts.append(("clock", f"the profile's zero lies at Unix {zero} s +- {half} s ({clock.source})"))
     else:
-        facts.append(("clock", "nothing tells the profile's wall time"))
+        facts.append(("clock", "the profile's wall time is not known"))
     for name, one in zip(channel_names(window.power), window.power, strict=True):
         facts.append(("sensor", f"{name}: {sensors.sentence(one.series)} ({one.series.sensor.source})"))
         if one.status == "none":
             facts.append(("alignment", f"{name}: none, left out"))
             continue
         low, high = _exact(one.offset_lo_ps), _exact(one.offset_hi_ps)
-        at = f"its zero lies at {_exact(one.offset_ps)} s of the profile (95 % {low} to {high} s)"
+        at = f"its zero lies at {_exact(one.offset_ps)} s of the profile (95% {low} to {high} s)"
         facts.append(("alignment", f"{name}: {one.status}, {one.source}; {at}"))
     return facts
 

@@ -41,7 +41,7 @@ def write(
         raise UsageError("There is no profile to export from.", hint="See what is there: powertui doctor PATH")
     window = windows.of(run.traces[index], lo_ps, hi_ps, steps=run.steps[index], epochs=run.epochs[index], power=power)
     if window.hi <= window.lo:
-        raise UsageError("The window is empty.", hint="Its end has to lie after its start.")
+        raise UsageError("The window is empty.", hint="Its end must be after its start.")
     kind = _format(what, path, format)
     facts = export_rows.about(window, run.name, __version__)
     counter = _Counter()
@@ -63,23 +63,25 @@ def write(
 def _format(what: str, path: str, asked: str | None) -> str:
     """What was asked for, else what the name says, else CSV."""
     if what not in WHAT:
-        raise UsageError(f"`{plain(what, 40)}` is nothing that can be exported.", hint=f"There is: {', '.join(WHAT)}")
+        raise UsageError(f"`{plain(what, 40)}` cannot be exported.", hint=f"Choose one of: {', '.join(WHAT)}")
     if asked is not None and asked not in FORMATS:
-        raise UsageError(f"`{plain(asked, 40)}` is no format.", hint=f"There is: {', '.join(FORMATS)}")
+        raise UsageError(f"`{plain(asked, 40)}` is not a format.", hint=f"Choose one of: {', '.join(FORMATS)}")
     name = path.lower().removesuffix(".gz")
     found = asked or next((f for f in FORMATS if name.endswith(f".{f}")), None)
     if what == "perfetto":
         if found not in (None, "json"):
-            raise UsageError(f"A trace for Perfetto is JSON, not {found}.", hint="Name the file like trace.json.")
+            raise UsageError(f"A trace for Perfetto is JSON, not {found}.", hint="Give the file a name like trace.json.")
         return "json"
     return found or "csv"
 
 
 def _check(window: Window, what: str) -> None:
     if what == "samples" and not any(one.status != "none" for one in window.power):
-        raise UsageError("No power lies on this profile's clock, so there are no samples.", hint="Name a log with --power FILE.")
+        raise UsageError(
+            "There is no power on this profile's clock, so there are no samples.", hint="Name a log with --power FILE."
+        )
     if what == "steps" and not len(window.step_rows()):
-        raise UsageError("No step lies in this window.", hint="Name what marks them with --step-marker, or take another window.")
+        raise UsageError("There is no step in this window.", hint="Name their marker with --step-marker, or choose another window.")
 
 
 def _shown(path: str) -> str:

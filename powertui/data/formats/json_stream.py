@@ -53,7 +53,7 @@ class JsonStream:
             self._at += 1
             yield from self._members()
         else:
-            self.problem = "this is no JSON object or list"
+            self.problem = "this is not a JSON object or list"
 
     # ── text ──
 

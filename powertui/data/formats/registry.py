@@ -124,5 +124,5 @@ def read(path: str | os.PathLike[str], progress: Progress = silent) -> Trace:
     for trace in load(path, progress):
         last = trace
     if last is None:
-        raise UnreadableFile(os.fspath(path), "holds nothing that could be read")
+        raise UnreadableFile(os.fspath(path), "holds nothing readable")
     return last

@@ -71,7 +71,7 @@ class Source:
             for piece in self.chunks():
                 out += piece
                 if len(out) % LOOK < len(piece):  # what is free changes meanwhile
-                    self.limit.check(self.path, len(out), "what it unpacks to takes")
+                    self.limit.check(self.path, len(out), "it unpacks to")
             problem = self.limit.unpacks_too_far(self.done, len(out))
             if problem:  # half of a protobuf would only be told as damaged
                 raise UnreadableFile(self.path, problem.partition(":")[0], hint=limits.HINT)
@@ -146,15 +146,15 @@ def _open(name: str, file: BinaryIO, limit: Limit) -> Source:
 
 def _empty_hint(path: str) -> str:
     if path == "-":
-        return "Nothing came through the pipe: check the command before it."
-    return "The profiler had nothing to write, or the copy failed: copy it again, or profile again."
+        return "Nothing came through the pipe. Check the command before it."
+    return "The profiler had nothing to write, or the copy failed. Copy it again, or profile again."
 
 
 def _refused(path: str, error: OSError) -> UnreadableFile:
     if isinstance(error, IsADirectoryError):
-        return UnreadableFile(path, "is a folder, not a profile", hint=f"Look what lies in it: powertui doctor {path}")
+        return UnreadableFile(path, "is a folder, not a profile", hint=f"See what is in it: powertui doctor {path}")
     if isinstance(error, FileNotFoundError):
-        return UnreadableFile(path, "there is no such file", hint="Check the name; a logdir can be given whole.")
+        return UnreadableFile(path, "no such file", hint="Check the name. It may also be a logdir.")
     if isinstance(error, PermissionError):
         return UnreadableFile(path, "cannot be opened: permission denied", hint=f"See who may read it: ls -l {path}")
     return UnreadableFile(path, f"cannot be read: {error.strerror or error}", hint="Copy it to a local disk and try again.")
@@ -228,7 +228,7 @@ def looks_mangled(head: bytes) -> bool:
     return valid and any(byte < 9 for byte in head[:4096])
 
 
-MANGLED = "was decoded as text on its way (bytes became U+FFFD, EF BF BD): its numbers are lost"
+MANGLED = "was decoded as text in transit (bytes became U+FFFD, EF BF BD), so its numbers are lost"
 MANGLED_HINT = "Copy the original again as binary: scp, rsync, or git with '*.pb binary' in .gitattributes."
 
 
@@ -242,31 +242,37 @@ def describe(head: bytes, path: str) -> tuple[str, str]:
     text = head[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     lower = text[:512].lower()
     if lower.startswith((b"<!doctype html", b"<html")):
-        return "is a web page, not a profile: the download gave a page", "Download the raw file."
+        return "is a web page, not a profile", "Download the file itself."
     if not head.strip(b"\x00"):
-        return "holds only zero bytes: the disk was full, or the copy broke off", "Copy it again."
+        return "holds only zero bytes: the disk was full, or the copy was interrupted", "Copy it again."
     if text[:1] in (b"{", b"["):
         return _describe_json(head)
     if len(head) > 12 and head[8:12] and _is_tfevents(head):
         return "is a tfevents file: scalars, no timeline", "Give the folder that holds it: powertui report DIR"
     if _is_text(head):
-        return "is text of a kind no profile reader knows", "If it is a power log, give it with --power."
+        return "is text, but no format that powertui reads", "If it is a power log, give it with --power."
     folder = Path(path).parent if path != "-" else "DIR"
     return (
-        f"is no profile that powertui reads (it begins {head[:8].hex(' ')})",
-        f"Readable are xplane.pb and trace.json.gz, plain or gzipped. See what lies there: powertui doctor {folder}",
+        f"is not a profile that powertui reads (it begins {head[:8].hex(' ')})",
+        f"Readable are xplane.pb and trace.json.gz, plain or gzipped. See what is there: powertui doctor {folder}",
     )
 
 
 def _describe_json(head: bytes) -> tuple[str, str]:
     if any(key in head for key in (b'"deviceProperties"', b'"schemaVersion"', b'"cpu_op"', b'"Operator"', b'"torch')):
-        return "is a PyTorch (Kineto) trace: no reader takes it yet", "TensorBoard profiles are read: xplane.pb, trace.json.gz."
+        return (
+            "is a PyTorch (Kineto) trace: format not supported yet",
+            "powertui reads TensorBoard profiles: xplane.pb, trace.json.gz.",
+        )
     if b'"memoryProfilePerAllocator"' in head:
-        return "is a memory_profile result of TensorBoard: it holds no timeline", "Give the xplane.pb or trace.json.gz beside it."
+        return "is a memory_profile result of TensorBoard: it has no timeline", "Give the xplane.pb or trace.json.gz beside it."
     if b"rocprofiler-sdk-tool" in head:
-        return "is a rocprofv3 result: no reader takes it yet", "Export it as a Chrome trace, or profile through JAX or TensorFlow."
+        return (
+            "is a rocprofv3 result: format not supported yet",
+            "Export it as a Chrome trace, or profile through JAX or TensorFlow.",
+        )
     if b'"traceEvents"' in head:
-        return "is a trace of which no event is left", "Copy it again and compare the sizes."
+        return "is a trace without any events", "Copy it again and compare the sizes."
     return "is JSON without a traceEvents list", "Readable are xplane.pb and trace.json.gz, plain or gzipped."
 
 

@@ -83,7 +83,7 @@ def read(path: str, group: str = "", limit: Limit = MACHINE) -> EventLog:
     tail.poll()
     log = tail.log()
     if log.records == 0:
-        problem = log.warnings[0].cause if log.warnings else "holds no whole record yet"
+        problem = log.warnings[0].cause if log.warnings else "has no complete record yet"
         raise UnreadableFile(path, problem, hint="Scalars come from files named events.out.tfevents.…")
     return log
 
@@ -130,7 +130,7 @@ class Tail:
                 while not self._dead:
                     before = self._offset
                     if too_much := self.limit.exceeded(self._points * POINT):
-                        self._damage[f"its scalars take {too_much}: the rest was left. {HINT}", f"byte {before}"] = 1
+                        self._damage[f"its scalars take {too_much}: the rest was left out. {HINT}", f"byte {before}"] = 1
                         self._dead = True
                         break
                     for record in self._records(stream, status.st_size):
@@ -146,7 +146,7 @@ class Tail:
         split = split_events(Path(self.path).name)
         warnings = [Warn(self.path, where, cause, count) for (cause, where), count in self._damage.items()]
         if self._offset < self._size and not self._dead:
-            cause = f"the last record is unfinished ({self._size - self._offset} bytes): still being written, or cut off"
+            cause = f"the last record is unfinished ({self._size - self._offset} bytes): it is still being written, or was cut off"
             warnings.append(Warn(self.path, f"byte {self._offset}", cause))
         return EventLog(
             path=self.path, group=self.group, scalars=tuple(self._series()),
@@ -234,7 +234,7 @@ class Tail:
         try:
             event = _event_class().FromString(bytes(record))
         except Exception as error:  # DecodeError; pure-Python protobuf raises its own kinds
-            self._count(f"a record is no Event message ({type(error).__name__}): skipped", f"record {self.records}")
+            self._count(f"a record is not an Event message ({type(error).__name__}): skipped", f"record {self.records}")
             return
         kind = event.WhichOneof("what")
         if kind == "file_version":

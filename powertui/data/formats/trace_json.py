@@ -107,7 +107,7 @@ class _Collector:
     def add(self, event: Any, stream: JsonStream) -> None:
         """One item of the list. What it may hold is anybody's guess."""
         if not isinstance(event, dict):
-            self.builder.findings.add("items that are no events were left out")
+            self.builder.findings.add("items that are not events were left out")
             return
         phase = event.get("ph")
         try:
@@ -125,7 +125,7 @@ class _Collector:
             elif phase in _OTHER_PHASES:
                 self.builder.findings.add(f"{_OTHER_PHASES[phase]} are not drawn (ph {phase})")
             elif event:  # the last item is an empty object, against the trailing comma
-                self.builder.findings.add("items of no known phase were left out")
+                self.builder.findings.add("items of unknown phase were left out")
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             self.builder.findings.add("events without a usable ts, dur, pid or tid were left out")
 
@@ -195,7 +195,7 @@ class _Collector:
                 builder.findings.add("events at impossible times were left out", count=bad)
                 process.add(number_of(tid), thread.label, line)
                 if open_rows:
-                    builder.findings.add("begins (ph B) without an end last until the end of the trace", count=len(open_rows))
+                    builder.findings.add("begins (ph B) without an end were extended to the end of the trace", count=len(open_rows))
         return builder.build(self.names, complete=complete, warnings=source.warnings)
 
     def _clock(self) -> Clock:
@@ -220,7 +220,7 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
             told = collector.count
             too_much = source.limit.exceeded(collector.memory)
             if too_much:
-                builder.findings.add(f"its events take {too_much}: the rest was left. {HINT}")
+                builder.findings.add(f"its events take {too_much}: the rest was left out. {HINT}")
                 break
             progress(source.done, source.size, told)
             if told >= shown:
@@ -231,9 +231,7 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
         raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
     builder.findings.add("damaged events were left out", count=stream.damaged)
     if collector.count == WRITERS_LIMIT:
-        builder.findings.add(
-            "holds exactly the million events that TensorFlow's writer keeps: the rest of the capture may be missing"
-        )
+        builder.findings.add("has exactly the million events that TensorFlow's writer keeps: the rest may be missing")
     if stream.problem:
         builder.findings.add(f"{stream.problem}; what came before was read")
     progress(source.size, source.size, collector.count)

@@ -142,7 +142,7 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
     if looks_mangled(source.head):
         raise UnreadableFile(source.path, MANGLED, hint=MANGLED_HINT)
     stored = source.stored()
-    stored.admit = lambda need: source.limit.check(source.path, need, "what stands beside its events takes")
+    stored.admit = lambda need: source.limit.check(source.path, need, "its metadata takes")
     space = windows.hop(stored, 0, stored.size).hop
     builder = TraceBuilder(source.path, NAME, size=source.size)
     names = EventNames(stored)
@@ -180,7 +180,7 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
         except FileChanged as error:
             if not builder.events:
                 raise
-            builder.findings.add(f"the file {error.problem}; what was read of it by then is shown")
+            builder.findings.add(f"the file {error.problem}; what was read before is shown")
             break
     if space.bad >= 0 and not builder.events:
         raise UnreadableFile(

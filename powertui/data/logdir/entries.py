@@ -126,7 +126,7 @@ def again(path: str, entry: RunEntry) -> RunEntry:
     for run in scan(path).runs:
         if (run.path, run.name) == (entry.path, entry.name) and run.profiles:
             return run
-    raise UnreadableFile(entry.path, "there is no profile any more")
+    raise UnreadableFile(entry.path, "the profile is gone")
 
 
 def scan(path: str | os.PathLike[str]) -> Logdir:
@@ -139,7 +139,7 @@ def stream(path: str | os.PathLike[str], every_s: float = 1e9) -> Iterator[Logdi
     """The same, with what was found so far every so many seconds; the whole comes last."""
     text = os.fspath(path)
     if not text:
-        raise UsageError("the path is empty", hint="Name a logdir, a run folder or a profile; . is where you are.")
+        raise UsageError("the path is empty", hint="Name a logdir, a run folder or a profile; . is the current folder.")
     if text == "-":
         yield Logdir("-", (RunEntry("standard input", "-", (ProfileFile("-", "", "", 0),)),))
         return
@@ -147,7 +147,7 @@ def stream(path: str | os.PathLike[str], every_s: float = 1e9) -> Iterator[Logdi
     try:
         mode = where.stat().st_mode
     except (OSError, ValueError) as error:
-        hint = "Check the path; `powertui doctor .` looks around where you are."
+        hint = "Check the path. `powertui doctor .` shows what is in the current folder."
         raise UnreadableFile(text, reason(error), hint=hint) from None
     if stat.S_ISDIR(mode):
         yield from _Scan(where).folder(text, every_s)
@@ -171,7 +171,7 @@ class _Scan(Tree):
         try:
             os.scandir(self.root).close()
         except OSError as error:
-            hint = "Ask its owner for read access, or copy the logs to where you may read them."
+            hint = "Ask its owner for read access, or copy the logs to a place where you can read them."
             raise UnreadableFile(shown, f"cannot be listed: {reason(error)}", hint=hint) from None
         folders: list[str] = []
         runs: list[RunEntry] = []
@@ -272,7 +272,7 @@ class _Scan(Tree):
         best, alternates = _one_per_host(profiles)
         problems = [*_twins(best)]
         if not profiles and not groups["results"] and not groups["unread"]:
-            cause = "the run's folder is empty" if not groups["ignored"] else "only caches of other viewers lie here"
+            cause = "the run's folder is empty" if not groups["ignored"] else "there are only caches of other viewers here"
             problems.append(Warn(str(folder), "", f"{cause}: the capture was not written, or was moved away"))
         return RunEntry(
             self.name_of(folder, home), str(folder), best, alternates, self.events_for(home), (),
@@ -446,7 +446,7 @@ def _twins(profiles: tuple[ProfileFile, ...]) -> Iterator[Warn]:
         if len(profiles) < 2 or not profile.size:
             continue
         if (first := seen.setdefault((profile.size, _samples(profile)), profile)) is not profile:
-            yield Warn(profile.path, "", f"holds the same bytes as {Path(first.path).name}: two names for one host's profile")
+            yield Warn(profile.path, "", f"has the same bytes as {Path(first.path).name}: one host's profile under two names")
 
 
 def _samples(profile: ProfileFile, count: int = 5, block: int = 1 << 16) -> bytes:

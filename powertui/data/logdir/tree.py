@@ -58,7 +58,7 @@ class Tree:
             try:
                 status = os.stat(folder)  # noqa: PTH116
             except OSError as error:
-                self.problems.append(Warn(folder, "", f"cannot be looked at: {reason(error)}"))
+                self.problems.append(Warn(folder, "", f"cannot be examined: {reason(error)}"))
                 continue
             if (status.st_dev, status.st_ino) in seen:
                 continue
@@ -73,7 +73,7 @@ class Tree:
                         Warn(
                             str(self.root),
                             "",
-                            f"the tree is larger than a scan goes through: stopped after {what}. Name a folder further down",
+                            f"the tree is too large to scan: stopped after {what}. Name a folder further down",
                         )
                     )
                 if self.entries >= MAX_ENTRIES:
@@ -105,9 +105,9 @@ class Tree:
                     if stat.S_ISREG(status.st_mode):
                         files.append(Found(entry.path, entry.name, status.st_size))
                     else:
-                        self.problems.append(Warn(entry.path, "", "is no plain file: not opened"))
+                        self.problems.append(Warn(entry.path, "", "is not a plain file, so it was not opened"))
             except OSError as error:
-                self.problems.append(Warn(entry.path, "", f"cannot be looked at: {reason(error)}"))
+                self.problems.append(Warn(entry.path, "", f"cannot be examined: {reason(error)}"))
         self.listed[folder] = (files, below)
         return self.listed[folder]
 

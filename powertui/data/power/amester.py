@@ -37,17 +37,17 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     layout = table.shape(source.head_text)
     rows = table.read(source, layout, notes) if layout is not None else None
     if rows is None or not len(rows):
-        raise UnreadableFile(source.path, f"has Amester's header and no row that fits it ({notes.first_reason() or 'no row'})")
+        raise UnreadableFile(source.path, f"has Amester's header, but no row that fits it ({notes.first_reason() or 'no row'})")
     tick = next((i for i, name in enumerate(rows.names) if _TICKS.fullmatch(name.strip())), None)
     if tick is None:
         raise UnreadableFile(
             source.path,
             "comes from Amester, but without the counter PWR1MS_rcnt",
-            hint="Say which column holds the time: --time-col NAME.",
+            hint="Name the column with the time: --time-col NAME.",
         )
     ticks, bad = rows.floats(tick)
     bad |= ~(np.abs(ticks) < times.MOST_NS / _TICK)
-    notes.drop_all(rows.lines[bad], "the counter is no number")
+    notes.drop_all(rows.lines[bad], "the counter is not a number")
     ms = ticks[~bad].astype(np.int64)
     ms += np.r_[0, np.cumsum(np.diff(ms) < -_WRAP // 2)] * _WRAP
     ns = (ms - (int(ms[0]) if len(ms) else 0)) * _TICK
@@ -58,11 +58,11 @@ def load(source: Source, options: LogColumns) -> PowerLog:
             continue
         watts, wrong = rows.floats(at)
         wrong |= np.isnan(watts)
-        notes.drop_all(rows.lines[wrong & ~bad], f"{short} is no number")
+        notes.drop_all(rows.lines[wrong & ~bad], f"{short} is not a number")
         good = ~wrong[~bad]
         if good.any():
             sensor = Sensor(short, "occ amester", _scope(short), options.host)
-            clock = Clock(detail="milliseconds of the controller")
+            clock = Clock(detail="the controller's milliseconds")
             series.append(make(sensor, ns[good], watts[~bad][good], clock=clock, path=source.path, notes=notes))
     if not series:
         raise UnreadableFile(source.path, f"comes from Amester, but holds no power ({notes.first_reason() or 'no PWR column'})")

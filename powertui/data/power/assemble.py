@@ -34,11 +34,11 @@ def make(
     with np.errstate(invalid="ignore"):
         absurd, negative = np.abs(watts) > HIGHEST_W, int((watts < 0).sum())
     if absurd.any():
-        notes.say(f"{int(absurd.sum())} readings of {name} are beyond any machine: dropped")
+        notes.say(f"{int(absurd.sum())} readings of {name} are more than any machine draws; dropped")
         ns, watts = ns[~absurd], watts[~absurd]
         joules = None if joules is None else joules[~absurd]
     if negative:
-        notes.say(f"{negative} readings of {name} are negative: kept as they are")
+        notes.say(f"{negative} readings of {name} are negative; kept as they are")
     if len(ns) > 1 and (np.diff(ns) < 0).any():
         order = np.argsort(ns, kind="stable")
         notes.say(f"{name}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; sorted by time")
@@ -65,9 +65,9 @@ def _one_per_time(
     doubles = int((sizes[same] - 1).sum())
     mixed = int((~same).sum())
     if doubles:
-        notes.say(f"{doubles} rows of {name} repeat another row: dropped")
+        notes.say(f"{doubles} rows of {name} repeat another row; dropped")
     if mixed:
-        notes.say(f"{mixed} times {name} has several readings with one time: their mean is taken")
+        notes.say(f"{mixed} times in {name} have several readings; their mean is used")
     summed = None if joules is None else np.add.reduceat(joules, starts)
     return ns[starts], mean, summed
 

@@ -38,7 +38,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     rows = table.read(source, layout, notes) if layout is not None else None
     needed = ("timestamp", "duration")
     if rows is None or not len(rows) or any(rows.find(name) is None for name in needed):
-        raise UnreadableFile(source.path, f"has CodeCarbon's header and no row that fits it ({notes.first_reason() or 'no row'})")
+        raise UnreadableFile(source.path, f"has CodeCarbon's header, but no row that fits it ({notes.first_reason() or 'no row'})")
     stamp, duration, run = rows.find("timestamp"), rows.find("duration"), rows.find("run_id")
     assert stamp is not None
     assert duration is not None
@@ -50,7 +50,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     good = column.ok & lasting
     runs = rows.texts(run) if run is not None else [""] * len(rows)
     if not good.any():
-        raise UnreadableFile(source.path, f"has no row with time and duration ({notes.first_reason()})")
+        raise UnreadableFile(source.path, f"has no row with a time and a duration ({notes.first_reason()})")
     zero = int((column.ns[good] - length[good]).min())
     clock = times.clock(column, zero)
     series: list[PowerSeries] = []
@@ -70,7 +70,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         series.append(make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=energy))
     if not series:
         raise UnreadableFile(source.path, "has CodeCarbon's columns, but no energy in any row")
-    notes.say("CodeCarbon estimates memory (and processors without a counter) by a model")
+    notes.say("CodeCarbon's memory (and processors without a counter) are estimates of a model")
     return PowerLog(
         source.path,
         NAME,

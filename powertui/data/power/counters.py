@@ -36,9 +36,9 @@ def intervals(
             delta[row] = fixed
             wraps += 1
     if wraps:
-        notes.say(f"{name} wrapped {wraps} time{'s' if wraps > 1 else ''}: put right")
+        notes.say(f"{name} wrapped {wraps} time{'s' if wraps > 1 else ''}; corrected")
     if resets:
-        notes.say(f"{name} was reset {resets} time{'s' if resets > 1 else ''}: a gap")
+        notes.say(f"{name} was reset {resets} time{'s' if resets > 1 else ''}; left as a gap")
     with np.errstate(divide="ignore", invalid="ignore"):
         watts = np.where(seconds > 0, delta / seconds, np.nan)
     return delta, watts

@@ -61,7 +61,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     layout = table.shape(source.head_text)
     if layout is None:
         raise UnreadableFile(
-            source.path, "is no table of columns", hint="powertui reads CSV, and the texts listed in docs/power-logs.md."
+            source.path, "is not a table of columns", hint="powertui reads CSV, and the formats listed in docs/power-logs.md."
         )
     rows = table.read(source, layout, notes)
     return from_table(source.path, rows, options, notes, named=layout.named)
@@ -81,7 +81,7 @@ def from_table(
 ) -> PowerLog:
     """The same, of a table that a dialect has already cut into columns."""
     if not len(rows):
-        raise UnreadableFile(path, f"has no whole row ({notes.first_reason() or 'only a header'})")
+        raise UnreadableFile(path, f"has no complete row ({notes.first_reason() or 'only a header'})")
     picked = _pick_power(path, rows, options)
     clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default)
     column = times.in_zone(column, options.tz)
@@ -94,7 +94,7 @@ def from_table(
     spread[column.ok] = ns_all
     for item in picked:
         values, bad = rows.floats(item.column)
-        notes.drop_all(rows.lines[bad & column.ok], f"{item.name or 'the reading'} is no number")
+        notes.drop_all(rows.lines[bad & column.ok], f"{item.name or 'the reading'} is not a number")
         for group, mask in groups:
             keep = mask & column.ok & ~bad
             if not keep.any():
@@ -113,8 +113,8 @@ def from_table(
         "power: " + ", ".join(f"`{item.name}` in {item.unit.name}{kinds.get(item.name, '')}" for item in picked[:4])
         + (f" and {len(picked) - 4} more" if len(picked) > 4 else "")
         + ("" if all(item.sure for item in picked) else " (unit guessed)"),
-        f"{len(groups)} channels told apart by {groups[0][0].by}" if len(groups) > 1 else "",
-        "" if named else "no header: columns by position",
+        f"{len(groups)} channels, separated by {groups[0][0].by}" if len(groups) > 1 else "",
+        "" if named else "no header; columns by position",
     ))  # fmt: skip
     return PowerLog(path, label, tuple(series), notes.warnings(), guess)
 
@@ -168,7 +168,7 @@ def _the_other(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
 def _pick_power(path: str, rows: table.Table, options: LogColumns) -> list[Picked]:
     given = units.UNITS.get(options.unit or "")
     if options.unit and given is None:
-        raise UsageError(f"--unit {options.unit}: no such unit", hint=f"One of: {', '.join(units.UNITS)}.")
+        raise UsageError(f"--unit {options.unit}: unknown unit", hint=f"Known units: {', '.join(units.UNITS)}.")
     found: list[tuple[int, Unit | None]]
     if options.watts_col:
         found = []
@@ -190,8 +190,8 @@ def _pick_power(path: str, rows: table.Table, options: LogColumns) -> list[Picke
     if not picked:
         raise UnreadableFile(
             path,
-            "has no column whose name says power or energy",
-            hint=f"Its columns are: {_listed(rows.names)}. Say --watts-col NAME --unit W.",
+            "has no column that is named like power or energy",
+            hint=f"Its columns are: {_listed(rows.names)}. Name one with --watts-col NAME --unit W.",
         )
     return picked
 
@@ -226,7 +226,7 @@ def _pick_time(
         column = _time_column(rows, given, default)
         if not column.ok.any():
             raise UnreadableFile(
-                path, f"column {options.time_col!r} holds no time", hint="Unix time, a date with time, or seconds."
+                path, f"column {options.time_col!r} has no time", hint="It must be Unix time, a date with time, or seconds."
             )
         return [given], column
     named = [i for i, name in enumerate(rows.names) if i not in taken and _time_score(name)]
@@ -246,7 +246,7 @@ def _pick_time(
         raise UnreadableFile(
             path,
             "has no column that can be read as time",
-            hint=f"Its columns are: {_listed(rows.names)}. Say which one with --time-col NAME.",
+            hint=f"Its columns are: {_listed(rows.names)}. Name the one with the time: --time-col NAME.",
         )
     _, i, column = max(tried, key=lambda item: item[0])
     return [i], column

@@ -71,7 +71,9 @@ def load(source: Source, options: LogColumns) -> PowerLog:
             by_name.setdefault(reading.name, []).append((reading, value))
     for name, found in list(by_name.items()):
         if all(value == 0 for _, value in found) and _scope(name) is Scope.NODE:
-            notes.drop_all((reading.line for reading, _ in found), f"{name} is 0 W in every reading: this BMC does not measure it")
+            notes.drop_all(
+                (reading.line for reading, _ in found), f"{name} is 0 W in every reading, so this BMC does not measure it"
+            )
             del by_name[name]
     if not by_name:
         why = notes.first_reason()
@@ -159,7 +161,7 @@ def _watts(reading: _Reading, notes: Notes) -> float | None:
     value = table.number(reading.text)
     if not np.isfinite(value):
         known = reading.text.lower() in _EMPTY
-        notes.drop(reading.line, f"{reading.text!r} instead of a reading" if known else "the reading is no number")
+        notes.drop(reading.line, f"{reading.text!r} instead of a reading" if known else "the reading is not a number")
         return None
     if value == 0 and reading.state == "deactivated":
         notes.drop(reading.line, "0 W from a BMC that calls its power reading deactivated")
@@ -179,6 +181,6 @@ def _times(path: str, name: str, found: list[tuple[_Reading, float]]) -> tuple[t
     if len(found) == 1:
         return times.TimeColumn(np.zeros(1, np.int64), np.ones(1, np.bool_), "elapsed", "a single reading without a time"), False
     raise UnreadableFile(
-        path, f"holds {len(found)} readings of {name} and no time that can be used",
+        path, f"holds {len(found)} readings of {name} and no usable time",
         hint="Put the time before each: while sleep 1; do date +%s.%N; ipmitool dcmi power reading; done >> power.txt",
     )  # fmt: skip

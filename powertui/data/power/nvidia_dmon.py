@@ -79,11 +79,11 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         guess = f"dmon: `pwr` in W, {column.words}"
     else:
         column = times.TimeColumn(
-            np.array(rounds, np.int64) * times.S, np.ones(len(rounds), np.bool_), "elapsed", "one round a second, assumed"
+            np.array(rounds, np.int64) * times.S, np.ones(len(rounds), np.bool_), "elapsed", "one round per second, assumed"
         )
         poll = Figure(PERIOD_S, Badge.ASSUMED)
-        notes.say("no time in the log: one round a second is assumed, dmon's default (record with -o DT to have it)")
-        guess = "dmon: `pwr` in W; no time, one round a second assumed"
+        notes.say("no time in the log: one round per second is assumed, dmon's default (record times with -o DT)")
+        guess = "dmon: `pwr` in W; no time, one round per second assumed"
     ns, clock = assemble.zeroed(column, column.ok, keep_zero=not stamps[0])
     labels, values = np.array(gpus)[column.ok], np.array(watts)[column.ok]
     series = tuple(

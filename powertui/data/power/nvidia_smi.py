@@ -56,10 +56,10 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
     if layout is None:
-        raise UnreadableFile(source.path, "has nvidia-smi's header and no row below it")
+        raise UnreadableFile(source.path, "has nvidia-smi's header, but no rows")
     rows = table.read(source, layout, notes)
     if not len(rows):
-        raise UnreadableFile(source.path, f"has no whole row ({notes.first_reason() or 'only a header'})")
+        raise UnreadableFile(source.path, f"has no complete row ({notes.first_reason() or 'only a header'})")
     plain = [re.sub(r"\s*\[.*\]$", "", name).strip().lower() for name in rows.names]
     when = _time(source.path, rows, plain, options)
     column = times.in_zone(times.from_texts(rows.texts(when)), options.tz)
@@ -134,8 +134,8 @@ def _draws(path: str, rows: table.Table, plain: Sequence[str], options: LogColum
     if moving:
         return [(moving[0], "")]
     raise UnreadableFile(
-        path, "comes from nvidia-smi without a header, and no column says W",
-        hint="Say which column holds the power: --watts-col NUMBER, counted from 1.",
+        path, "comes from nvidia-smi without a header, and no column is in W",
+        hint="Name the column with the power: --watts-col NUMBER, counted from 1.",
     )  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def _gpus(rows: table.Table, plain: Sequence[str], ns: Int64s, good: Int64s, not
             if 1 < len(distinct) <= 16 and _takes_turns(texts, len(distinct)):
                 return np.array(
                     [f"GPU {distinct.index(text)}" for text in texts]
-                ), f"{len(distinct)} GPUs in turn, told apart by `{name}`"
+                ), f"{len(distinct)} GPUs in turn, separated by `{name}`"
     count = _round(ns[good])
     if count == 1:
         return np.array(["GPU 0"] * len(good)), ""
@@ -170,7 +170,7 @@ def _gpus(rows: table.Table, plain: Sequence[str], ns: Int64s, good: Int64s, not
     sizes = np.bincount(np.cumsum(opens) - 1)[np.cumsum(opens) - 1]
     last = np.cumsum(opens) == np.cumsum(opens)[-1]
     torn = (sizes != count) & ~(last & (sizes < count))
-    notes.drop_all(rows.lines[good[torn]], f"its round holds not {count} GPUs: which one it was cannot be told")
+    notes.drop_all(rows.lines[good[torn]], f"its round does not have {count} GPUs, so this GPU is unknown")
     return np.array(
         ["" if bad else f"GPU {p}" for p, bad in zip(place, torn, strict=True)]
     ), f"{count} GPUs in turn, by their order"

@@ -51,7 +51,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         match = _LINE.match(line)
         if match is None or (number == len(lines) and not re.search(r"\s|[,;]", match[5])):
             if "Joules" in line:
-                notes.drop(number, "is cut or not understood")
+                notes.drop(number, "is cut off or not understood")
             continue
         name = f"{match[4]} {match[2] or ''}".strip()
         value = _number(match[3])
@@ -59,7 +59,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
             notes.drop(number, f"{match[3]} instead of joules")
         passed = float(match[1].replace(",", "."))
         if not passed < times.LONGEST_S:
-            notes.drop(number, "the time is none")
+            notes.drop(number, "the time is not a time")
             continue
         found.setdefault(name, []).append((round(passed * NS_PER_S), float("nan") if value is None else value))
     series: list[PowerSeries] = []
@@ -77,7 +77,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         raise UnreadableFile(
             source.path,
             f"comes from perf stat, but holds no joules ({notes.first_reason() or 'no row'})",
-            hint="Reading RAPL needs rights: perf stat -a -e power/energy-pkg/ -I 1000",
+            hint="Reading RAPL needs root or CAP_PERFMON: perf stat -a -e power/energy-pkg/ -I 1000",
         )
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "perf stat: joules per interval, elapsed seconds")
 

@@ -43,9 +43,11 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     rows = table.read(source, layout, notes, end="Total Elapsed Time") if layout is not None else None
     when = rows.find("Elapsed Time (sec)") if rows is not None else None
     if rows is None or not len(rows) or when is None:
-        raise UnreadableFile(source.path, f"has Power Gadget's header and no row that fits it ({notes.first_reason() or 'no row'})")
+        raise UnreadableFile(
+            source.path, f"has Power Gadget's header, but no row that fits it ({notes.first_reason() or 'no row'})"
+        )
     column = times.from_numbers(rows.floats(when)[0].copy(), rows.names[when])
-    notes.drop_all(rows.lines[~column.ok], "the time is no number")
+    notes.drop_all(rows.lines[~column.ok], "the time is not a number")
     clock = Clock(detail="seconds since Power Gadget was started")
     series: list[PowerSeries] = []
     for at, title in enumerate(rows.names):
@@ -53,7 +55,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         if match is None:
             continue
         watts, bad = rows.floats(at)
-        notes.drop_all(rows.lines[bad & column.ok], f"{title} is no number")
+        notes.drop_all(rows.lines[bad & column.ok], f"{title} is not a number")
         good = column.ok & ~bad & np.isfinite(watts)
         if not good.any():
             continue

@@ -58,8 +58,8 @@ def _csv(source: Source, options: LogColumns) -> PowerLog:
     if layout is None:
         raise UnreadableFile(
             source.path,
-            "has PowerBoard's header and no row below it",
-            hint="stop() was never reached, or the sensor never answered.",
+            "has PowerBoard's header, but no rows",
+            hint="Either stop() was never called, or the sensor never answered.",
         )
     first = source.text.split("\n")[layout.first] if source.text.count("\n") > layout.first else ""
     if len(table.fields(first, ",")) == 2 * VALUES - 1 and len(layout.names) == VALUES + 1:
@@ -71,16 +71,16 @@ def _csv(source: Source, options: LogColumns) -> PowerLog:
         why = notes.first_reason() or "no row at all"
         raise UnreadableFile(
             source.path, f"has PowerBoard's header, but its rows do not fit it ({why})",
-            hint="Its columns are shifted: record it again, or name the columns with --time-col and --watts-col.",
+            hint="Its columns are shifted. Record it again, or name the columns with --time-col and --watts-col.",
         )  # fmt: skip
     watts, bad = rows.floats(reading)
     if bad.all():
         seen = rows.texts(reading)[0]
         raise UnreadableFile(
             source.path, f"has {seen!r} as every reading: its columns are shifted, or the sensor never answered",
-            hint="Look at the column Sensor_Reading; name other columns with --time-col and --watts-col.",
+            hint="Check the column Sensor_Reading, or name other columns with --time-col and --watts-col.",
         )  # fmt: skip
-    notes.drop_all(rows.lines[bad], "the reading is no number")
+    notes.drop_all(rows.lines[bad], "the reading is not a number")
     use_epoch = epoch is not None
     which = epoch if epoch is not None else elapsed
     assert which is not None
@@ -88,7 +88,7 @@ def _csv(source: Source, options: LogColumns) -> PowerLog:
     if use_epoch and column.kind != "absolute" and elapsed is not None:
         use_epoch = False
         column = times.from_numbers(rows.floats(elapsed)[0], ELAPSED)
-    notes.drop_all(rows.lines[~column.ok & ~bad], "the time is no number")
+    notes.drop_all(rows.lines[~column.ok & ~bad], "the time is not a number")
     good = ~bad & column.ok & np.isfinite(watts)
     if use_epoch and elapsed is not None:
         ns, clock = _both(column, rows.floats(elapsed)[0], good)
@@ -125,7 +125,7 @@ def _interleaved(source: Source, layout: table.Shape, notes: Notes) -> table.Tab
     for row in range(len(raw)):
         keep[row] = all(copy[row] == copies[0][row] for copy in copies)
     notes.drop_all(raw.lines[~keep], "the elapsed times within the row differ")
-    notes.say("written by a pre-release PowerBoard: the elapsed time stands after every value; read by position")
+    notes.say("written by a pre-release PowerBoard: the elapsed time follows every value; read by position")
     return table.Table(layout.names, raw.lines, [raw.columns[i] for i in (*values, width - 1)]).take(keep)
 
 
@@ -157,9 +157,9 @@ def _database(source: Source, options: LogColumns) -> PowerLog:
         match, named = _READ.search(str(text)), _ID.search(str(text))
         value = table.number(match[1]) if match else float("nan")
         if not isinstance(when, (int, float)) or not np.isfinite(when):
-            notes.drop(row, "the time is no number")
+            notes.drop(row, "the time is not a number")
         elif not np.isfinite(value):
-            notes.drop(row, "the sensor gave no number")
+            notes.drop(row, "the sensor did not give a number")
         else:
             seen.setdefault(named[1] if named else "Total Power", []).append((float(when), value))
     if not seen:

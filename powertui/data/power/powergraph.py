@@ -44,11 +44,11 @@ def load(source: Source, options: LogColumns) -> PowerLog:
             continue
         match = _ROW.fullmatch(line)
         if match is None or (number == len(lines) and not line.endswith('"')):
-            notes.drop(number, "is no time and reading")
+            notes.drop(number, "is not a time and a reading")
             continue
         value = table.number(match[2])
         if not np.isfinite(value):
-            notes.drop(number, "the reading is no number")
+            notes.drop(number, "the reading is not a number")
             continue
         clocks.append(":".join(part.zfill(2) for part in match[1].split(":")))
         watts.append(value)

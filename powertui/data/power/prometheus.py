@@ -79,7 +79,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         raise UnreadableFile(
             source.path,
             "comes from Prometheus, but holds no metric in watts or joules",
-            hint="Query ipmi_dcmi_power_consumption_watts, or say --unit W.",
+            hint="Query ipmi_dcmi_power_consumption_watts, or give --unit W.",
         )
     guess = "Prometheus: unit and channel by the metric's name" + ("; watts assumed where it has none" if guessed else "")
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
@@ -106,12 +106,14 @@ def _json(source: Source, notes: Notes) -> list[_Found]:
     try:
         body = json.loads(source.text)
     except (ValueError, RecursionError) as error:
-        raise UnreadableFile(source.path, f"is no whole JSON ({error})", hint="Was the answer cut? Fetch it again.") from None
+        raise UnreadableFile(
+            source.path, f"is not complete JSON ({error})", hint="The answer may have been cut off. Fetch it again."
+        ) from None
     if isinstance(body, dict) and body.get("status") == "error":
         raise UnreadableFile(
             source.path,
             f"holds Prometheus' error {str(body.get('error', ''))[:200]!r}",
-            hint="24 h at step 1 is too much for one query: ask in pieces.",
+            hint="24 h at step 1 is too much for one query. Fetch it in parts.",
         )
     answer = body.get("data", body) if isinstance(body, dict) else body
     result = answer.get("result", answer) if isinstance(answer, dict) else answer
@@ -125,14 +127,14 @@ def _json(source: Source, notes: Notes) -> list[_Found]:
         pairs: list[Any] = series if isinstance(series, list) else [single] if isinstance(single, list) else []
         good = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2 and np.isfinite(_value(pair[0]))]
         if len(good) < len(pairs):
-            notes.say(f"{len(pairs) - len(good)} points are no pair of time and value")
+            notes.say(f"{len(pairs) - len(good)} points are not pairs of time and value")
         if good:
             labels = {str(key): str(value) for key, value in entry["metric"].items()}
             pending.append((labels, np.array([_value(pair[0]) for pair in good]), np.array([_value(pair[1]) for pair in good])))
     for labels, when, values in pending:
         column = times.from_numbers(when, "time")
         if not column.ok.all():
-            notes.say(f"{int((~column.ok).sum())} points are at no time that can be")
+            notes.say(f"{int((~column.ok).sum())} points have an impossible time")
         if not column.ok.any():
             continue
         ns = column.ns[column.ok]
@@ -162,7 +164,7 @@ def _text(source: Source, notes: Notes) -> list[_Found]:
             continue
         match = _LINE.fullmatch(bare)
         if match is None or (number == len(lines) and line):
-            notes.drop(number, "is no line of the exposition format" if match is None else "the last line may be cut")
+            notes.drop(number, "is not a line of the exposition format" if match is None else "the last line may be cut")
             continue
         if metric_unit(match[1]) is None and not units.means_power(match[1]):
             continue

@@ -56,7 +56,7 @@ def _columns(source: Source, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
     if layout is None:
-        raise UnreadableFile(source.path, "has RAPL's columns and no row below them")
+        raise UnreadableFile(source.path, "has RAPL's columns, but no rows")
     rows = table.read(source, layout, notes)
     ranged = next((i for i, name in enumerate(rows.names) if "max_energy_range" in name.lower()), None)
     return generic_csv.from_table(source.path, rows, options, notes, label=NAME, wrap_j=_range(rows, ranged), counter=True)
@@ -87,7 +87,7 @@ def _paths(source: Source, options: LogColumns) -> PowerLog:
             continue
         match = _PATH.search(bare)
         if match is None or (number == len(lines) and line):
-            notes.drop(number, "is no counter" if match is None else "the last line may be cut")
+            notes.drop(number, "is not a counter" if match is None else "the last line may be cut")
             continue
         leading = _LEADING.match(bare)
         if leading and leading.end() <= match.start():
@@ -100,7 +100,7 @@ def _paths(source: Source, options: LogColumns) -> PowerLog:
         elif np.isfinite(table.number(value)):
             found.setdefault(zone, []).append((now, table.number(value) / 1e6, number))
         else:
-            notes.drop(number, "the counter is no number")
+            notes.drop(number, "the counter is not a number")
     series: list[PowerSeries] = []
     words = ""
     zero: int | None = None
@@ -114,7 +114,7 @@ def _paths(source: Source, options: LogColumns) -> PowerLog:
     if zero is None:
         raise UnreadableFile(
             source.path,
-            "holds counters and no time",
+            "has counters, but no time",
             hint="Put the time before each round: date +%s.%N; grep . /sys/class/powercap/*/energy_uj",
         )
     for zone, points in found.items():
@@ -125,7 +125,7 @@ def _paths(source: Source, options: LogColumns) -> PowerLog:
         if made is not None:
             series.append(made)
     if not series:
-        raise UnreadableFile(source.path, "holds fewer than two readings of each counter: no power can be told")
+        raise UnreadableFile(source.path, "has fewer than two readings of each counter, so no power is known")
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"RAPL counters in µJ; time: {words}")
 
 
@@ -162,10 +162,10 @@ def _pyjoules(source: Source, options: LogColumns) -> PowerLog:
     layout = table.shape(source.head_text)
     rows = table.read(source, layout, notes) if layout is not None else None
     if rows is None or not len(rows) or len(rows.names) < 3:
-        raise UnreadableFile(source.path, "has pyJoules' header and no row below it")
+        raise UnreadableFile(source.path, "has pyJoules' header, but no rows")
     begun, length = times.from_numbers(rows.floats(0)[0].copy(), "timestamp"), times.lengths(rows.floats(2)[0])
     good = begun.ok & length[1]
-    notes.drop_all(rows.lines[~good], "start or duration is no number")
+    notes.drop_all(rows.lines[~good], "start or duration is not a number")
     _, clock = zeroed(begun, good)
     zero = int(begun.ns[good].min()) if good.any() else 0
     series: list[PowerSeries] = []

@@ -51,11 +51,9 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     for reason, count in sorted(rows.gaps.items(), key=lambda item: -item[1]):
         notes.say(f"{count} reading{'s' if count > 1 else ''} missing: {reason}")
     if rows.stale:
-        notes.say(f"{rows.stale} reading{'s were' if rows.stale > 1 else ' was'} called old by the source itself")
+        notes.say(f"{rows.stale} reading{'s were' if rows.stale > 1 else ' was'} marked stale by the source")
     if not len(rows.ns):
-        raise UnreadableFile(
-            source.path, "is a recording without a reading", hint="Was the source reachable? `powertui sensors` tells."
-        )
+        raise UnreadableFile(source.path, "is a recording without readings", hint="Check that the source answers: powertui sensors")
     top = source.head_text.split("\n")[:20]
     host = next((line.split(":", 1)[1].strip() for line in top if line.startswith("# host:")), "") or options.host
     described = _described(source)
@@ -64,7 +62,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     rows.ns = joined.ns
     if joined.steps_ns:
         set_by = ", ".join(f"{step / times.S:+,.1f} s" for step in joined.steps_ns[:3]) + " …" * (len(joined.steps_ns) > 3)
-        notes.say(f"the machine's clock was set while it recorded ({set_by}): lengths follow the clock that is never set")
+        notes.say(f"the machine's clock was set while it recorded ({set_by}); lengths follow the monotonic clock")
     zero = int(rows.ns.min())
     clock = Clock(zero + joined.early_ns, zero + joined.late_ns, times.ABSOLUTE, "Unix seconds")
     order = np.argsort(rows.key, kind="stable")

@@ -26,7 +26,7 @@ MAGIC = "# powertui recording"
 FIRST, MONO = "time_unix_s", "mono_s"
 MARK, BEGIN, END = "mark", "begin", "end"  # what a row without a channel tells
 UNKNOWN = ("none", "suspect")  # qualities of rows without a value that counts
-CUT = "the last line was cut while it was written"
+CUT = "the last line is incomplete"
 
 
 class Said(NamedTuple):
@@ -109,7 +109,7 @@ def _small(source: Source, notes: Notes) -> Rows:
             continue
         watts = table.number(at.get("watts", ""))
         if ns is None or (at.get("watts") and not np.isfinite(watts)):
-            notes.drop(number, "the time is no number" if ns is None else "the reading is no number")
+            notes.drop(number, "the time is not a number" if ns is None else "the reading is not a number")
             continue
         if at.get("quality") in UNKNOWN:
             watts = np.nan

@@ -66,7 +66,7 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     options = options or LogColumns()
     source = Source(path, options.limit)
     if not source.head.strip():
-        raise UnreadableFile(path, "is empty", hint="Was the recording started?")
+        raise UnreadableFile(path, "is empty", hint="Check that the recording was started.")
     if source.head.startswith(b"version https://git-lfs"):
         raise UnreadableFile(path, "is only a Git LFS pointer, not the file itself", hint="Run: git lfs pull")
     dialect, score = _best(source)
@@ -76,7 +76,7 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
         raise UnreadableFile(path, _looks(source), hint=_HINT)
     log: PowerLog = dialect.load(source, options)
     if not log.series:
-        raise UnreadableFile(path, f"looks like {dialect.NAME}, but holds no reading", hint=_HINT)
+        raise UnreadableFile(path, f"looks like {dialect.NAME}, but has no readings", hint=_HINT)
     return _with_guess(log)
 
 
@@ -99,7 +99,7 @@ def _for_columns(source: Source, dialect: ModuleType | None, score: int) -> tupl
 def _looks(source: Source) -> str:
     head = source.head
     if b"\x00" in head[:1024] and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "is binary and no power log that powertui knows"
+        return "is binary, and not a power log that powertui knows"
     first = next((line.strip() for line in source.head_text.split("\n") if line.strip()), "")
     shown = "".join(ch if ch.isprintable() else "?" for ch in first[:60])
-    return f"has no column that says power and none that says time (its first line is: {shown!r})"
+    return f"has no column named like power or time (its first line is: {shown!r})"

@@ -90,12 +90,12 @@ class Source:
             for done, piece in _unpacked(raw):
                 out += piece
                 if len(out) % limits.SMALL < len(piece):  # what is free changes meanwhile
-                    self.limit.check(self.path, MADE_OF_BYTE * len(out), "what it unpacks to takes")
+                    self.limit.check(self.path, MADE_OF_BYTE * len(out), "it unpacks to")
                 if problem := self.limit.unpacks_too_far(done, len(out)):
                     raise UnreadableFile(self.path, problem.partition(":")[0], hint=limits.HINT)
         except zlib.error:
             pass  # what was unpacked before the damage is still good
-        self.limit.check(self.path, MADE_OF_BYTE * len(out), "what it unpacks to takes")
+        self.limit.check(self.path, MADE_OF_BYTE * len(out), "it unpacks to")
         if not out:
             raise UnreadableFile(self.path, "is a damaged gzip file", hint="Copy it again from where it was recorded.")
         return bytes(out)
@@ -155,7 +155,7 @@ def _lines(text: str) -> str:
 
 def _unreadable(path: str, error: OSError) -> UnreadableFile:
     if isinstance(error, FileNotFoundError):
-        return UnreadableFile(path, "there is no such file", hint="Look at the path that follows --power.")
+        return UnreadableFile(path, "no such file", hint="Check the path after --power.")
     if isinstance(error, IsADirectoryError):
         return UnreadableFile(path, "is a folder, not a power log", hint="Name the CSV, text or database file inside it.")
     return UnreadableFile(path, f"cannot be read ({error.strerror or error})")

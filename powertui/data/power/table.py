@@ -212,7 +212,7 @@ def _small(source: Source, layout: Shape, names: tuple[str, ...], notes: Notes, 
         and lines[-1] >= text.count("\n") + 1
         and was_cut(rows[-1][-1], [row[-1] for row in rows[-50:-1]])
     ):
-        notes.drop(lines.pop(), "the last line was cut while it was written")
+        notes.drop(lines.pop(), "the last line is incomplete")
         rows.pop()
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in names]
     return Table(names, np.array(lines, np.int64), columns)
@@ -309,6 +309,6 @@ def _regular(body: bytes, delimiter: bytes, width: int, layout: Shape, notes: No
     if kept and not whole:
         tail = [line.rsplit(delimiter, 1)[-1].decode("utf-8", "replace").strip() for line in kept[-50:]]
         if was_cut(tail[-1], tail[:-1]):
-            notes.drop(lines.pop(), "the last line was cut while it was written")
+            notes.drop(lines.pop(), "the last line is incomplete")
             kept.pop()
     return memoryview(b"\n".join(kept) + b"\n"), np.array(lines, np.int64)

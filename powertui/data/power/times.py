@@ -161,7 +161,7 @@ def from_numbers(values: Floats, name: str = "") -> TimeColumn:
             return TimeColumn(_scaled(values, ok, factor), ok, "absolute", words)
     factor = unit_in(name) or S
     plain = {S: "seconds", S // 1000: "milliseconds", 1000: "microseconds", 1: "nanoseconds", 60 * S: "minutes", 3600 * S: "hours"}
-    return TimeColumn(_scaled(values, ok, factor), ok, "elapsed", f"{plain[factor]} since a start that the log does not tell")
+    return TimeColumn(_scaled(values, ok, factor), ok, "elapsed", f"{plain[factor]} since a start that the log does not give")
 
 
 def lengths(seconds: Floats) -> tuple[Int64s, Bools]:
@@ -270,7 +270,8 @@ def _offsets(tz: str, column: TimeColumn) -> Int64s:
         zone = zoneinfo.ZoneInfo(tz)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise UsageError(
-            f"--tz {tz}: this machine knows no such time zone", hint="Give a name like America/Sao_Paulo or an offset like -03:00."
+            f"--tz {tz}: this machine does not know that time zone",
+            hint="Give a name like America/Sao_Paulo or an offset like -03:00.",
         ) from None
     rows = np.flatnonzero(column.ok)
     out = np.zeros(len(column.ns), np.int64)
@@ -328,5 +329,5 @@ def bmc(clock: Clock) -> Clock:
     if clock.source == LOCAL:
         return replace(clock, detail="the BMC's own clock, no zone")
     return Clock(
-        clock.lo_ns - BMC_SLACK, clock.hi_ns + BMC_SLACK, BMC, "BMCs are seldom synchronised: taken as ±2 min", clock.utc_offset_s
+        clock.lo_ns - BMC_SLACK, clock.hi_ns + BMC_SLACK, BMC, "BMCs are seldom synchronised; taken as ±2 min", clock.utc_offset_s
     )

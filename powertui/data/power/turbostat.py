@@ -66,7 +66,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         for name in at.keys() & _COLUMNS.keys():
             value = table.number(at[name])
             if not np.isfinite(value):
-                notes.drop(number, f"{name} is no number")
+                notes.drop(number, f"{name} is not a number")
                 continue
             if is_summary:
                 summary.setdefault(name, []).append((rounds, now, value))
@@ -84,7 +84,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         )
     timed = any(np.isfinite(when) for points in chosen.values() for _, when, _ in points)
     if not timed:
-        notes.say(f"no time in the log: {PERIOD_S} s an interval is assumed, turbostat's default (show {_TIME} to have it)")
+        notes.say(f"no time in the log: {PERIOD_S} s per interval is assumed, turbostat's default (record {_TIME})")
     series: list[PowerSeries] = []
     for (name, package), points in sorted(chosen.items(), key=lambda item: (list(_COLUMNS).index(item[0][0]), item[0][1])):
         values = np.array([value for _, _, value in points])
@@ -102,5 +102,5 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         series.append(
             make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=watts * seconds)
         )
-    when_words = "Unix seconds" if timed else f"{PERIOD_S} s an interval, assumed"
+    when_words = "Unix seconds" if timed else f"{PERIOD_S} s per interval, assumed"
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"turbostat: mean watts per interval; time: {when_words}")

@@ -33,7 +33,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
     if layout is None:
-        raise UnreadableFile(source.path, "has a plug's header and no row below it")
+        raise UnreadableFile(source.path, "has a plug's header, but no rows")
     rows = table.read(source, layout, notes)
     log = generic_csv.from_table(source.path, rows, options, notes, label=NAME, day_first_default=True)
     plugs = tuple(replace(one, sensor=replace(one.sensor, scope=Scope.PLUG)) for one in log.series)

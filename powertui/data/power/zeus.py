@@ -33,11 +33,11 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     layout = table.shape(source.head_text)
     rows = table.read(source, layout, notes) if layout is not None else None
     if rows is None or not len(rows) or len(rows.names) < 3:
-        raise UnreadableFile(source.path, f"has Zeus' header and no row that fits it ({notes.first_reason() or 'no row'})")
+        raise UnreadableFile(source.path, f"has Zeus' header, but no row that fits it ({notes.first_reason() or 'no row'})")
     begun, (length, lasting) = rows.floats(0)[0], times.lengths(rows.floats(2)[0])
     column = times.from_numbers(np.where(lasting, begun, np.nan), "start_time (s)")
     bad = ~(column.ok & lasting)
-    notes.drop_all(rows.lines[bad], "start or length is no number")
+    notes.drop_all(rows.lines[bad], "start or length is not a number")
     absolute = column.kind == "absolute"
     zero = int(column.ns[~bad].min()) if (~bad).any() else 0
     clock = times.clock(column, zero) if absolute else Clock(detail="start_time counts from the machine's boot")
@@ -48,7 +48,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
             continue
         joules, wrong = rows.floats(at)
         wrong |= np.isnan(joules)
-        notes.drop_all(rows.lines[wrong & ~bad], f"{name} is no number")
+        notes.drop_all(rows.lines[wrong & ~bad], f"{name} is not a number")
         usable = ~bad & ~wrong
         starts = column.ns[usable] - zero
         ends = starts + length[usable]

@@ -110,7 +110,7 @@ def parse_zone(text: str, at: datetime | None = None) -> timedelta:
         if offset_at is not None:
             return offset_at
     hint = "Give an offset like --tz=-03:00, or a name like --tz=America/Sao_Paulo."
-    raise UsageError(f"--tz {text!r} is no time zone that this machine knows", hint=hint)
+    raise UsageError(f"--tz {text!r} is not a time zone that this machine knows", hint=hint)
 
 
 def own_logs(logs: Sequence[EventLog], clock: Clock, span: tuple[int, int]) -> tuple[EventLog, ...]:
@@ -240,7 +240,7 @@ def _from_folder(trace: Trace, local: datetime | None, offset: int | None, how: 
     seconds = int(local.timestamp())
     if offset is None:
         lo, hi = (seconds - _ZONES[1]) * NS_PER_S - _span(trace), (seconds - _ZONES[0]) * NS_PER_S - _span(trace)
-        detail = "the folder's name is a local time and nothing tells the zone: give --tz"
+        detail = "the folder's name is a local time and its time zone is not known: give --tz"
         return [Evidence(5, lo - _allowance(trace), hi + NS_PER_S, "run directory", detail)]
     end = (seconds - offset) * NS_PER_S - _span(trace)
     detail = f"exported at {local:%Y-%m-%d %H:%M:%S} {zone_name(offset)} ({how})"
@@ -284,7 +284,7 @@ def _from_file(trace: Trace) -> list[Evidence]:
     except OSError:
         return []
     end = written - _span(trace)
-    detail = "when the file was last written: right only if it was never copied"
+    detail = "when the file was last written, which is right only if it was never copied"
     return [Evidence(6, end - _allowance(trace) - int(_COPY_S * NS_PER_S), end, "file time", detail)]
 
 

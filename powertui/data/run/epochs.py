@@ -141,7 +141,7 @@ def _in_trace(wall_ns: int | None, clock: Clock) -> int | None:
 
 def _describe(table: Sequence[Epoch], how: str) -> str:
     if not table:
-        return "no epoch_num, no step number that starts again, no epoch scalars in tfevents"
+        return "no epoch_num, no step number that starts again and no epoch scalars in tfevents"
     timed = how in ("epoch_num", "restarts") and any("tfevents" in epoch.source for epoch in table)
     return _HOW[how] + ("; bounds from epoch scalars in tfevents" if timed else "")
 

@@ -211,7 +211,9 @@ def _computed(forest: _Forest) -> Groups:
     roots, how = _roots(forest)
     if not len(roots):
         return Groups(
-            (), "nothing marks a group: no step marker and no root level", forest.split(np.full(forest.count, -1, np.int64))
+            (),
+            "nothing marks a group: there is no step marker and no root level",
+            forest.split(np.full(forest.count, -1, np.int64)),
         )
     label = np.full(forest.count, _NONE, np.int64)
     label[roots] = np.arange(len(roots))

@@ -84,7 +84,7 @@ def _by_name(trace: Trace, marker: str) -> Found:
         pattern = re.compile(marker)
     except re.error as error:
         hint = "Example: --step-marker '^train_step'"
-        raise UsageError(f"--step-marker {marker!r} is no regular expression: {error}", hint=hint) from None
+        raise UsageError(f"--step-marker {marker!r} is not a regular expression: {error}", hint=hint) from None
 
     def matches(name: str) -> bool:
         return pattern.search(name) is not None

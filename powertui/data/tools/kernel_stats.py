@@ -91,11 +91,9 @@ def answer(question: Question) -> Result:
     trace = question.profile.trace
     found = _gather(trace, *question.window)
     table = _table(question, found)
-    notes = (
-        [] if any(p.kind is ProcessKind.DEVICE for p in trace.processes) else ["This profile has no device: it saw the host only."]
-    )
+    notes = [] if any(p.kind is ProcessKind.DEVICE for p in trace.processes) else ["This profile has no device, only the host."]
     if len(found.rows) > ROWS:
-        notes.append(f"The {ROWS:,} rows with most time of {len(found.rows):,}.")
+        notes.append(f"These are the {ROWS:,} rows with the most time, of {len(found.rows):,}.")
     return Result("kernel_stats", "GPU kernels", (table,), notes=tuple(notes))
 
 
@@ -209,5 +207,5 @@ def _table(question: Question, found: _Found) -> Table:
         lo = int(events.start[event])
         return Place(question.opened.name, question.host, lo, lo + int(events.duration[event]), track, event)
 
-    empty = "No event of a device says how it was launched."
-    return Table("kernels", "Kernels, the longest total first", columns, place, ("total_duration_s", True), empty, noun="kernel")
+    empty = "No device event says how it was launched."
+    return Table("kernels", "Kernels, longest total first", columns, place, ("total_duration_s", True), empty, noun="kernel")

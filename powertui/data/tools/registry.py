@@ -38,7 +38,7 @@ class Question:
         """The host's profile. Raises `UsageError` for a run without any."""
         profiles = self.opened.profiles
         if not profiles:
-            raise UsageError(f"{plain(self.opened.name, 80)} holds no profile.", hint="See what is there: powertui doctor PATH")
+            raise UsageError(f"{plain(self.opened.name, 80)} has no profile.", hint="See what is there: powertui doctor PATH")
         return profiles[min(self.host, len(profiles) - 1)]
 
     @property

@@ -24,7 +24,7 @@ def table_lines(table: Table) -> list[str]:
     """One table below its title."""
     head = [f"### {text.markdown_text(table.title)}", ""]
     if not len(table):
-        return [*head, text.markdown_text(table.empty or "Nothing.")]
+        return [*head, text.markdown_text(table.empty or "No rows.")]
     body = [[column.text(row) for column in table.shown] for row in range(min(ROWS, len(table)))]
     right = [i for i, column in enumerate(table.shown) if column.numeric]
     out = [*head, *text.markdown([column.label for column in table.shown], body, right=right)]

@@ -284,7 +284,7 @@ def test_a_rotated_recording_goes_on_under_its_name_and_loses_nothing(powertui, 
     wait_for_rows(path, 5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
-    assert "a new file of that name continues it" in err
+    assert "a new file with that name continues it" in err
     assert process.returncode == 1
     assert numbers_in(old, path) == list(range(15))
     assert pd.read_csv(path, comment="#").columns.tolist() == pd.read_csv(old, comment="#").columns.tolist()
@@ -326,7 +326,7 @@ def test_killed_recorder_loses_at_most_the_row_in_flight(powertui, tmp_path):
     os.kill(child_of(process.pid, "powertui-recorder"), signal.SIGKILL)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert "the recorder died" in err
+    assert "The recorder died" in err
     whole, _, cut = path.read_text().rpartition("\n")
     assert "\n" not in cut
     values = [float(line.split(",")[4]) for line in whole.splitlines() if ",ok," in line]
@@ -341,7 +341,7 @@ def test_killed_front_end_ends_the_recording_with_a_complete_file(bmc, powertui,
     process.kill()
     process.wait(60)
     wait_for_end(tmp_path / "p.csv")
-    assert ended(tmp_path)["reason"] == "the program that was recording ended"
+    assert ended(tmp_path)["reason"] == "the program that started the recorder ended"
 
 
 def test_a_second_recorder_on_the_same_file_is_refused(bmc, powertui, tmp_path):
@@ -424,7 +424,7 @@ def test_a_full_disk_is_said_and_told_by_the_exit_code(bmc, powertui, tmp_path):
         _, err = process.communicate(timeout=120)
         rest = "".join(lines) + err
         assert process.returncode == 1
-        rescued = re.search(r"did not take are in (\S+\.csv)", rest)
+        rescued = re.search(r"did not accept are in (\S+\.csv)", rest)
         assert rescued, rest
         assert ",ok," in Path(rescued[1]).read_text()
         Path(rescued[1]).unlink()

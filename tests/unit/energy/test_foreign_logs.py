@@ -71,7 +71,7 @@ def shifted(rows: Rows, by: float) -> Rows:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_log_of_another_time_is_one_sentence(tmp_path: Path, recorded: tuple[RunEntry, Run, Rows], by: float, sign: int) -> None:
     said = told(tmp_path, recorded, shifted(recorded[2], sign * by))
-    apart = [line.strip() for line in said.splitlines() if line.startswith("  The power log does not meet this run")]
+    apart = [line.strip() for line in said.splitlines() if line.startswith("  The power log does not overlap this run")]
     assert len(apart) == (abs(by) >= 3600)
     if apart:
         assert ("before the profile begins" in apart[0]) is (sign < 0)

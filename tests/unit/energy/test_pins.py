@@ -74,5 +74,5 @@ def test_what_is_no_pins_file_gets_a_sentence(tmp_path) -> None:
         pins.read(str(tmp_path))
     with pytest.raises(UsageError, match="cannot be written"):
         pins.write(Pins(path=str(tmp_path / "no" / "such" / "x")))
-    with pytest.raises(UsageError, match="No file was named"):
+    with pytest.raises(UsageError, match="There is no file"):
         pins.write(Pins())

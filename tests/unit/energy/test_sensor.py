@@ -223,4 +223,4 @@ def test_overlapping_scopes_are_never_added(channels: list[tuple[str, Scope]], p
 def test_hosts_are_added_up() -> None:
     found = scopes.total([channel("power", Scope.NODE, "a"), channel("power", Scope.NODE, "b"), channel("gpu", Scope.GPU, "b")])
     assert found.indices == (0, 1)
-    assert found.text == "a: power alone; b: power alone, which holds the other 1"
+    assert found.text == "a: power alone; b: power alone, which includes the other 1"

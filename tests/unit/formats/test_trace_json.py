@@ -171,8 +171,8 @@ def test_what_is_not_drawn_is_counted(tmp_path: Path) -> None:
     trace = load(tmp_path, [x("a", 1, 1), *others, 5, None, ["list"]])
     counts = {w.cause: w.count for w in trace.warnings}
     assert counts["counters are not drawn (ph C)"] == 2
-    assert counts["items of no known phase were left out"] == 1
-    assert counts["items that are no events were left out"] == 3
+    assert counts["items of unknown phase were left out"] == 1
+    assert counts["items that are not events were left out"] == 3
     assert trace.event_count == 1
 
 

@@ -376,7 +376,7 @@ def test_a_profile_of_nothing_is_a_trace_and_foreign_fields_are_not(tmp_path: Pa
     space = new_space()
     space.hostnames.append("vm")
     assert load(tmp_path, space).event_count == 0
-    with pytest.raises(UnreadableFile, match="no profile"):
+    with pytest.raises(UnreadableFile, match="not a profile"):
         load(tmp_path, b"\x2a\x02ab" * 5)
 
 

@@ -128,8 +128,8 @@ def test_every_sample_is_in_the_table(data: Path) -> None:
     ("name", "words"),
     [
         ("powerboard_shifted.csv", ["'Unknown' as every reading", "columns are shifted", "--watts-col"]),
-        ("ipmi_dcmi_untimed.txt", ["2 readings of DCMI power and no time", "date +%s"]),
-        ("prometheus_error.json", ["exceeded maximum resolution", "ask in pieces"]),
+        ("ipmi_dcmi_untimed.txt", ["2 readings of DCMI power and no usable time", "date +%s"]),
+        ("prometheus_error.json", ["exceeded maximum resolution", "Fetch it in parts"]),
     ],
 )
 def test_what_cannot_be_read_says_why_and_what_to_do(data: Path, name: str, words: list[str]) -> None:
@@ -143,24 +143,24 @@ def test_what_cannot_be_read_says_why_and_what_to_do(data: Path, name: str, word
     ("name", "warnings"),
     [
         ("powerboard.csv", []),
-        ("powerboard_bad_rows.csv", ["rows 5, 10): the reading is no number, 2 times",
+        ("powerboard_bad_rows.csv", ["rows 5, 10): the reading is not a number, 2 times",
              "row 7): has 3 fields where the others have 16", "row 52): has 7"]),
         ("dataipmi_data.csv", ["pre-release PowerBoard"]),
-        ("ipmi_data.db", ["row 6): the sensor gave no number", "11 rows of Total Power repeat another row: dropped",
+        ("ipmi_data.db", ["row 6): the sensor did not give a number", "11 rows of Total Power repeat another row; dropped",
              "time goes back at 1 of 61"]),
         ("powergraph_noheader.csv", ["no date"]),
         ("nvidia_smi_two_gpus.csv", ["row 11): '[N/A]' instead of a reading"]),
-        ("nvidia_dmon.txt", ["row 8): '-' instead of a reading", "one round a second is assumed"]),
+        ("nvidia_dmon.txt", ["row 8): '-' instead of a reading", "one round per second is assumed"]),
         ("ipmi_dcmi_date.txt", ["0 W from a BMC that calls its power reading deactivated"]),
         ("ipmi_sensor.txt", ["'na' instead of a reading, 9 times"]),
-        ("codecarbon.csv", ["row 5): its window overlaps the one before", "row 4): no gpu_energy", "by a model"]),
+        ("codecarbon.csv", ["row 5): its window overlaps the one before", "row 4): no gpu_energy", "of a model"]),
         ("perf_stat.csv", ["row 8): <not counted> instead of joules"]),
-        ("turbostat.txt", ["5 s an interval is assumed"]),
-        ("rapl_wrap.csv", ["package-0 wrapped 1 time: put right"]),
-        ("rapl_reset.csv", ["package-0 was reset 1 time: a gap"]),
-        ("growing.csv", ["row 14): the last line was cut"]),
-        ("recording.csv", ["row 35): the last line was cut", "1 reading missing: no answer within 2 s",
-             "1 reading was called old"]),
+        ("turbostat.txt", ["5 s per interval is assumed"]),
+        ("rapl_wrap.csv", ["package-0 wrapped 1 time; corrected"]),
+        ("rapl_reset.csv", ["package-0 was reset 1 time; left as a gap"]),
+        ("growing.csv", ["row 14): the last line is incomplete"]),
+        ("recording.csv", ["row 35): the last line is incomplete", "1 reading missing: no answer within 2 s",
+             "1 reading was marked stale"]),
         ("power_gadget.csv", []),
     ],
 )  # fmt: skip
@@ -229,7 +229,7 @@ def test_local_times_are_an_interval_until_someone_knows_the_zone(data: Path) ->
         assert told.source == ABSOLUTE
         assert told.lo_ns == told.hi_ns == as_utc + 3 * 3600 * times.S
         assert told.utc_offset_s == -3 * 3600
-    with pytest.raises(UsageError, match="no such time zone"):
+    with pytest.raises(UsageError, match="does not know that time zone"):
         registry.load(path, LogColumns(tz="Mars/Olympus"))
 
 
@@ -268,7 +268,7 @@ def test_columns_unit_and_zone_can_be_said(tmp_path: Path) -> None:
     assert [s.sensor.name for s in both.series] == ["a", "b"]
     with pytest.raises(UsageError, match="no column 'c'"):
         registry.load(str(path), LogColumns(watts_col="c"))
-    with pytest.raises(UsageError, match="no such unit"):
+    with pytest.raises(UsageError, match="unknown unit"):
         registry.load(str(path), LogColumns(time_col="when", watts_col="a", unit="horse"))
 
 
@@ -280,7 +280,7 @@ def test_files_that_are_no_power_log(tmp_path: Path) -> None:
         ("prose.txt", "the time and the power of it\nwere never measured by anyone here\n", "no column"),
         ("pointer.csv", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS pointer"),
         ("binary.csv", "\x00\x01\x02" * 100, "binary"),
-        ("header.csv", "time,watts\n", "no whole row"),
+        ("header.csv", "time,watts\n", "no complete row"),
         ("na.csv", "time,watts\n1700000000,na\n1700000001,na\n", "na"),
     ]:
         path = tmp_path / name

@@ -61,7 +61,7 @@ def run_folder(root: Path) -> Path:
 
 def test_nothing_at_all(doctor: Doctor, tmp_path: Path) -> None:
     (said,) = doctor(tmp_path, 3)["profile", "missing"]
-    assert "no profile that powertui reads lies here" in said
+    assert "no profile that powertui reads is here" in said
     assert "log_dir" in said
 
 
@@ -205,7 +205,7 @@ def test_spoilt_profiles_name_the_cure(doctor: Doctor, tmp_path: Path, content: 
 
 def test_a_profile_of_nothing(doctor: Doctor, tmp_path: Path) -> None:
     profile(run_folder(tmp_path), Plane("/host:CPU"))
-    assert "holds no event" in doctor(tmp_path)["profile", "missing"][0]
+    assert "holds no events" in doctor(tmp_path)["profile", "missing"][0]
 
 
 def test_results_alone(doctor: Doctor, tmp_path: Path) -> None:

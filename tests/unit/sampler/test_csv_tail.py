@@ -114,7 +114,7 @@ def test_what_cannot_be_followed(tmp_path, follow):
         follow(tmp_path / "no.csv")
     path = tmp_path / "p.csv"
     path.write_text("time,temperature\n")
-    with pytest.raises(NotSupported, match="no column of watts") as caught:
+    with pytest.raises(NotSupported, match="no column in watts") as caught:
         follow(path)
     assert "temperature" in caught.value.hint
 
@@ -153,7 +153,7 @@ def test_rows_of_another_shape_and_binary_are_passed_over(tmp_path, follow):
         file.write(b'1,"' + b"x" * 200_000 + b"\n1700000000,7\n")  # more than the csv module takes as one field
     readings = source.read()
     assert [r.watts for r in readings] == [None, None, 7.0]
-    assert reason_of(readings[0].quality) == "a line of more than 64 KiB is no row"
+    assert reason_of(readings[0].quality) == "a line of more than 64 KiB is not a row"
 
 
 def test_a_line_without_end_is_not_kept(tmp_path, follow):
@@ -165,7 +165,7 @@ def test_a_line_without_end_is_not_kept(tmp_path, follow):
         append(path, "x" * (1 << 18))
         told += [reason_of(r.quality) for r in source.read()]
         assert len(source._rest) <= 1 << 16
-    assert told == ["a line of more than 64 KiB is no row"]
+    assert told == ["a line of more than 64 KiB is not a row"]
     append(path, "\n1700000000,7\n")
     assert [r.watts for r in source.read()] == [7.0]
 

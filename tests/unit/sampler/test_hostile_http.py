@@ -74,9 +74,9 @@ def test_no_more_than_a_mebibyte_is_read(redfish, source, answer):
     redfish.raw[METRICS] = answer
     why = reason_of(source.read()[0].quality)
     if answer in (large_head, unasked):
-        assert why in ("an answer of more than 1 MiB is not taken", "an answer that is no HTTP", "no whole answer within 0.5 s")
+        assert why in ("an answer of more than 1 MiB is not accepted", "an answer that is not HTTP", "no whole answer within 0.5 s")
     else:
-        assert why in ("an answer of more than 1 MiB is not taken", "no whole answer within 0.5 s")  # a slow machine
+        assert why in ("an answer of more than 1 MiB is not accepted", "no whole answer within 0.5 s")  # a slow machine
     redfish.raw.clear()
     assert redfish.sent < 16 << 20  # what we took and what the buffers between us hold
     comes_back(source)
@@ -123,8 +123,8 @@ def test_the_deadline_is_for_the_whole_answer(redfish, source, answer):
         (reading("[" * 1000 + "]" * 1000), "an answer nested deeper than 64 levels"),
         ('{"a":' * 200_000, "an answer nested deeper than 64 levels"),
         ("[" * 200_000, "an answer nested deeper than 64 levels"),
-        (reading("245") + "\\", "an answer that is no JSON"),
-        ('"' + '\\"' * 400_000, "an answer that is no JSON"),
+        (reading("245") + "\\", "an answer that is not JSON"),
+        ('"' + '\\"' * 400_000, "an answer that is not JSON"),
     ],
 )
 def test_json_that_is_refused(redfish, source, text, why):
@@ -240,4 +240,4 @@ def test_a_prometheus_with_too_many_samples_is_asked_for_a_shorter_time(hostile_
     answers(series([time.time() - 1, "245"]))
     source.open()
     answers(b" " * (5 << 20))
-    assert reason_of(source.read()[0].quality) == "an answer of more than 4 MiB is not taken"
+    assert reason_of(source.read()[0].quality) == "an answer of more than 4 MiB is not accepted"

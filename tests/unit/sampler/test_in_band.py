@@ -70,7 +70,7 @@ def test_hwmon_a_value_that_fails_is_a_gap_and_the_others_stay(power9):
     put(power9, "sys/class/hwmon/hwmon4/power2_input", "garbage")
     readings = source.read()
     assert [r.watts for r in readings] == [312.0, None, 101.25]
-    assert "no number" in reason_of(readings[1].quality)
+    assert "not a number" in reason_of(readings[1].quality)
 
 
 def test_hwmon_a_driver_that_was_loaded_anew_is_found_again(power9):

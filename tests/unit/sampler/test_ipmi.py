@@ -315,7 +315,7 @@ def test_a_level_that_does_not_exist_is_wrong_usage():
 
 
 def test_an_unknown_host_name(ipmi):
-    with pytest.raises(SensorError, match="not known here"):
+    with pytest.raises(SensorError, match="cannot be resolved"):
         open_source("ipmi://no-such-host.invalid", Options()).open()
 
 

@@ -105,7 +105,7 @@ def test_packets_that_never_fit_are_told_from_silence(ipmi, bmc):
     source = ipmi(bmc.port, timeout=0.3)
     source.open()
     bmc.garble = True
-    assert reason_of(source.read()[0].quality) == "no answer within 0.3 s, only packets that do not fit"
+    assert reason_of(source.read()[0].quality) == "no answer within 0.3 s, only packets that do not match"
 
 
 @pytest.mark.parametrize("kind", Line.KINDS)

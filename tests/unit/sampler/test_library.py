@@ -260,7 +260,7 @@ def test_without_a_sensor_the_training_goes_on_with_a_warning(tmp_path, monkeypa
     with pytest.warns(PowerWarning, match="not recorded"):
         libipmi.start(source="hwmon:nothing")
     libipmi.stop()
-    with pytest.warns(PowerWarning, match="no reading to write"):
+    with pytest.warns(PowerWarning, match="no readings to write"):
         libipmi.dbToCSV()
     assert Path("ipmi_data.csv").read_text().count("\n") == 1
 
@@ -274,7 +274,7 @@ def test_an_older_recording_is_not_the_result_of_a_start_that_failed(power, tmp_
     assert Path("ipmi_data.csv").read_text().count("\n") > 2
     with pytest.warns(PowerWarning, match="not recorded"):
         libipmi.start(source="hwmon:nothing")
-    with pytest.warns(PowerWarning, match="no reading to write"):
+    with pytest.warns(PowerWarning, match="no readings to write"):
         libipmi.dbToCSV()
     assert Path("ipmi_data.csv").read_text().count("\n") == 1
     assert Path("ipmi_data.db").exists()

@@ -301,7 +301,7 @@ def test_a_file_that_was_overwritten_with_something_else_is_left_alone(tmp_path,
     file.write(row(1))
     file.write(row(2))
     file.close("done")
-    assert "it is no recording any more" in said[0]
+    assert "it is not a recording any more" in said[0]
     assert path.read_text() == other
     assert file.held == 0
     assert rows_of(file.rescued) == [row(1).strip(), row(2).strip()]
@@ -415,7 +415,7 @@ def test_a_link_of_another_user_is_refused_at_the_start_and_later(tmp_path, at_o
     precious.write_text("")
     path.symlink_to(precious)
     os.chown(path, 12345, 12345, follow_symlinks=False)
-    with pytest.raises(UsageError, match="symbolic link of another user"):
+    with pytest.raises(UsageError, match="symbolic link that belongs to another user"):
         RecordingFile(path, 1.0)
     path.unlink()
     file = opened(path, said)
@@ -425,7 +425,7 @@ def test_a_link_of_another_user_is_refused_at_the_start_and_later(tmp_path, at_o
     os.chown(path, 12345, 12345, follow_symlinks=False)
     file.write(row(1))
     file.close("done")
-    assert "symbolic link of another user" in said[0]
+    assert "symbolic link that belongs to another user" in said[0]
     assert precious.read_text() == ""
     assert len(rows_of(tmp_path / "moved.csv")) == 2
 

@@ -159,7 +159,7 @@ def test_epochs_show_joules_with_interval_or_the_reason() -> None:
     assert "10 J" in lines[2]
     assert "measured" in lines[2]
     assert "loss 0.25" in lines[2]
-    assert "not resolved: its begin is not known" in lines[3]
+    assert "not resolved: its start is not known" in lines[3]
     assert len(rows.run_rows(epochs, 2)) == 2
 
 
