@@ -5,7 +5,8 @@
 #   make check         ruff, mypy --strict, the layer contracts, the tests
 #   make monkey        random keys, mouse and window sizes on every screen (minutes)
 #   make bench         the benchmarks (minutes)
-#   make fuzz          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
+#   make fuzz mutants          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
+#   make mutants       do the tests hold? small faults put into a copy, one by one
 #   make screenshots   draw the pictures in docs/ again
 #   make strings       every text that a person may read, file by file (STRINGS=screens for some of them)
 #   make dist          an sdist and a wheel in dist/
@@ -41,6 +42,9 @@ bench: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz $(FUZZ)
+
+mutants: $(READY)
+	$(BIN)/python scripts/mutants.py $(MUTANTS)
 
 screenshots: $(READY)
 	$(BIN)/python scripts/screenshots.py
