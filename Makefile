@@ -5,7 +5,7 @@
 #   make check         ruff, mypy --strict, the layer contracts, the tests
 #   make monkey        random keys, mouse and window sizes on every screen (minutes)
 #   make bench         the benchmarks (minutes)
-#   make fuzz mutants          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
+#   make fuzz          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
 #   make mutants       do the tests hold? small faults put into a copy, one by one
 #   make screenshots   draw the pictures in docs/ again
 #   make strings       every text that a person may read, file by file (STRINGS=screens for some of them)
@@ -16,7 +16,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check lint monkey bench fuzz screenshots strings dist clean
+.PHONY: demo test check lint monkey bench fuzz mutants screenshots strings dist clean
 
 demo: $(READY)
 	$(BIN)/powertui demo
