@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.text import Text
@@ -15,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from powertui import units
 from powertui.data import export
+from powertui.data.export import files
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens.base import Dialog
@@ -106,11 +106,15 @@ class ExportDialog(Dialog):
         event.stop()
         if self._busy or self._session.run is None:
             return
-        path = Path(event.value.strip()).expanduser()
-        if not event.value.strip() or path.is_dir():
+        try:
+            path, there = files.look(event.value.strip())
+        except PowertuiError as error:
+            self._say(str(error))
+            return
+        if not event.value.strip() or there == "folder":
             self._say("Name a file.")
             return
-        if path.exists() and self._exists != str(path):
+        if there == "file" and self._exists != str(path):
             self._exists = str(path)
             self._say(f"{path} already exists. Press Enter again to replace it.")
             return

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from powertui.screens import SCREENS
 from powertui.screens.export import ExportDialog
@@ -391,3 +391,19 @@ async def test_export_writes_a_file_and_never_over_another_unasked(make: Maker, 
         assert target.read_text() != "mine"
         await pilot.press("e", "escape")
         assert isinstance(shell.screen, TimelineScreen)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "~no such user/x.csv", "a\0b"])
+async def test_a_name_that_no_file_can_have_is_a_sentence(make: Maker, name: str) -> None:
+    shell = make("logdirs/jax_cpu")
+    async with shell.run_test(size=(120, 30)) as pilot:
+        await loaded(pilot)
+        await pilot.press("e", "down")
+        await settled(pilot)
+        box = shell.screen.query_one(Input)
+        box.value = name
+        await pilot.press("enter")
+        await settled(pilot)
+        said = str(shell.screen.query_one("#export-message", Static).render())
+        assert "cannot be written" in said
+        assert len(said) < 400

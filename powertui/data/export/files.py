@@ -10,11 +10,23 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from powertui.errors import PowertuiError, UsageError
 
 STDOUT = "-"
+
+
+def look(path: str) -> tuple[Path, Literal["nothing", "folder", "file"]]:
+    """The path that a person typed, and what is there now. Raises `PowertuiError` for one that no file can have."""
+    try:
+        place = Path(path).expanduser()
+        kind = stat.S_IFMT(place.stat().st_mode)
+    except FileNotFoundError:
+        return place, "nothing"
+    except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL in it, ~nobody
+        raise _cannot(path, error) from None
+    return place, "folder" if kind == stat.S_IFDIR else "file"
 
 
 @contextlib.contextmanager
@@ -93,4 +105,5 @@ def _exists(path: str) -> UsageError:
 
 def _cannot(path: str, error: Exception) -> PowertuiError:
     why = getattr(error, "strerror", None) or error.__class__.__name__
+    path = path if len(path) <= 200 else path[:200] + "…"
     return PowertuiError(f"{path}: cannot be written ({why}).", hint="Check the free space and your permissions there.")
