@@ -357,6 +357,8 @@ def _pytest(place: Path, tests: Sequence[str], cpu_s: float) -> int:
     os.chdir(place)
     os.environ["PYTHONPATH"] = str(place)
     sys.path.insert(0, str(place))
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("powertui", "tests")]:
+        del sys.modules[name]  # whoever calls us may have the checkout's
     if cpu_s:
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"

@@ -1,4 +1,7 @@
-"""Shifting and pinning power by hand: what the timeline's keys and the alignment page have in common."""
+"""Shifting and pinning power by hand: what the timeline's keys and the alignment page have in common.
+
+The energy modules are imported by the key that needs them: the first picture does not wait for them.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data.asked import Aligning, Pins
-from powertui.data.energy import account, align, pins
-from powertui.data.energy import sensor as sensors
 from powertui.data.model import PS_PER_S, PowerOnTrace
 from powertui.data.opened import Profile
 from powertui.errors import PowertuiError
@@ -30,6 +31,8 @@ def use(shell: Shell, chosen: Aligning) -> None:
         return
 
     def work() -> None:
+        from powertui.data.energy import account
+
         shell.from_thread(done, account.of(Profile(opened, index), chosen).drawn)
 
     def done(power: tuple[PowerOnTrace, ...]) -> None:
@@ -45,6 +48,8 @@ def shift(shell: Shell, by_s: float) -> str:
     session = shell.session
     if not session.power:
         return "This trace has no power to shift."
+    from powertui.data.energy import align
+
     now = session.aligning
     session.aligning = replace(now, pins=now.pins.nudged(by_s))
     session.power = tuple(align.shifted(one, round(by_s * PS_PER_S)) for one in session.power)
@@ -90,6 +95,8 @@ def unpin(shell: Shell) -> str:
 def nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
     """The log's own time (s) of the steepest edge within a few refreshes of a moment, corrected for the sensor's lag."""
     sensor = power.series.sensor
+    from powertui.data.energy import sensor as sensors
+
     late = round(sensors.centre_s(sensor) * PS_PER_S)
     refresh = sensor.refresh_s or sensor.poll_s
     reach = round(20 * (refresh.value if refresh else 1.0) * PS_PER_S)
@@ -111,6 +118,8 @@ def kept(now: Pins) -> str:
     """Write the sidecar file when one was named."""
     if not now.path:
         return UNSAVED
+    from powertui.data.energy import pins
+
     try:
         pins.write(now)
     except PowertuiError as error:
