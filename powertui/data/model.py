@@ -487,6 +487,16 @@ class Scope(str, enum.Enum):
 
 
 @dataclass(frozen=True)
+class Device:
+    """Which device of its host a channel speaks of, as the log names it. What the log does not tell is None or empty."""
+
+    index: int | None = None  # as its driver counts (0, 1 …): CUDA_VISIBLE_DEVICES may reorder it
+    uuid: str = ""  # "GPU-8f6e2a54-…"
+    pci: str = ""  # "0000:3b:00.0": lower case, four digits of domain
+    model: str = ""  # "NVIDIA H100 80GB HBM3"
+
+
+@dataclass(frozen=True)
 class Sensor:
     """What is known, or was measured, of one channel. None where nothing is known."""
 
@@ -500,6 +510,8 @@ class Sensor:
     window_s: Figure | None = None  # what one reading averages over
     delay_s: Figure | None = None  # from the end of that window to publication
     gain: Figure | None = None  # systematic error, as a fraction
+    device: Device | None = None  # the accelerator, where the log names it
+    scale: Badge = Badge.MEASURED  # ASSUMED where unit or scale are a guess: so is every figure that is made of its watts
 
 
 @dataclass(frozen=True)

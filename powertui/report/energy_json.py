@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from powertui import __version__
@@ -146,9 +146,12 @@ def _json_sensor(series: PowerSeries, alignment: Alignment | None) -> dict[str, 
         for name in ("poll_s", "refresh_s", "quantum_w", "window_s", "delay_s", "gain")
     }
     badges = {name: figure.badge.value for name in value if (figure := getattr(sensor, name)) is not None}
+    badges["scale"] = sensor.scale.value
+    device = asdict(sensor.device) if sensor.device is not None else None
     return {
-        "name": sensor.name, "source": sensor.source, "scope": sensor.scope.value, "host": sensor.host, "file": series.path,
-        **value, "badges": badges, "kind": series.kind.value, "rows": len(series), "text": sensors.sentence(series),
+        "name": sensor.name, "source": sensor.source, "scope": sensor.scope.value, "host": sensor.host, "device": device,
+        "file": series.path, **value, "badges": badges, "kind": series.kind.value, "rows": len(series),
+        "text": sensors.sentence(series),
         "alignment": alignment.as_dict() if alignment is not None else None,
         "warnings": [_warn(w) for w in series.warnings],
     }  # fmt: skip

@@ -86,7 +86,7 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
         watts = _curve(series).value(state.cursor_ps)
         name = plain(series.series.sensor.name, 40) or "power"
         shown = "no value here" if np.isnan(watts) else units.quantity(watts, "W")
-        facts.append(Fact(name, shown, None if np.isnan(watts) else Badge.MEASURED))
+        facts.append(Fact(name, shown, None if np.isnan(watts) else series.series.sensor.scale))
     return Section("cursor", tuple(facts))
 
 

@@ -221,7 +221,7 @@ def combined(parts: Sequence[Energy]) -> Energy | None:
         first, joules=joules, lo=joules - half, hi=joules + half, mean_w=sum(p.mean_w or 0.0 for p in parts), max_w=None,
         gain_j=_root(gains) if gains else None, covered_joules=sum(p.covered_joules for p in parts),
         coverage=min(p.coverage for p in parts), extrapolated=any(p.extrapolated for p in parts), other_joules=None,
-        badge=Badge.MEASURED if all(p.badge is Badge.MEASURED for p in parts) else Badge.ESTIMATED,
+        badge=next((badge for badge in (Badge.ASSUMED, Badge.ESTIMATED) if any(p.badge is badge for p in parts)), Badge.MEASURED),
         sigma_quantum=quantum, sigma_sampling=sampling, sigma_edges=edges, sigma_timing=timing,
     )  # fmt: skip
 

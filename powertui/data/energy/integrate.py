@@ -125,12 +125,19 @@ def _energy(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, **row: An
         gain_j=abs(joules) * curve.gain if resolved and curve.gain is not None else None,
         coverage=coverage,
         extrapolated=extrapolated,
-        badge=Badge.ESTIMATED if extrapolated or power.status != "aligned" else Badge.MEASURED,
+        badge=_badge(power, extrapolated),
         resolved=resolved,
         reason="" if resolved else _why(power, curve, (hi_ps - lo_ps) / PS_PER_S, coverage),
         method="interval" if curve.kind is PowerKind.INTERVAL else "trapezoid",
         **row,
     )
+
+
+def _badge(power: PowerOnTrace, extrapolated: bool) -> Badge:
+    """Watts whose unit was guessed make joules that are assumed, however well they are placed."""
+    if power.series.sensor.scale is Badge.ASSUMED:
+        return Badge.ASSUMED
+    return Badge.ESTIMATED if extrapolated or power.status != "aligned" else Badge.MEASURED
 
 
 def _why(power: PowerOnTrace, curve: Curve, duration: float, coverage: float) -> str:
