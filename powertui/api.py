@@ -156,7 +156,8 @@ class RunView:
     def steps(self) -> pd.DataFrame:
         """One row per step: number (the program's own), name, epoch, start, duration, start_to_start (ps).
 
-        `epoch` is the epoch's number; it and start_to_start are missing where there is none.
+        `epoch` is the epoch's number; it and start_to_start are missing where there is none. `host_s`, `device_s` and `step_s` are
+        the step's three times in seconds: its dispatch, its work on devices, and what TensorFlow's rule calls its time.
         """
         return self._of_hosts([(trace.host, trace.steps) for trace in self.traces], lambda: frames.steps(Steps.none(), Epochs()))
 

@@ -328,18 +328,27 @@ class Trace:
 
 # ── steps and epochs ─────────────────────────────────────────────────────────────────────────────
 
+UNKNOWN = -1  # a time that nothing tells: never 0, which is a time
+
+
+def _unknown() -> Int64s:
+    return np.empty(0, np.int64)
+
 
 @dataclass(frozen=True)
 class Step:
-    """One step, for a person. `number` is the program's own; -1 where it has none."""
+    """One step, for a person. `number` is the program's own; -1 where it has none. A time that nothing tells is None."""
 
     index: int
     number: int
     name: str
     start: int
-    duration: int  # of its marker
-    start_to_start: int | None  # to the next step of the same epoch; None for the last
+    duration: int  # of the stretch that it is drawn as
+    start_to_start: int | None  # to the next step of the same epoch; None for the last, and before a hole
     epoch: int | None  # index into Epochs
+    host: int | None = None  # how long its marker was open: the dispatch
+    device: int | None = None  # device work that belongs to it, each moment once
+    step: int | None = None  # by TensorFlow's rule
 
     @property
     def end(self) -> int:
@@ -348,8 +357,40 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
+class StepsOn:
+    """The steps of one device, or of one of several replicas on a host: which of the run's steps each is, and where it lies."""
+
+    name: str  # "/device:GPU:4", "python/4711"
+    kind: Literal["device", "replica"]
+    row: Int64s  # of the run's steps
+    start: Int64s
+    duration: Int64s
+    work: Int64s  # its work, each moment once; UNKNOWN where nothing tells
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+@dataclass(frozen=True)
+class Marker:
+    """Something that could mark the steps, and how it was judged."""
+
+    name: str  # for a person: "events named Profiled batch with a step_num"
+    pattern: str  # what --step-marker takes to choose it
+    count: int  # of its steps
+    score: float  # 0 … 1
+    why: str  # what the score is made of
+
+
+@dataclass(frozen=True, eq=False)
 class Steps:
-    """The steps of one trace as columns, by start, and what marked them."""
+    """The steps of one trace as columns, by start, and what marked them.
+
+    A step has three times. `host` is how long the program's marker was open (the dispatch); `device` the device work that belongs
+    to it, each moment once, gaps between devices left out; `step` what TensorFlow's profiler calls its time: the longest step line
+    of a device, unless the host's marker holds that. `start` and `duration` are the stretch that it lies in: where several devices
+    overlap, from the first to the last of them.
+    """
 
     number: Int64s
     start: Int64s
@@ -357,21 +398,40 @@ class Steps:
     epoch: Int32s  # index into the run's epochs, -1 for none
     names: Sequence[str]
     source: str  # for a person: "events named `Profiled batch` with a step_num"
-    asynchronous: bool = False  # the marker ends before the work does: judge by start-to-start
+    asynchronous: bool = False  # the marker ends before the work does: judge by device time and start to start
+    host: Int64s = field(default_factory=_unknown)  # ps, UNKNOWN where no marker of a host tells
+    device: Int64s = field(default_factory=_unknown)  # ps, UNKNOWN where no device tells
+    step: Int64s = field(default_factory=_unknown)  # ps; left out: the duration
+    hole: Bools = field(default_factory=lambda: np.empty(0, np.bool_))  # the next step does not follow at once: numbers are missing
+    device_by: str = ""  # how work was given to steps: "launch", "run id", "group id", "device step line", "time"; "" without any
+    inferred: bool = False  # nothing marks these steps: they are launches that repeat
+    confidence: str = ""  # in words: how far to trust them, and what would tell more
+    on: tuple[StepsOn, ...] = ()  # the steps of each device, and of each replica where several run side by side
+    markers: tuple[Marker, ...] = ()  # what was judged: the chosen one first
+    notes: tuple[str, ...] = ()  # what a person should know of them, a sentence each
+
+    def __post_init__(self) -> None:
+        count = len(self.start)
+        for name, left_out in (("host", UNKNOWN), ("device", UNKNOWN), ("hole", False)):
+            column = getattr(self, name)
+            if len(column) != count:
+                object.__setattr__(self, name, np.full(count, left_out, column.dtype))
+        if len(self.step) != count:
+            object.__setattr__(self, "step", self.duration)
 
     def __len__(self) -> int:
         return len(self.start)
 
     def start_to_start(self) -> Int64s:
-        """Distance to the next step's start; -1 where the next is missing or belongs to another epoch."""
+        """Distance to the next step's start; -1 where the next is missing, does not follow at once, or belongs to another epoch."""
         out = np.full(len(self.start), -1, np.int64)
         if len(out) > 1:
-            same = self.epoch[1:] == self.epoch[:-1]
-            out[:-1] = np.where(same, np.diff(self.start), -1)
+            follows = (self.epoch[1:] == self.epoch[:-1]) & ~self.hole[:-1]
+            out[:-1] = np.where(follows, np.diff(self.start), -1)
         return out
 
     def ends(self) -> Int64s:
-        """Where each step ends: where the next one of its epoch starts; the last of an epoch where its marker ends.
+        """Where each step ends: where the next one of its epoch starts; where its stretch ends before a hole or an epoch's end.
 
         The one rule for everything that counts by steps: energies, windows, exports, the lane of steps. A marker may end before the
         work does (asynchronous dispatch), and what runs between two markers belongs to the first.
@@ -382,12 +442,13 @@ class Steps:
     def __getitem__(self, index: int) -> Step:
         index = range(len(self))[index]
         gap: int | None = None
-        if index + 1 < len(self) and self.epoch[index + 1] == self.epoch[index]:
+        if index + 1 < len(self) and self.epoch[index + 1] == self.epoch[index] and not self.hole[index]:
             gap = int(self.start[index + 1] - self.start[index])
         epoch = int(self.epoch[index])
         return Step(
             index, int(self.number[index]), self.names[index], int(self.start[index]),
             int(self.duration[index]), gap, epoch if epoch >= 0 else None,
+            _known(self.host[index]), _known(self.device[index]), _known(self.step[index]),
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[Step]:
@@ -398,6 +459,10 @@ class Steps:
         """No step was found; `why` says it in a sentence."""
         empty = np.empty(0, np.int64)
         return cls(empty, empty, empty, np.empty(0, np.int32), (), why)
+
+
+def _known(ps: np.int64) -> int | None:
+    return int(ps) if ps != UNKNOWN else None
 
 
 @dataclass(frozen=True)

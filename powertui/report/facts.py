@@ -138,6 +138,12 @@ def _steps(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "asynchronous": steps.asynchronous,
         "duration": _spread(steps.duration),
         "start_to_start": _spread(gaps[gaps >= 0]),
+        "host": _spread(steps.host[steps.host >= 0]),
+        "device": _spread(steps.device[steps.device >= 0]),
+        "step": _spread(steps.step[steps.step >= 0]),
+        "device_by": steps.device_by or None,
+        "inferred": steps.inferred,
+        "confidence": steps.confidence or None,
         "work_s": None,
         "rows": [
             {
@@ -146,7 +152,10 @@ def _steps(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
                 "name": step.name,
                 "start_s": step.start / PS_PER_S,
                 "duration_s": step.duration / PS_PER_S,
-                "start_to_start_s": None if step.start_to_start is None else step.start_to_start / PS_PER_S,
+                "start_to_start_s": _seconds(step.start_to_start),
+                "host_s": _seconds(step.host),
+                "device_s": _seconds(step.device),
+                "step_s": _seconds(step.step),
             }
             for step in (steps[i] for i in range(min(len(steps), STEP_ROWS)))
         ],
@@ -158,6 +167,10 @@ def _steps(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         # The markers say only when the work was asked for: the mean over all steps is what can be said.
         facts["work_s"] = (work_of(trace, steps).end - int(steps.start[0])) / PS_PER_S
     return facts
+
+
+def _seconds(ps: int | None) -> float | None:
+    return None if ps is None else ps / PS_PER_S
 
 
 def _spread(values: np.ndarray[Any, np.dtype[np.int64]]) -> Facts | None:

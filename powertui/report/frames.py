@@ -10,8 +10,11 @@ import numpy as np
 import pandas as pd
 
 from powertui.data.model import (
+    PS_PER_S,
+    UNKNOWN,
     Bools,
     Epochs,
+    Floats,
     Int64s,
     Names,
     PowerSeries,
@@ -30,7 +33,10 @@ Match: TypeAlias = "str | re.Pattern[str] | Callable[[str], bool] | None"
 
 
 def steps(found: Steps, epochs: Epochs) -> pd.DataFrame:
-    """One row a step. `epoch` is the epoch's own number; it and start_to_start are missing where there is none."""
+    """One row a step. `epoch` is the epoch's own number; it and start_to_start are missing where there is none.
+
+    `host_s`, `device_s` and `step_s` are the three times of a step in seconds: NaN where nothing tells.
+    """
     numbers = np.array([epoch.number for epoch in epochs], np.int64)
     index = found.epoch.astype(np.int64)
     has = (index >= 0) & (index < len(numbers))
@@ -43,8 +49,15 @@ def steps(found: Steps, epochs: Epochs) -> pd.DataFrame:
             "start": found.start,
             "duration": found.duration,
             "start_to_start": nullable(gaps, gaps >= 0),
+            "host_s": _seconds(found.host),
+            "device_s": _seconds(found.device),
+            "step_s": _seconds(found.step),
         }
     )
+
+
+def _seconds(times: Int64s) -> Floats:
+    return np.where(times == UNKNOWN, np.nan, times / PS_PER_S)
 
 
 def epochs(found: Epochs) -> pd.DataFrame:

@@ -21,7 +21,10 @@ EPOCHS_SHOWN = 12
 WARNINGS_SHOWN = 10
 WINDOWS_SHOWN = 12
 
-_CSV = ("run", "host", "epoch", "step", "name", "start_s", "duration_s", "start_to_start_s", "unix_start_s", "clock_half_width_s")
+_CSV = (
+    "run", "host", "epoch", "step", "name", "start_s", "duration_s", "start_to_start_s", "unix_start_s", "clock_half_width_s",
+    "host_s", "device_s", "step_s",
+)  # fmt: skip
 
 
 def tell(path: str, name: str | None, reading: Reading, form: str) -> int:
@@ -326,10 +329,10 @@ def _step_rows(run: Run) -> Iterator[Sequence[Any]]:
                 run.name, trace.host,
                 _Number(epochs[step.epoch].number) if step.epoch is not None else None,
                 _Number(step.number) if step.number >= 0 else None,
-                step.name, _exact(step.start), _exact(step.duration),
-                _exact(step.start_to_start) if step.start_to_start is not None else None,
+                step.name, _exact(step.start), _exact(step.duration), _exact(step.start_to_start),
                 _Number(units.fixed(unix, 10**9, 9)) if unix is not None else None,
                 _Number(half) if half is not None else None,
+                _exact(step.host), _exact(step.device), _exact(step.step),
             )  # fmt: skip
 
 
@@ -343,6 +346,6 @@ class _Number:
         return str(self.value)
 
 
-def _exact(ps: int) -> _Number:
+def _exact(ps: int | None) -> _Number | None:
     """Seconds with all twelve decimals: picoseconds lose nothing."""
-    return _Number(units.fixed(ps, PS_PER_S, 12))
+    return None if ps is None else _Number(units.fixed(ps, PS_PER_S, 12))

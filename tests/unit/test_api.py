@@ -134,7 +134,11 @@ def test_stats_become_columns_and_stay_whole(run: api.RunView) -> None:
 
 def test_steps_are_rows(run: api.RunView) -> None:
     steps = run.steps
-    assert list(steps.columns) == ["host", "number", "name", "epoch", "start", "duration", "start_to_start"]
+    assert list(steps.columns) == [
+        "host", "number", "name", "epoch", "start", "duration", "start_to_start", "host_s", "device_s", "step_s",
+    ]  # fmt: skip
+    assert (steps["host_s"] > 0).all()
+    assert steps["device_s"].isna().all()  # no device was profiled: unknown, not 0
     assert steps["number"].tolist() == list(range(20))
     assert steps["start"].dtype == steps["duration"].dtype == np.int64
     assert str(steps["start_to_start"].dtype) == "Int64"

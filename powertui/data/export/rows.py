@@ -14,7 +14,7 @@ from powertui.data.energy import integrate, marks, predict
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.export.lines import Ticks
-from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Int64s, PowerOnTrace, Trace
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, UNKNOWN, Int64s, PowerOnTrace, Trace
 from powertui.data.tools import op_stats
 from powertui.data.window import Cut, Window
 
@@ -61,6 +61,13 @@ class Table(NamedTuple):
 def seconds(ps: Int64s) -> Ticks:
     """Seconds with all twelve decimals."""
     return Ticks(ps, 12)
+
+
+def _known(ps: Int64s) -> Column:
+    """As `seconds`, with None for a time that nothing tells."""
+    if (ps != UNKNOWN).all():
+        return seconds(ps)
+    return [value / PS_PER_S if value != UNKNOWN else None for value in ps.tolist()]
 
 
 def unix(trace: Trace, ps: Int64s) -> Column:
@@ -143,8 +150,7 @@ def _step_at(window: Window, at: Int64s) -> list[int | None]:
     steps = window.steps
     if not len(steps):
         return [None] * len(at)
-    gaps = steps.start_to_start()
-    ends = steps.start + np.where(gaps > 0, gaps, steps.duration)
+    ends = steps.ends()
     row = np.searchsorted(steps.start, at, side="right") - 1
     inside = (row >= 0) & (at < ends[np.maximum(row, 0)])
     numbers = np.where(steps.number >= 0, steps.number, np.arange(len(steps)))
@@ -198,9 +204,9 @@ def _steps(window: Window) -> Table:
     columns: list[tuple[str, str]] = [
         ("epoch", ""), ("step", "the program's own number"), ("name", ""), ("unix_start_s", "Unix time"),
         ("start_s", "trace time"), ("end_s", "the next step's start, or the end of the last one"),
-        ("marker_s", "length of the step's own event"),
+        ("host_s", "how long its marker was open"), ("device_s", "its work on devices"), ("step_s", "its time by TensorFlow's rule"),
     ]  # fmt: skip
-    kinds = ["integer", "integer", "text", "time", "time", "time", "time"]
+    kinds = ["integer", "integer", "text", "time", "time", "time", "time", "time", "time"]
     for name in names:
         columns += [
             (f"joules: {name}", "empty when not resolved"), (f"lo_joules: {name}", "95% interval"), (f"hi_joules: {name}", ""),
@@ -211,13 +217,12 @@ def _steps(window: Window) -> Table:
     def batches() -> Iterator[Batch]:
         steps = window.steps
         picked = window.step_rows()
-        gaps = steps.start_to_start()
-        start, length = steps.start[picked], steps.duration[picked]
-        end = start + np.where(gaps[picked] > 0, gaps[picked], length)
+        start, end = steps.start[picked], steps.ends()[picked]
         found = [steps[index] for index in picked.tolist()]
         cells: list[Column] = [
             [_epoch_number(window, step.epoch) for step in found], [step.number if step.number >= 0 else None for step in found],
-            [step.name for step in found], unix(window.trace, start), seconds(start), seconds(end), seconds(length),
+            [step.name for step in found], unix(window.trace, start), seconds(start), seconds(end),
+            _known(steps.host[picked]), _known(steps.device[picked]), _known(steps.step[picked]),
         ]  # fmt: skip
         for one in power:
             energies = integrate.energies(one, start, end)

@@ -203,9 +203,9 @@ def _found(trace: Trace, chosen: Marks, source: str = "", split_evaluation: bool
         source += ", numbered in order"
     own = bool((training.epoch >= 0).any())
     epoch = training.epoch.astype(np.int32) if own else _restarts(number)
-    steps = Steps(number, training.start, training.duration, epoch, training.labels, source)
+    steps = Steps(number, training.start, training.duration, epoch, training.labels, source, host=training.duration)
     if len(steps) and _asynchronous(trace, steps, training.lines):
-        steps = Steps(number, training.start, training.duration, epoch, training.labels, source, asynchronous=True)
+        steps = replace(steps, asynchronous=True)
     return Found(steps, evaluation, own)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.model import Epochs, Int64s, Steps
+from powertui.data.model import UNKNOWN, Epochs, Int64s, Steps
 from powertui.data.table import Column, Fact, Lazy, Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
@@ -21,7 +21,10 @@ def answer(question: Question) -> Result:
         Column("name", "name", "text", Lazy(len(rows), lambda row: steps.names[int(rows[row])]), weight=5),
         Column("start_s", "start", "instant", start, weight=8),
         Column("end_s", "end", "instant", end, weight=4),
-        Column("duration_s", "duration", "duration", steps.duration[rows], weight=9),
+        Column("duration_s", "duration", "duration", steps.duration[rows], weight=6),
+        _time("host_s", "host", steps.host[rows]),
+        _time("device_s", "device", steps.device[rows]),
+        _time("step_s", "step time", steps.step[rows]),
         Column("start_to_start_s", "start to start", "duration", gap, present=gap >= 0, weight=7),
     )
 
@@ -33,6 +36,10 @@ def answer(question: Question) -> Result:
         notes.append("Steps are dispatched asynchronously: a duration is the time until the call returned; the work ran on.")
     table = Table("steps", "Steps", columns, place, ("start_s", False), empty(steps), ("start_s",), "step")
     return Result("steps", "Steps", (table,), (Fact("source", "marked by", steps.source or None),), notes=tuple(notes))
+
+
+def _time(name: str, label: str, times: Int64s) -> Column:
+    return Column(name, label, "duration", times, present=times != UNKNOWN, weight=9)
 
 
 def inside(question: Question, steps: Steps) -> Int64s:
