@@ -614,9 +614,21 @@ class PowerSeries:
         return len(self.times)
 
 
+class LogPlace(NamedTuple):
+    """One place where a power log may lie on a trace, and how likely that is."""
+
+    offset_ps: int  # trace time at which the series' own zero lies
+    weight: float  # the weights of all places add up to 1
+    half_ps: int  # half of its own 95 % interval
+
+
 @dataclass(frozen=True, eq=False)
 class PowerOnTrace:
-    """A power series placed on a trace's clock: what the timeline draws and the integrals take."""
+    """A power series placed on a trace's clock: what the timeline draws and the integrals take.
+
+    `times` and `offset_ps` are those of the likeliest place. Where several come into question, what is computed has to hold over
+    all of `places` (`energy.mixture`), never at the likeliest alone.
+    """
 
     series: PowerSeries
     times: Int64s  # ps on the trace's clock, ascending; only rows that int64 ps can hold
@@ -626,6 +638,12 @@ class PowerOnTrace:
     offset_hi_ps: int
     status: Literal["aligned", "ambiguous", "none"]
     source: str  # "wall clocks of both", "by signal", "pinned by hand" …
+    places: tuple[LogPlace, ...] = ()  # the likeliest first; one of weight 1 when it is sure, which is made where none is given
+
+    def __post_init__(self) -> None:
+        if not self.places:
+            only = LogPlace(self.offset_ps, 1.0, (self.offset_hi_ps - self.offset_lo_ps) // 2)
+            object.__setattr__(self, "places", (only,))
 
 
 # ── run ──────────────────────────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from powertui import __version__
-from powertui.data.energy import integrate, marks, window_energy
+from powertui.data.energy import integrate, marks, mixture, window_energy
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment
@@ -132,7 +132,7 @@ def _json_energy(energy: Energy | None) -> dict[str, Any]:
 
 
 def _json_channels(found: Account, lo: int, hi: int, edge: float) -> list[dict[str, Any]]:
-    energies = integrate.across([p.power for p in found.placed], lo, hi, edge_ps=edge)
+    energies = mixture.across([p.power for p in found.placed], lo, hi, edge_ps=edge)
     return [
         {"sensor": p.power.series.sensor.name, "counted": i in found.counted} | _json_energy(energy)
         for i, (p, energy) in enumerate(zip(found.placed, energies, strict=True))

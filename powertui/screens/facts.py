@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from powertui import units
-from powertui.data.energy import integrate
+from powertui.data.energy import mixture
 from powertui.data.model import PS_PER_S, PowerOnTrace
 from powertui.errors import FileChanged
 from powertui.plain import plain
@@ -63,7 +63,7 @@ def _place(model: TimelineModel, ps: int) -> list[str]:
 def _energy(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> list[str]:
     out = []
     for one in power:
-        energy = integrate.energy(one, lo, hi)
+        energy = mixture.energy(one, lo, hi)
         name = plain(one.series.sensor.name)
         if energy.resolved and energy.joules is not None and energy.mean_w is not None:
             interval = f" [{energy.lo:.4g}, {energy.hi:.4g}]" if energy.lo is not None and energy.hi is not None else ""

@@ -11,7 +11,7 @@ import numpy as np
 from powertui import units
 from powertui.data import window as windows
 from powertui.data.category import MEANINGS, Category
-from powertui.data.energy import integrate
+from powertui.data.energy import mixture
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import PS_PER_US, Badge, PowerOnTrace
 from powertui.plain import plain
@@ -210,7 +210,7 @@ def _energies(power: Sequence[PowerOnTrace], lo: int, hi: int) -> list[Fact]:
     for series in power:
         if hi <= lo:
             continue
-        energy = integrate.energy(series, lo, hi)
+        energy = mixture.energy(series, lo, hi)
         several = f" {plain(series.series.sensor.name, 20)}" if len(power) > 1 else ""
         out.extend(energy_facts(energy, several))
     return out

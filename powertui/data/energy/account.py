@@ -7,14 +7,14 @@ is taken, because an exact integral in the wrong place is worth nothing.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
-from powertui.data.energy import align, idle, integrate, placing, predict, scopes, symmetry
+from powertui.data.energy import align, idle, integrate, mixture, placing, predict, scopes, symmetry
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.integrate import Energy
@@ -75,8 +75,22 @@ class Account:
 
     def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """The counted channels over any window."""
-        found = combined(integrate.across(self.channels, lo_ps, hi_ps, edge_ps=edge_ps))
+        found = self._over_places(lambda powers: integrate.across(powers, lo_ps, hi_ps, edge_ps=edge_ps))
         return integrate.above_idle(found, self.idle) if found is not None else None
+
+    def _over_places(self, look: Callable[[Sequence[PowerOnTrace]], Sequence[Energy]]) -> Energy | None:
+        """What the counted channels drew together, over all places in question; `look` tells of each at one place."""
+        if not self._worlds:
+            found = combined(look(self.channels))
+            return mixture.withheld(found) if found is not None else None
+        parts = [combined(look(powers)) for _, powers in self._worlds]
+        known = [part for part in parts if part is not None]
+        return mixture.mixed([weight for weight, _ in self._worlds], known) if known else None
+
+    @functools.cached_property
+    def _worlds(self) -> list[tuple[float, tuple[PowerOnTrace, ...]]]:
+        """The counted channels at all places in question."""
+        return mixture.worlds(self.channels)
 
     @functools.cached_property
     def step_energies(self) -> tuple[Energy, ...]:
@@ -84,10 +98,15 @@ class Account:
         if not self.counted or not len(self.steps):
             return ()
         lo, hi = self.steps.start, self.steps.ends()
-        parts = [integrate.energies(p, lo, hi) for p in self.channels]
-        if len(parts) == 1:
-            return tuple(parts[0])
-        return tuple(e for rows in zip(*parts, strict=True) if (e := combined(rows)) is not None)
+        if len(self.channels) == 1:
+            return tuple(mixture.energies(self.channels[0], lo, hi))
+        every = [[integrate.energies(p, lo, hi) for p in powers] for _, powers in self._worlds or [(1.0, self.channels)]]
+        weights = [weight for weight, _ in self._worlds]
+        out = []
+        for row in range(len(lo)):
+            parts = [e for powers in every if (e := combined([one[row] for one in powers])) is not None]
+            out.append(mixture.mixed(weights, parts) if weights else mixture.withheld(parts[0]))
+        return tuple(out)
 
     def per_step(self, epoch: int | None) -> Energy | None:
         """Mean energy of one step over an epoch's steps (all steps for None), without those that traced."""
@@ -97,8 +116,9 @@ class Account:
             return None
         usual = np.median((hi - lo)[rows])
         rows &= (hi - lo) <= 2.5 * usual
-        found = [integrate.mean_energy(p, lo[rows], hi[rows]) for p in self.channels]
-        return combined([f for f in found if f is not None])
+        return self._over_places(
+            lambda powers: [f for p in powers if (f := integrate.mean_energy(p, lo[rows], hi[rows])) is not None]
+        )
 
     def epoch_number(self, index: int | None) -> int | None:
         """The program's own number of an epoch, by its place in the table."""
@@ -260,7 +280,10 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     lo = min(c.offset_lo_ps - c.offset_ps for c in channels)
     hi = max(c.offset_hi_ps - c.offset_ps for c in channels)
     status = max((c.status for c in channels), key=lambda s: _RANK[s])
-    return placing.on_trace(series, 0, lo, hi, status, first.source)
+    # What places the sum is what places the channel with the most places; those of one log share them.
+    lead = max(channels, key=lambda c: len(c.places))
+    places = [p._replace(offset_ps=p.offset_ps - lead.offset_ps) for p in lead.places] if len(lead.places) > 1 else []
+    return placing.on_trace(series, 0, lo, hi, status, first.source, places)
 
 
 def _idle(channels: Sequence[PowerOnTrace], trace: Trace, epochs: Epochs, given: float | None) -> Figure | None:
@@ -270,9 +293,15 @@ def _idle(channels: Sequence[PowerOnTrace], trace: Trace, epochs: Epochs, given:
     if not channels or any(c.status == "none" for c in channels):
         return None
     lo, hi = _busy(trace, epochs, channels)
-    found = [idle.power(c, lo, hi) for c in channels]
-    known = [f for f in found if f is not None]
-    return Figure(sum(f.value for f in known), Badge.MEASURED) if known and len(known) == len(found) else None
+    total = 0.0
+    for channel in channels:
+        found = [idle.power(one, lo, hi) for one in placing.everywhere(channel)]
+        known = [(place.weight, f.value) for place, f in zip(channel.places, found, strict=True) if f is not None]
+        weight = sum(share for share, _ in known)
+        if weight < 1 - mixture.LEFT_OUT:
+            return None
+        total += sum(share * value for share, value in known) / weight
+    return Figure(total, Badge.MEASURED if all(len(c.places) == 1 for c in channels) else Badge.ESTIMATED)
 
 
 def _busy(trace: Trace, epochs: Epochs, channels: Sequence[PowerOnTrace]) -> tuple[Int64s, Int64s]:

@@ -20,7 +20,7 @@ from powertui.data.asked import Aligning
 from powertui.data.energy import anchor, pins, placing, predict, samples, sensor, signal
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
-from powertui.data.model import NS_PER_S, PS_PER_S, Clock, Epochs, PowerOnTrace, PowerSeries, Run, Steps, Trace
+from powertui.data.model import NS_PER_S, PS_PER_S, Clock, Epochs, LogPlace, PowerOnTrace, PowerSeries, Run, Steps, Trace
 from powertui.data.power import times
 from powertui.errors import UsageError
 
@@ -54,18 +54,21 @@ class Alignment:
     evidence: tuple[str, ...]
     ppm: float = 0.0
     fit: signal.Fit | None = None
+    places: tuple[signal.Where, ...] = ()  # where it is not sure: every place in question, the likeliest (`offset_s`) first
 
     def moved(self, by_s: float) -> Alignment:
         """The same for a log whose zero lies `by_s` later."""
         if self.offset_s is None or self.lo_s is None or self.hi_s is None:
             return self
-        return replace(self, offset_s=self.offset_s + by_s, lo_s=self.lo_s + by_s, hi_s=self.hi_s + by_s)
+        places = tuple(p._replace(offset_s=p.offset_s + by_s) for p in self.places)
+        return replace(self, offset_s=self.offset_s + by_s, lo_s=self.lo_s + by_s, hi_s=self.hi_s + by_s, places=places)
 
     def as_dict(self) -> dict[str, Any]:
         """As `powertui energy --json` shows it."""
         shown: dict[str, Any] = {
             "offset_s": self.offset_s, "lo_s": self.lo_s, "hi_s": self.hi_s, "source": self.source, "status": self.status,
             "evidence": list(self.evidence), "drift_ppm": self.ppm,
+            "places": [{"offset_s": p.offset_s, "weight": p.weight} for p in self.places],
         }  # fmt: skip
         if self.fit is not None:
             shown["fit"] = {
@@ -164,10 +167,7 @@ def moved(placed: Placed, by_s: float) -> Placed:
 
 def shifted(power: PowerOnTrace, by_ps: int) -> PowerOnTrace:
     """A placed channel moved by hand, without looking for evidence again."""
-    return replace(
-        power, times=power.times + by_ps, offset_ps=power.offset_ps + by_ps, offset_lo_ps=power.offset_lo_ps + by_ps,
-        offset_hi_ps=power.offset_hi_ps + by_ps, source=OFFSET,
-    )  # fmt: skip
+    return placing.shifted(power, by_ps, source=OFFSET)
 
 
 def _on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
@@ -175,10 +175,11 @@ def _on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
         lo, hi = -(1 << 62), 1 << 62
         return placing.on_trace(series, 0, lo, hi, "none", found.source)
     at, lo, hi = (round(x * PS_PER_S) for x in (found.offset_s, found.lo_s, found.hi_s))
+    places = [LogPlace(round(p.offset_s * PS_PER_S), p.weight, round(p.half_s * PS_PER_S)) for p in found.places]
     if not found.ppm:
-        return placing.on_trace(series, at, lo, hi, found.status, found.source)
+        return placing.on_trace(series, at, lo, hi, found.status, found.source, places)
     stretched = replace(series, times=series.times + np.round(series.times * (found.ppm * 1e-6)).astype(np.int64))
-    return replace(placing.on_trace(stretched, at, lo, hi, found.status, found.source), series=series)
+    return replace(placing.on_trace(stretched, at, lo, hi, found.status, found.source, places), series=series)
 
 
 def _ladder(series: PowerSeries, context: Context, options: Aligning) -> Alignment:
@@ -321,7 +322,8 @@ def _by_signal(series: PowerSeries, context: Context, said: list[str], *, asked:
     first = "wall clocks were ignored, as requested" if asked else said[-1] if said else ""
     evidence = [*([first] if first else []), _words(fit), *fit.reasons]
     return Alignment(
-        fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", SIGNAL, tuple(evidence), fit.ppm, fit
+        fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", SIGNAL, tuple(evidence), fit.ppm, fit,
+        fit.places if fit.ambiguous else (),
     )  # fmt: skip
 
 

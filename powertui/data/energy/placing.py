@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from powertui.data.model import PS_PER_NS, PowerOnTrace, PowerSeries
+from powertui.data.model import PS_PER_NS, LogPlace, PowerOnTrace, PowerSeries
 
 _ROOM = (1 << 62) // PS_PER_NS  # ns that int64 ps hold, with room for sums of two of them
 
@@ -17,7 +20,8 @@ def fits(ns: int, offset_ps: int = 0) -> bool:
 
 
 def on_trace(
-    series: PowerSeries, offset_ps: int, lo_ps: int, hi_ps: int, status: Literal["aligned", "ambiguous", "none"], source: str
+    series: PowerSeries, offset_ps: int, lo_ps: int, hi_ps: int, status: Literal["aligned", "ambiguous", "none"], source: str,
+    places: Sequence[LogPlace] = (),
 ) -> PowerOnTrace:  # fmt: skip
     """The series with its zero at `offset_ps` (95 % interval `lo_ps` … `hi_ps`). Rows that int64 ps cannot hold are left out."""
     shift, rest = divmod(offset_ps, PS_PER_NS)
@@ -25,4 +29,36 @@ def on_trace(
     fits = np.abs(moved) < _ROOM
     rows = slice(None) if fits.all() else fits
     times = moved[rows] * PS_PER_NS + rest
-    return PowerOnTrace(series, times, series.watts[rows], offset_ps, lo_ps, hi_ps, status, source)
+    return PowerOnTrace(series, times, series.watts[rows], offset_ps, lo_ps, hi_ps, status, source, tuple(places))
+
+
+def shifted(power: PowerOnTrace, by_ps: int, **changes: object) -> PowerOnTrace:
+    """The same, so much later, all of its places with it."""
+    return replace(
+        power, times=power.times + by_ps, offset_ps=power.offset_ps + by_ps, offset_lo_ps=power.offset_lo_ps + by_ps,
+        offset_hi_ps=power.offset_hi_ps + by_ps, places=tuple(p._replace(offset_ps=p.offset_ps + by_ps) for p in power.places),
+        **changes,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def at(power: PowerOnTrace, place: LogPlace) -> PowerOnTrace:
+    """The series as it lies if this place is the true one: sure but for the place's own error."""
+    by = place.offset_ps - power.offset_ps
+    return replace(
+        power, times=power.times + by if by else power.times, offset_ps=place.offset_ps,
+        offset_lo_ps=place.offset_ps - place.half_ps, offset_hi_ps=place.offset_ps + place.half_ps,
+        places=(place._replace(weight=1.0),),
+    )  # fmt: skip
+
+
+_everywhere: weakref.WeakKeyDictionary[PowerOnTrace, tuple[PowerOnTrace, ...]] = weakref.WeakKeyDictionary()
+
+
+def everywhere(power: PowerOnTrace) -> tuple[PowerOnTrace, ...]:
+    """The series at each of its places, in their order; itself where there is but one. Made once."""
+    if len(power.places) < 2:
+        return (power,)
+    found = _everywhere.get(power)
+    if found is None:
+        found = _everywhere[power] = tuple(at(power, place) for place in power.places)
+    return found

@@ -13,6 +13,7 @@ neighbouring residuals are alike and a likelihood would believe itself far too m
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,10 +30,19 @@ MIN_GAIN = 30.0  # how much better than a flat line a fit must be: noise alone r
 MAX_PPM = 200.0
 DRIFT_FROM_S = 600.0
 SURE_OF_DRIFT = 6.0  # difference of the Bayesian information criterion
+MOST_PLACES = 32  # places in question that are told; more weigh next to nothing each
 _HUBER = 1.345
 _ALIASES = 120  # offsets whole steps away that are looked at
 _CHOICE = float(np.log(2))  # a sample that may be either of two things is explained by luck half of the time
 _LIMIT = 2400  # samples that the finer passes look at: more are thinned evenly
+
+
+class Where(NamedTuple):
+    """One place in question: an offset (s), how likely it is, and half of its own 95 % interval."""
+
+    offset_s: float
+    weight: float
+    half_s: float
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,7 @@ class Fit:
     samples: int  # inside the profile
     effective: float  # of them, independent
     ppm: float = 0.0  # drift of the log's clock against the trace's, when the data ask for one
+    places: tuple[Where, ...] = ()  # all that come into question, the best first; their weights add up to 1
 
 
 def search(
@@ -93,6 +104,19 @@ def _offsets(data: Samples, shares: Shares, within: tuple[float, float] | None) 
     if within is not None:
         lo, hi = max(lo, within[0]), min(hi, within[1])
     return lo, hi
+
+
+def _places(draws: Floats, best: float, near: float, least: float, wider: float) -> tuple[Where, ...]:
+    """The draws of the bootstrap, basin by basin: those that lie within `near` of each other are one place."""
+    ordered = np.sort(draws)
+    found = []
+    for group in np.split(ordered, np.flatnonzero(np.diff(ordered) > near) + 1):
+        half = 1.96 * float(group.std()) * wider + least
+        found.append(Where(float(group.mean()), len(group) / len(draws), half))
+    found.sort(key=lambda one: (abs(one.offset_s - best) > near, -one.weight))
+    found = found[:MOST_PLACES]
+    total = sum(one.weight for one in found)
+    return tuple(one._replace(weight=one.weight / total) for one in found)
 
 
 @dataclass(frozen=True)
@@ -296,6 +320,7 @@ class _Search:
             offset, float(low), float(high), bool(reasons), tuple(reasons), r2,
             tuple(zip(self.shares.names, (float(w) for w in fitted), strict=True)), runner_up, elsewhere,
             float(np.median(data.hi - data.lo)), count, count * (1 - lag) / (1 + lag),
+            places=_places(draws, offset, near, least, float(wider)),
         )  # fmt: skip
 
     def _flat(self, data: Samples) -> float:

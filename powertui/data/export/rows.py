@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui import units
-from powertui.data.energy import integrate, marks, predict
+from powertui.data.energy import marks, mixture, predict
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.export.lines import Ticks
@@ -225,7 +225,7 @@ def _steps(window: Window) -> Table:
             _known(steps.host[picked]), _known(steps.device[picked]), _known(steps.step[picked]),
         ]  # fmt: skip
         for one in power:
-            energies = integrate.energies(one, start, end)
+            energies = mixture.energies(one, start, end)
             cells += [
                 [e.joules for e in energies], [e.lo for e in energies], [e.hi for e in energies], [e.mean_w for e in energies],
                 [e.badge.value if e.resolved else None for e in energies], [e.reason or None for e in energies],

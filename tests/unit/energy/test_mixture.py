@@ -1,0 +1,124 @@
+"""Joules of a log that may lie in several places: a mixture of them all, or withheld; never those of the likeliest place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from powertui.data.energy import account, align, integrate, mixture, placing
+from powertui.data.model import PS_PER_S, Badge, Epochs, LogPlace, PowerOnTrace
+from tests.synthetic import traces
+
+S = PS_PER_S
+NOWHERE = align.Alignment(None, None, None, "ambiguous", "by signal", ())
+
+
+def power(*places: tuple[float, float], rows: int = 100, path: str = "log.csv", slack_s: float = 0.1) -> PowerOnTrace:
+    """A ramp of 2 W a second, at these places (seconds late, weight)."""
+    one = traces.power(np.arange(rows, dtype=np.int64) * S, [100.0 + 2 * i for i in range(rows)], slack_ps=round(slack_s * S))
+    found = tuple(LogPlace(round(at * S), weight, round(slack_s * S)) for at, weight in places)
+    return replace(one, status="ambiguous", places=found, series=replace(one.series, path=path))
+
+
+def test_a_sure_place_is_one_place_of_weight_one() -> None:
+    one = traces.power(np.arange(10, dtype=np.int64) * S, [100.0] * 10, slack_ps=S)
+    assert one.places == (LogPlace(0, 1.0, S),)
+    assert mixture.energy(one, 2 * S, 7 * S) == integrate.energy(one, 2 * S, 7 * S)
+    later = align.shifted(one, 3 * S)
+    assert later.places == (LogPlace(3 * S, 1.0, S),)
+
+
+def test_the_mean_and_the_interval_are_those_of_the_mixture() -> None:
+    """Two places 10 s apart on a ramp: their joules differ by far more than either interval is wide."""
+    one = power((0.0, 0.7), (10.0, 0.3))
+    here, there = (integrate.energy(at, 30 * S, 50 * S) for at in placing.everywhere(one))
+    found = mixture.energy(one, 30 * S, 50 * S)
+    assert found.joules is not None
+    assert here.joules is not None
+    assert there.joules is not None
+    assert there.joules == pytest.approx(here.joules - 400, abs=1)
+    assert found.joules == pytest.approx(0.7 * here.joules + 0.3 * there.joules)
+    assert found.lo is not None
+    assert found.hi is not None
+    assert found.lo < there.joules < here.joules < found.hi
+    # Drawn at random from the two normals, 2.5 % lie below and 2.5 % above.
+    rng = np.random.default_rng(3)
+    pick = rng.random(400_000) < 0.7
+    drawn = np.where(pick, rng.normal(here.joules, here.sigma, len(pick)), rng.normal(there.joules, there.sigma, len(pick)))
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    assert found.lo == pytest.approx(low, abs=0.1 * here.sigma)
+    assert found.hi == pytest.approx(high, abs=0.1 * here.sigma)
+    assert found.sigma == pytest.approx(float(drawn.std()), rel=0.01)
+    assert found.badge is Badge.ESTIMATED
+
+
+def test_a_window_that_some_place_leaves_without_readings_is_withheld() -> None:
+    one = power((0.0, 0.9), (60.0, 0.1))
+    assert integrate.energy(one, 10 * S, 40 * S).resolved, "the likeliest place alone would have told a number"
+    found = mixture.energy(one, 10 * S, 40 * S)
+    assert not found.resolved
+    assert found.joules is None
+    assert "10% of the places where the log may lie" in found.reason
+    assert mixture.energies(one, [10 * S], [40 * S])[0].joules is None
+    barely = power((0.0, 0.995), (60.0, 0.005))
+    assert mixture.energy(barely, 10 * S, 40 * S).resolved, "a place that weighs next to nothing withholds nothing"
+
+
+def test_many_windows_say_what_each_says_alone() -> None:
+    one = power((0.0, 0.5), (4.0, 0.3), (9.0, 0.2))
+    lo, hi = np.array([12, 30, 2, 95]) * S, np.array([20, 60, 30, 120]) * S
+    many = mixture.energies(one, lo, hi)
+    for row in range(len(lo)):
+        alone = mixture.energy(one, int(lo[row]), int(hi[row]))
+        assert many[row].resolved == alone.resolved
+        if not alone.resolved:
+            assert many[row].joules is None
+            continue
+        for name in ("joules", "lo", "hi", "mean_w", "coverage", "covered_joules", "sigma_timing", "sigma_sampling"):
+            assert getattr(many[row], name) == pytest.approx(getattr(alone, name)), name
+
+
+def test_channels_of_one_log_move_together() -> None:
+    """Two ramps, one up and one down: their sum does not depend on the place, whatever each of them does."""
+    up = power((0.0, 0.5), (10.0, 0.5))
+    down = replace(up, series=replace(up.series, watts=300 - up.series.watts), watts=300 - up.watts)
+    steps = traces.steps((30 * S, 20 * S))
+    trace = traces.trace({("/host:CPU", "a"): [(30 * S, 20 * S, "train")]})
+    found = account.Account(
+        trace,
+        steps,
+        Epochs(),
+        (align.Placed(up, NOWHERE), align.Placed(down, NOWHERE)),
+        (0, 1),
+        "",
+        None,
+    )
+    total = found.energy(30 * S, 50 * S)
+    assert total is not None
+    assert total.joules == pytest.approx(300 * 20)
+    assert total.joules is not None
+    assert total.hi is not None
+    single = mixture.energy(up, 30 * S, 50 * S)
+    assert single.hi is not None
+    assert single.joules is not None
+    assert total.hi - total.joules < 0.2 * (single.hi - single.joules)
+    assert found.step_energies[0].joules == pytest.approx(total.joules)
+    apart = replace(down, series=replace(down.series, path="other.csv"))
+    assert len(mixture.worlds([up, apart])) == 4
+    assert sum(weight for weight, _ in mixture.worlds([up, apart])) == pytest.approx(1)
+
+
+def test_too_many_combinations_are_withheld() -> None:
+    many = tuple((float(i), 1 / 40) for i in range(40))
+    logs = [power(*many, path=f"{i}.csv") for i in range(2)]
+    assert mixture.worlds(logs) == []
+    trace = traces.trace({("/host:CPU", "a"): [(30 * S, 20 * S, "train")]})
+    placed = tuple(align.Placed(one, NOWHERE) for one in logs)
+    found = account.Account(trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0, 1), "", None)
+    told = found.energy(45 * S, 60 * S)
+    assert told is not None
+    assert told.joules is None
+    assert "several logs" in told.reason
+    assert found.step_energies[0].joules is None
