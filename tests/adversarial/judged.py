@@ -1,0 +1,31 @@
+"""The whole table, and one row held against what powertui tells of its profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.adversarial import crossings, devices, dispatch, names, observed, phases, threads
+from tests.adversarial.rows import ROWS, Row
+
+__all__ = ["ROWS", "SUBJECTS", "wrong"]
+
+SUBJECTS = (devices, dispatch, threads, phases, names, crossings)
+
+
+def wrong(row: Row, folder: Path) -> list[str]:
+    """Every way in which what is told of this row's profile differs from how it ran."""
+    programs = row.programs()
+    for program in programs:
+        program.write(folder)
+    told = {profile["host"]: profile for profile in observed.profiles(folder)}
+    if row.cannot:
+        (only,) = told.values()
+        if observed.says_unsure(only):
+            return []
+        steps = only["steps"]
+        return [f"nobody can tell ({row.cannot}); told as sure: {steps['count']} steps, {steps['source']!r}"]
+    out = []
+    for program in programs:
+        prefix = f"{program.host}: " if len(programs) > 1 else ""
+        out += [prefix + one for one in observed.differences(program, told[program.host])]
+    return out

@@ -1,0 +1,27 @@
+"""Steps of programs whose course is known (tests/adversarial): every row must be told as it ran, or told as what cannot be known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.adversarial import judged
+from tests.adversarial.expected_failures import OPEN
+from tests.adversarial.judged import ROWS
+
+
+def listed(name: str) -> object:
+    marks = [pytest.mark.xfail(strict=True, reason=OPEN[name])] if name in OPEN else []
+    return pytest.param(name, marks=marks, id=name)
+
+
+@pytest.mark.parametrize("name", [listed(name) for name in ROWS])
+def test_steps_are_told_as_they_ran(name: str, tmp_path: Path) -> None:
+    assert judged.wrong(ROWS[name], tmp_path) == []
+
+
+def test_the_table_covers_its_subjects() -> None:
+    assert len(ROWS) >= 60
+    assert set(OPEN) <= set(ROWS)
+    assert sum(bool(row.cannot) for row in ROWS.values()) >= 5
