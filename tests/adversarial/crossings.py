@@ -56,7 +56,9 @@ def restarted_labels_and_epochs_of_the_host() -> Program:
     p = Program()
     for i in range(8):
         at = i * 20.0
-        p.step(i % 4, at, 1, {0: [(at + 2, 12)], 1: [(at + 2, 12)]}, epoch=i // 4, shows={"step_num": i % 4, "group_id": i, "_r": 1})
+        p.step(
+            i % 4, at, 1, {0: [(at + 2, 12)], 1: [(at + 2, 12)]}, epoch=i // 4, shows={"step_num": i % 4, "group_id": i, "_r": 1}
+        )
         for g in (0, 1):
             p.draw(g, str(i), (at + 2, 12), group_id=i)
     return p
@@ -93,6 +95,7 @@ def holes_and_validation() -> Program:
     p = Program()
     for i in (0, 1, 2, 3, 6, 7, 8, 9):
         p.step(i, i * 10 + (40 if i > 7 else 0), 9)
+    p.holes = {3}
     for k in range(3):
         p.event("python", "eval", 80 + k * 10, 9, step_num=k, _r=1)
     p.phase("validation", 80, 109)

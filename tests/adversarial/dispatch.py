@@ -187,9 +187,9 @@ def cut_on_one_of_two_devices() -> Program:
     return p
 
 
-@cannot_tell("ten launches of two modules that take the same time, taking turns: whether a step is one launch or a pair of them is not in the file")
-def two_modules_that_take_turns() -> Program:
-    """No mark. jit_forward and jit_backward alternate."""
+@cannot_tell("two functions that take the same time take turns: whether a step is one launch or a pair of them is not in the file")
+def two_functions_that_take_turns() -> Program:
+    """No mark. `forward` and `backward` alternate."""
     p = Program()
     for i in range(10):
         p.event("python", f"PjitFunction({'forward' if i % 2 == 0 else 'backward'})", i * 3, 2.5)

@@ -180,7 +180,9 @@ def nothing_that_repeats() -> Program:
     return p
 
 
-@cannot_tell("two kinds of marks with numbers of their own share the time half and half: a program of two tasks, or a step in two halves")
+@cannot_tell(
+    "two kinds of marks with numbers of their own share the time half and half: a program of two tasks, or a step in two halves"
+)
 def two_marks_that_share_the_time() -> Program:
     """`actor` and `learner` take turns, each with its own step_num."""
     p = Program()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,12 @@ def differences(program: Program, told: dict[str, Any]) -> list[str]:
         out += _column("epoch", [step.epoch for step in truth], [row["epoch"] for row in rows])
         for key in ("host", "device", "step"):
             out += _times(f"{key}_s", [getattr(step, key) for step in truth], [row.get(f"{key}_s", "missing") for row in rows])
+        if program.holes is not None:
+            gaps = [
+                None if index in program.holes or this.epoch != after.epoch else after.start - this.start
+                for index, (this, after) in enumerate(pairwise(truth))
+            ]
+            out += _times("start_to_start_s", [*gaps, None], [row["start_to_start_s"] for row in rows])
     named = {step.epoch for step in truth if isinstance(step.epoch, int)}
     unjudged = any(step.epoch is ANY for step in truth)
     if not unjudged and told["epochs"]["count"] != (program.epochs if program.epochs is not None else len(named)):
@@ -47,7 +54,7 @@ def differences(program: Program, told: dict[str, Any]) -> list[str]:
 
 
 def says_unsure(told: dict[str, Any]) -> bool:
-    """Whether the steps are told as what cannot be told for sure: none, with a reason; or inferred, with less than full confidence."""
+    """Whether the steps are told as what nobody can be sure of: none, with a reason; or with less than full confidence."""
     steps = told["steps"]
     if not steps["count"]:
         return bool(steps["source"])
@@ -69,8 +76,9 @@ def _times(what: str, truth: Sequence[Any], told: Sequence[Any]) -> list[str]:
         return abs(a - b * 1e3) <= _TOLERANCE_MS
 
     off = [index for index, (a, b) in enumerate(zip(truth, told, strict=True)) if not same(a, b)]
+    ran = [round(a, 6) if isinstance(a, float) else a for a in truth]
     shown = [round(b * 1e3, 6) if isinstance(b, float) else b for b in told]
-    return [f"{what} in ms: {_few(truth, off)} ran, {_few(shown, off)} told"] if off else []
+    return [f"{what} in ms: {_few(ran, off)} ran, {_few(shown, off)} told"] if off else []
 
 
 def _few(values: Sequence[object], rows: Sequence[int]) -> str:

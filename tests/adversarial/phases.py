@@ -6,7 +6,9 @@ from tests.adversarial.program import Program, Step
 from tests.adversarial.rows import row
 
 
-def validated(p: Program, name: str, *, train: str = "train", thread: str = "python", phase: str = "validation", rounds: int = 2) -> None:
+def validated(
+    p: Program, name: str, *, train: str = "train", thread: str = "python", phase: str = "validation", rounds: int = 2
+) -> None:
     """Rounds of six training steps and three of something else; both count on."""
     for i in range(6 * rounds):
         p.step(i, i * 10 + i // 6 * 40, 9, name=train)

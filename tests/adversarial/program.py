@@ -46,8 +46,8 @@ def union(spans: Iterable[Span]) -> float:
 class Step:
     """One training step as it ran. None: the file cannot tell it; ANY: not judged."""
 
-    number: int | None | Anything
-    epoch: int | None | Anything
+    number: int | Anything | None
+    epoch: int | Anything | None
     start: float
     host: Known | Anything
     device: Known | Anything
@@ -84,6 +84,7 @@ class Program:
         self.phases: list[tuple[str, float, float]] = []  # name, start, end
         self.epochs: int | None = None  # how many; None: as many as the steps name
         self.asynchronous: bool | None = None  # None: not judged
+        self.holes: set[int] | None = None  # steps that the next one does not follow at once; None: not judged
         self.marker = ""  # what the told source has to name
         self._launches = 0
 
@@ -159,7 +160,9 @@ class Program:
         self, number: int | None, epoch: int | None, at: float, host: float | None, work: Mapping[int, Sequence[Span]]
     ) -> None:
         """The truth of one step, its time by TensorFlow's rule: the longest device step, or the host's mark around it."""
-        spans = [(lo, max(s + n for s, n in device) - lo) for device in work.values() if device for lo in [min(s for s, _ in device)]]
+        spans = [
+            (lo, max(s + n for s, n in device) - lo) for device in work.values() if device for lo in [min(s for s, _ in device)]
+        ]
         longest = max(spans, key=lambda span: span[1], default=None)
         holds = host is not None and longest is not None and at <= longest[0] and sum(longest) <= at + host
         length = host if longest is None or holds else longest[1]

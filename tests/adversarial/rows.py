@@ -19,6 +19,16 @@ class Row:
     build: Build
     cannot: str = ""
 
+    @property
+    def subject(self) -> str:
+        """The file that it stands in."""
+        return self.build.__module__.rpartition(".")[2]
+
+    @property
+    def story(self) -> str:
+        """What happened, in a sentence or two."""
+        return " ".join((self.build.__doc__ or "").split())
+
     def programs(self) -> list[Program]:
         """What ran: one program a host."""
         made = self.build()

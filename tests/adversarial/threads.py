@@ -19,7 +19,7 @@ def four_threads_in_step() -> Program:
 
 @row
 def threads_that_lag() -> Program:
-    """Each of four threads is a step and a half behind the one before: no epoch begins when a lagging thread writes a lower number."""
+    """Each of four threads is a step and a half behind the one before: a lower number on a lagging thread is no epoch."""
     p = Program()
     for i in range(8):
         for t in range(4):
@@ -95,6 +95,7 @@ def numbers_that_start_again() -> Program:
     p = Program()
     for i in range(12):
         p.step(i % 4, i * 10, 9, epoch=i // 4)
+    p.holes = set()
     return p
 
 
@@ -132,6 +133,7 @@ def missing_numbers() -> Program:
     p = Program()
     for i in (0, 1, 2, 5, 6, 7):
         p.step(i, i * 10, 9)
+    p.holes = {2}
     return p
 
 
@@ -142,6 +144,7 @@ def numbers_that_start_again_with_holes() -> Program:
     for i in range(10):
         if i not in (2, 8):
             p.step(i % 5, i * 10, 9, epoch=i // 5)
+    p.holes = {1, 6}
     return p
 
 
@@ -216,6 +219,7 @@ def accumulated_with_holes() -> Program:
         for k in range(3):
             p.step(step, step * 30 + k * 10, 10, told=False)
         p.tell(step, None, step * 30, 30, {})
+    p.holes = {1}
     return p
 
 

@@ -1,4 +1,4 @@
-"""Steps of programs whose course is known (tests/adversarial): every row must be told as it ran, or told as what cannot be known."""
+"""Steps of programs whose course is known (tests/adversarial): each is told as it ran, or as what nobody can know."""
 
 from __future__ import annotations
 
