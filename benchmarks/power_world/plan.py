@@ -74,14 +74,15 @@ def plan(seed: int, *, quiet: bool = False, long: bool = False) -> Plan:
         total *= 4
     epoch_s = total / max(epochs, 1)
     step_s = float(np.exp(rng.uniform(np.log(0.005), np.log(1.0))))
-    step_s = max(step_s, total / 4000)
+    devices = int(rng.choice([1, 1, 2, 4])) if style == "gpu" else 1
+    step_s = max(step_s, total * devices / 2500)  # so that a world of thousands of steps is read in a moment
     turn = seed % (len(WATTS) * len(SECONDS))
     wanted = [(WATTS[turn % len(WATTS)], SECONDS[turn // len(WATTS)])]
     if rng.random() < 0.25:
         wanted.append((float(rng.choice(WATTS)), float(rng.choice(SECONDS))))
     return Plan(
         seed=seed, style=style, epochs=epochs, epoch_s=epoch_s, step_s=step_s, jitter=float(rng.choice([0.01, 0.05, 0.15])),
-        devices=int(rng.choice([1, 1, 2, 4])) if style == "gpu" else 1,
+        devices=devices,
         tracing_s=float(rng.uniform(0.5, 5.0)), validation_s=float(rng.choice([0.0, rng.uniform(0.5, 4.0)])),
         checkpoint_s=float(rng.choice([0.0, rng.uniform(0.3, 3.0)])), busy=float(rng.uniform(0.55, 0.97)),
         lead_s=float(rng.uniform(6, 16)), startup_s=float(rng.uniform(0.0, 4.0)), tail_s=float(rng.uniform(4, 14)),
