@@ -576,7 +576,8 @@ class Sensor:
     delay_s: Figure | None = None  # from the end of that window to publication
     gain: Figure | None = None  # systematic error, as a fraction
     device: Device | None = None  # the accelerator, where the log names it
-    scale: Badge = Badge.MEASURED  # ASSUMED where unit or scale are a guess: so is every figure that is made of its watts
+    # How sure these are watts: ASSUMED where unit or scale is a guess, ESTIMATED of a model. No figure made of them says more.
+    scale: Badge = Badge.MEASURED
 
 
 @dataclass(frozen=True)

@@ -134,10 +134,11 @@ def _energy(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, **row: An
 
 
 def _badge(power: PowerOnTrace, extrapolated: bool) -> Badge:
-    """Watts whose unit was guessed make joules that are assumed, however well they are placed."""
-    if power.series.sensor.scale is Badge.ASSUMED:
-        return Badge.ASSUMED
-    return Badge.ESTIMATED if extrapolated or power.status != "aligned" else Badge.MEASURED
+    """Watts whose unit was guessed make joules that are assumed, however well they are placed; modelled ones estimates."""
+    scale = power.series.sensor.scale
+    if scale is Badge.MEASURED and (extrapolated or power.status != "aligned"):
+        return Badge.ESTIMATED
+    return scale
 
 
 def _why(power: PowerOnTrace, curve: Curve, duration: float, coverage: float) -> str:

@@ -87,7 +87,7 @@ def quantum(watts: Floats) -> float | None:
     levels, counts = np.unique(np.round(moved, 9), return_counts=True)
     for digits in range(5):
         scaled = levels * 10**digits
-        whole = np.abs(scaled - np.round(scaled)) < 1e-3
+        whole = (np.abs(scaled - np.round(scaled)) < 1e-3) & (scaled > 0.5)
         if counts[whole].sum() >= STEP_SHARE * counts.sum():
             return float(_common(np.round(scaled[whole]).astype(np.int64), counts[whole], int(counts.sum())) / 10**digits)
     return None

@@ -32,13 +32,11 @@ def make(
     ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
     name = sensor.name or "the log"
     with np.errstate(invalid="ignore"):
-        absurd, negative = np.abs(watts) > HIGHEST_W, int((watts < 0).sum())
+        absurd = np.abs(watts) > HIGHEST_W
     if absurd.any():
         notes.say(f"{int(absurd.sum())} readings of {name} are more than any machine draws; dropped")
         ns, watts = ns[~absurd], watts[~absurd]
         joules = None if joules is None else joules[~absurd]
-    if negative:
-        notes.say(f"{negative} readings of {name} are negative; kept as they are")
     if len(ns) > 1 and (np.diff(ns) < 0).any():
         order = np.argsort(ns, kind="stable")
         notes.say(f"{name}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; sorted by time")

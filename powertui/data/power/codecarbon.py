@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import Badge, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import table, times, windows
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
@@ -66,7 +66,8 @@ def load(source: Source, options: LogColumns) -> PowerLog:
             continue
         starts, joules = _flushes(column.ns, seconds, kwh * _JOULES, runs, usable)
         ns, watts, energy = windows.rows(starts - zero, column.ns[usable] - zero, joules, rows.lines[usable], notes)
-        sensor = Sensor(label, NAME, scope, options.host)
+        scale = Badge.MEASURED if scope is Scope.GPU else Badge.ESTIMATED
+        sensor = Sensor(label, NAME, scope, options.host, scale=scale)
         series.append(make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=energy))
     if not series:
         raise UnreadableFile(source.path, "has CodeCarbon's columns, but no energy in any row")

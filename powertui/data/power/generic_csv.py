@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import NS_PER_S, Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, counters, table, times, units
+from powertui.data.model import NS_PER_S, Badge, Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.power import assemble, counters, groups, table, times, units
+from powertui.data.power.groups import Group
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
@@ -24,11 +25,10 @@ from powertui.errors import UnreadableFile, UsageError
 NAME = "csv"
 _TIME_WORDS = {"time", "timestamp", "timestamps", "datetime", "date", "epoch", "unix", "elapsed", "ts", "clock", "t", "uhrzeit",
                "datum", "zeit", "seconds", "secs", "walltime", "utc", "unixtime", "timesec", "systemtime"}  # fmt: skip
-_GROUP_WORDS = {"gpu", "index", "device", "uuid", "host", "hostname", "node", "sensor", "channel", "name", "instance", "socket",
-                "domain", "outlet", "source", "id", "card", "label", "component", "rank", "server"}  # fmt: skip
 _BARE = re.compile(r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE)
-_MILLI = 5000.0  # a GPU column of bare numbers beyond this is in mW
-MAX_CHANNELS = 4096
+_MILLI = 5000.0  # a column of bare numbers beyond this is in mW
+_CERTAIN_W, _DOUBTFUL_W = 10.0, 1000.0  # bare numbers between these are watts: as mW or kW no machine that trains would draw them
+MAX_CHANNELS = groups.MAX_CHANNELS
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -39,6 +39,8 @@ def sniff(head: str | bytes, _path: str) -> int:
     if layout is None or len(layout.names) > MAX_CHANNELS:
         return 0
     powers = _power_columns(layout.names)
+    if layout.named and not powers and _long_head(head, layout):
+        return 55 if any(_time_score(name) > 0 for name in layout.names) else 20
     if not layout.named or not powers:
         return 10 if _the_other(layout.names) else 0
     if not any(_time_score(name) > 0 for name in layout.names):
@@ -53,6 +55,16 @@ def _has_reading(head: str, layout: table.Shape, column: int) -> bool:
         if len(cells) == len(layout.names) and (not cells[column] or np.isfinite(table.number(cells[column]))):
             return True
     return False
+
+
+def _long_head(head: str, layout: table.Shape) -> bool:
+    """The first rows name power among what they tell of."""
+    cells = [table.fields(line, layout.delimiter) for line in head.split("\n")[layout.first : layout.first + 200]]
+    regular = [row for row in cells if len(row) == len(layout.names)]
+    if not regular:
+        return False
+    rows = table.Table(layout.names, np.arange(len(regular)), [list(column) for column in zip(*regular, strict=True)])
+    return groups.long_form(rows, []) is not None
 
 
 def load(source: Source, options: LogColumns) -> PowerLog:
@@ -82,21 +94,25 @@ def from_table(
     """The same, of a table that a dialect has already cut into columns."""
     if not len(rows):
         raise UnreadableFile(path, f"has no complete row ({notes.first_reason() or 'only a header'})")
-    picked = _pick_power(path, rows, options)
+    picked, quantity = _pick_power(path, rows, options)
     clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default)
     column = times.in_zone(column, options.tz)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
-    groups = _groups(rows, {item.column for item in picked} | set(clock_columns))
+    parts = groups.of_rows(rows, {item.column for item in picked} | set(clock_columns), quantity)
     series: list[PowerSeries] = []
-    kinds: dict[str, str] = {}
+    kinds: dict[tuple[str, str], str] = {}
     ns_all, clock = assemble.zeroed(column, column.ok)
     spread: Int64s = np.full(len(rows), 0, np.int64)
     spread[column.ok] = ns_all
-    for item in picked:
+    for item in picked if named or options.unit else [replace(item, sure=False) for item in picked]:
         values, bad = rows.floats(item.column)
         notes.drop_all(rows.lines[bad & column.ok], f"{item.name or 'the reading'} is not a number")
-        for group, mask in groups:
+        if len(parts) == 1 and not parts[0][0].name and len(picked) == 1:
+            parts = _by_turn(column, values, notes)
+        for group, mask in parts:
             keep = mask & column.ok & ~bad
+            if item.where is not None:
+                keep &= item.where & np.isfinite(values)
             if not keep.any():
                 continue
             made, kind = _series(
@@ -104,16 +120,16 @@ def from_table(
             )
             if made is not None:
                 series.append(made)
-                kinds[item.name] = kind
+                kinds[item.name, item.unit.name] = kind
     if not series:
         raise UnreadableFile(path, f"holds no reading ({notes.first_reason() or 'every cell is empty'})")
     time_name = " + ".join(f"`{rows.names[i]}`" for i in clock_columns)
     guess = assemble.join_guess((
         f"time: column {time_name}, {column.words}",
-        "power: " + ", ".join(f"`{item.name}` in {item.unit.name}{kinds.get(item.name, '')}" for item in picked[:4])
+        "power: " + ", ".join(f"`{one.name}` in {one.unit.name}{kinds.get((one.name, one.unit.name), '')}" for one in picked[:4])
         + (f" and {len(picked) - 4} more" if len(picked) > 4 else "")
         + ("" if all(item.sure for item in picked) else " (unit guessed)"),
-        f"{len(groups)} channels, separated by {groups[0][0].by}" if len(groups) > 1 else "",
+        f"{len(series)} channel{'s' if len(series) > 1 else ''}, separated by {parts[0][0].by}" if len(parts) > 1 else "",
         "" if named else "no header; columns by position",
     ))  # fmt: skip
     return PowerLog(path, label, tuple(series), notes.warnings(), guess)
@@ -129,16 +145,8 @@ class Picked:
     column: int
     name: str
     unit: Unit
-    sure: bool  # the unit was written or given, not guessed
-
-
-@dataclass(frozen=True)
-class Group:
-    """Rows of one channel in a long table."""
-
-    name: str = ""
-    host: str = ""
-    by: str = ""
+    sure: bool  # the unit was written or given, or nothing else can be meant
+    where: Bools | None = None  # in a long table: its rows
 
 
 def _power_columns(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
@@ -165,7 +173,8 @@ def _the_other(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
     return [(1, None)] if names[0] == "column 1" or _time_score(names[0]) else []
 
 
-def _pick_power(path: str, rows: table.Table, options: LogColumns) -> list[Picked]:
+def _pick_power(path: str, rows: table.Table, options: LogColumns) -> tuple[list[Picked], int | None]:
+    """The columns of readings; and in a long table the column that names what was read."""
     given = units.UNITS.get(options.unit or "")
     if options.unit and given is None:
         raise UsageError(f"--unit {options.unit}: unknown unit", hint=f"Known units: {', '.join(units.UNITS)}.")
@@ -179,6 +188,9 @@ def _pick_power(path: str, rows: table.Table, options: LogColumns) -> list[Picke
             found.append((column, units.of_name(rows.names[column])))
     else:
         found = _power_columns(rows.names)
+        long = groups.long_form(rows, [column for column, _ in found])
+        if long is not None:
+            return [_long(rows, long, unit, where, given) for unit, where in long.kinds], long.quantity
         if not found:
             found = _the_other(rows.names)
     picked = []
@@ -186,20 +198,42 @@ def _pick_power(path: str, rows: table.Table, options: LogColumns) -> list[Picke
         values, bad = rows.floats(column)
         if not options.watts_col and bool((bad | np.isnan(values)).all()) and len(found) > 1:
             continue
-        picked.append(Picked(column, rows.names[column], given or unit or _size(rows.names[column], values), bool(given or unit)))
+        by_size, sure = _size(rows.names[column], values)
+        picked.append(Picked(column, rows.names[column], given or unit or by_size, bool(given or unit) or sure))
     if not picked:
         raise UnreadableFile(
             path,
             "has no column that is named like power or energy",
             hint=f"Its columns are: {_listed(rows.names)}. Name one with --watts-col NAME --unit W.",
         )
-    return picked
+    return picked, None
 
 
-def _size(name: str, values: Floats) -> Unit:
-    """A unit by the size of the readings, for columns that name none."""
-    middle = float(np.nanmedian(values)) if np.isfinite(values).any() else 0.0
-    return units.UNITS["uW" if middle > 5e6 else "mW" if middle > _MILLI and units.scope_of(name) is not Scope.PLUG else "W"]
+def _long(rows: table.Table, long: groups.Long, unit: Unit | None, where: Bools, given: Unit | None) -> Picked:
+    by_size, sure = _size(rows.names[long.value], rows.floats(long.value)[0][where])
+    return Picked(long.value, rows.names[long.value], given or unit or by_size, bool(given or unit) or sure, where)
+
+
+def _size(name: str, values: Floats) -> tuple[Unit, bool]:
+    """A unit by the size of the readings, for columns that name none; and whether no other unit can be meant."""
+    middle = float(np.nanmedian(np.abs(values))) if np.isfinite(values).any() else 0.0
+    scope = units.scope_of(name)
+    unit = units.UNITS["uW" if middle > 5e6 else "mW" if middle > _MILLI and scope is not Scope.PLUG else "W"]
+    return unit, unit.name == "W" and _CERTAIN_W <= middle < _DOUBTFUL_W
+
+
+def _by_turn(column: times.TimeColumn, values: Floats, notes: Notes) -> list[tuple[Group, Bools]]:
+    """Rows of one nameless column: those of several channels that take turns, where times and readings say so."""
+    good = np.flatnonzero(column.ok & np.isfinite(values))
+    found = groups.in_turn(column.ns[good], values[good])
+    if len(found) > 1:
+        notes.say(f"no column names the channel: {len(found)} of them take turns, told apart by their order")
+    spread = []
+    for group, mask in found:
+        rows = np.zeros(len(values), np.bool_)
+        rows[good[mask]] = True
+        spread.append((group, rows if len(found) > 1 else np.ones(len(values), np.bool_)))
+    return spread
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -291,48 +325,6 @@ def _date_and_time(rows: table.Table, named: Sequence[int], default: bool) -> tu
     return ([dates[0], clocks[0]], column) if column.ok.mean() > 0.5 else None
 
 
-def _groups(rows: table.Table, taken: set[int]) -> list[tuple[Group, Bools]]:
-    """Rows by channel, when some column names the channel. One group of everything otherwise."""
-    keys = []
-    for i, name in enumerate(rows.names):
-        if i in taken or not set(units.tokens(name)) & _GROUP_WORDS or units.of_name(name) is not None:
-            continue
-        values = rows.texts(i)
-        if rows.is_numeric(i):
-            values = [text.removesuffix(".0") for text in values]
-        distinct = dict.fromkeys(values)
-        if len(distinct) > max(1, min(512, len(rows) // 2)):
-            continue
-        keys.append((i, values, distinct))
-    everything = np.ones(len(rows), np.bool_)
-    if not keys:
-        return [(Group(), everything)]
-    hosts = next(
-        (k for k in keys if set(units.tokens(rows.names[k[0]])) & {"host", "hostname", "node", "instance", "server"}), None
-    )
-    others = [k for k in keys if k is not hosts]
-    told = [(rows.names[i], values) for i, values, distinct in others if len(distinct) > 1]
-    labels = [" ".join(dict.fromkeys(_channel_word(name, values[row]) for name, values in told)) for row in range(len(rows))]
-    if not any(labels) and others and len(others[0][2]) == 1:
-        labels = [next(iter(others[0][2]))] * len(rows) if not next(iter(others[0][2])).isdigit() else labels
-    owners = hosts[1] if hosts is not None else [""] * len(rows)
-    by = ", ".join(f"`{rows.names[k[0]]}`" for k in keys if len(k[2]) > 1)
-    numbers: dict[tuple[str, str], int] = {}
-    which = np.array([numbers.setdefault(pair, len(numbers)) for pair in zip(owners, labels, strict=True)])
-    if len(numbers) > MAX_CHANNELS:
-        return [(Group(), everything)]
-    return [(Group(label, owner, by), which == number) for (owner, label), number in numbers.items()]
-
-
-def _channel_word(name: str, value: str) -> str:
-    """ "GPU 0" of a column gpu_index and the cell 0; a text stands for itself."""
-    if not value.isdigit():
-        return value
-    words = units.tokens(name)
-    what = "GPU" if any(word.startswith("gpu") for word in words) or name == "index" else words[0] if words else ""
-    return f"{what} {value}".strip()
-
-
 # ── one channel ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -350,9 +342,12 @@ def _series(
     counter: bool,
     wrap_j: float | None,
 ) -> tuple[PowerSeries | None, str]:
-    name = " ".join(dict.fromkeys(part for part in (group.name, item.name if beside > 1 or not group.name else "") if part))
-    scope = units.scope_of(name) if units.scope_of(name) is not Scope.UNKNOWN else units.scope_of(item.name)
-    sensor = Sensor(tidy(name), label, scope, group.host or options.host)
+    own = item.name if (item.where is None and (beside > 1 or not group.name)) or not group.name else ""
+    name = " ".join(dict.fromkeys(part for part in (group.name, own) if part))
+    scale = Badge.MEASURED if item.sure else Badge.ASSUMED
+    sensor = Sensor(
+        tidy(name), label, groups.scope(group, name, item.name), group.host or options.host, device=group.device, scale=scale
+    )
     scaled = values * item.unit.factor
     if item.unit.quantity == "power":
         return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes), ""

@@ -1,19 +1,21 @@
 """`nvidia-smi --query-gpu=… --format=csv`: local time without a zone, with or without units and header.
 
-Several GPUs take turns row by row, often without an index: then a column that differs between them (memory.total, name)
-or the pause after each round tells how many there are, and their order tells which is which.
+Several GPUs take turns row by row. A column tells them apart (index, gpu, uuid, pci.bus_id … by its name, or without a header
+by its cells); without one a column that repeats from round to round (memory.total, memory.used) or the pause after each round
+tells how many there are, and their order tells which is which.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Int64s, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, table, times, units
+from powertui.data.model import Bools, Device, Int64s, PowerSeries, Scope, Sensor
+from powertui.data.power import assemble, devices, table, times, turns, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
@@ -22,18 +24,11 @@ from powertui.errors import UnreadableFile, UsageError
 NAME = "nvidia-smi"
 TAKES_OPTIONS = True
 _STAMP = r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)?"
-_IDENTITY = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "pci.bus", "serial", "gpu_serial")
-_FIXED = (
-    "memory.total",
-    "name",
-    "gpu_name",
-    "power.limit",
-    "enforced.power.limit",
-    "power.default_limit",
-    "clocks.max.sm",
-    "vbios_version",
-)
-_ROUND = 5.0  # the pause after a round of GPUs is at least so many times the distance within it
+_IDENTITY = ("index", "gpu", "gpu_index", "gpu_id", "gpuid", "id", "device", "device_id", "minor_number", "uuid", "gpu_uuid",
+             "pci.bus_id", "gpu_bus_id", "pci.bus", "serial", "gpu_serial", "card")  # fmt: skip
+_HOSTS = ("host", "hostname", "node", "server")
+_MODELS = ("name", "gpu_name")
+_NO_TURN = re.compile(r"timestamp|power\.draw|^column ")  # columns whose repeating says nothing of turns
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -43,7 +38,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     lines = [line for line in head.split("\n")[:5] if line.strip()]
     if not lines:
         return 0
-    if re.search(r"(^|,\s*)\"?power\.draw", lines[0]) or ("timestamp" in lines[0] and "utilization.gpu" in lines[0]):
+    if re.search(r"(^|[,;\t]\s*)\"?power\.draw", lines[0]) or ("timestamp" in lines[0] and "utilization.gpu" in lines[0]):
         return 98
     stamped = all(re.search(rf"(^|,\s*){_STAMP}\s*(,|$)", line) for line in lines)
     if stamped and re.search(r",\s*[\d.]+ W\s*(,|$)", lines[-1]):
@@ -67,11 +62,9 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     rows_ok = np.flatnonzero(column.ok)
     if not len(rows_ok):
         raise UnreadableFile(source.path, "has no row whose time can be read")
-    labels, how = _gpus(rows, plain, column.ns, rows_ok, notes)
+    gpus, how = _gpus(rows, plain, column.ns, rows_ok, notes)
     ns_all, clock = assemble.zeroed(column, column.ok)
     series: list[PowerSeries] = []
-    named = next((i for i, name in enumerate(plain) if name in ("name", "gpu_name")), None)
-    models = rows.texts(named) if named is not None else []
     draws = _draws(source.path, rows, plain, options)
     for at, kind in draws:
         values, bad = rows.floats(at)
@@ -79,13 +72,13 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         notes.drop_all(rows.lines[bad & column.ok], f"{_seen(rows.texts(at), bad)} instead of a reading")
         unit = units.UNITS.get(options.unit or "") or units.of_name(rows.names[at]) or units.UNITS["W"]
         watts = values[rows_ok] * unit.factor
-        for label in dict.fromkeys(labels.tolist()):
-            mine = (labels == label) & ~bad[rows_ok]
-            if not label or not mine.any():
+        for gpu in gpus:
+            mine = gpu.rows & ~bad[rows_ok]
+            if not mine.any():
                 continue
-            model = models[int(rows_ok[np.flatnonzero(mine)[0]])] if models else ""  # it decides how the sensor averages
-            source_name = f"{NAME} {model}".strip()
-            sensor = Sensor(f"{label} ({kind})" if kind else str(label), source_name, Scope.GPU, options.host)
+            source_name = f"{NAME} {gpu.device.model}".strip()  # the model decides how the sensor averages
+            name = f"{gpu.label} ({kind})" if kind else gpu.label
+            sensor = Sensor(name, source_name, Scope.GPU, gpu.host or options.host, device=gpu.device)
             series.append(assemble.make(sensor, ns_all[mine], watts[mine], clock=clock, path=source.path, notes=notes))
     if not series:
         raise UnreadableFile(
@@ -144,57 +137,87 @@ def _seen(texts: Sequence[str], bad: np.ndarray) -> str:
     return ", ".join(repr(text[:20]) for text in list(found)[:3])
 
 
-def _gpus(rows: table.Table, plain: Sequence[str], ns: Int64s, good: Int64s, notes: Notes) -> tuple[np.ndarray, str]:
-    """A label per good row ("" = cannot be told), and by what they were told apart."""
+@dataclass(frozen=True, eq=False)
+class _Gpu:
+    """One GPU of one host, and its rows among the good ones."""
+
+    label: str
+    host: str
+    device: Device
+    rows: Bools
+
+
+def _gpus(rows: table.Table, plain: Sequence[str], ns: Int64s, good: Int64s, notes: Notes) -> tuple[list[_Gpu], str]:
+    """The GPUs of the log, and by what they were told apart."""
+    named = next((i for i, name in enumerate(plain) if name in _MODELS), None)
+    models = _cells(rows, named, good) if named is not None else [""] * len(good)
+    owner = next((i for i, name in enumerate(plain) if name in _HOSTS), None)
+    hosts = _cells(rows, owner, good) if owner is not None else [""] * len(good)
+    identities = _identities(rows, plain, good)
+    if identities:
+        return _by_identity(identities, hosts, models), f"GPUs by `{rows.names[identities[0][0]]}`"
+    found = np.zeros(len(good), np.int32), np.zeros(len(good), np.bool_)
+    count, how = 1, ""
+    for i, name in enumerate(plain):
+        if not _NO_TURN.search(name) and owner is None:
+            cells = _cells(rows, i, good)
+            count = turns.by_column(cells) if len(set(cells)) > 1 else 1
+            if count > 1:
+                found = (np.arange(len(good)) % count).astype(np.int32), np.zeros(len(good), np.bool_)
+                how = f"{count} GPUs in turn, separated by `{rows.names[i]}`"
+                break
+    if count == 1 and (count := turns.by_pause(ns[good])) > 1:
+        found = turns.places(ns[good], count)
+        how = f"{count} GPUs in turn, by their order"
+        notes.drop_all(rows.lines[good[found[1]]], f"its round does not have {count} GPUs, so this GPU is unknown")
+    gpus = []
+    for k in range(count):
+        mine = (found[0] == k) & ~found[1]
+        if mine.any():
+            first = int(np.flatnonzero(mine)[0])
+            gpus.append(_Gpu(f"GPU {k}", hosts[first], Device(k if count > 1 else None, "", "", models[first]), mine))
+    return gpus, how
+
+
+def _cells(rows: table.Table, column: int, good: Int64s) -> list[str]:
+    own = [text.removesuffix(".0") for text in rows.texts(column)] if rows.is_numeric(column) else rows.texts(column)
+    return [own[i].strip() for i in good]
+
+
+def _identities(rows: table.Table, plain: Sequence[str], good: Int64s) -> list[tuple[int, list[str]]]:
+    """Columns whose cells name devices, the best first: by the column's name, or without a header by the cells."""
+    out = []
     for name in _IDENTITY:
         if name in plain:
-            own = rows.texts(plain.index(name))
-            texts = [own[i] for i in good]
-            numbered = all(text.isdigit() for text in texts)
-            return np.array([f"GPU {text.strip()}" if numbered else text.strip() for text in texts]), f"GPUs by `{name}`"
-    for name in _FIXED:
-        if name in plain:
-            cells = rows.texts(plain.index(name))
-            texts = [cells[i] for i in good]
-            distinct = list(dict.fromkeys(texts))
-            if 1 < len(distinct) <= 16 and _takes_turns(texts, len(distinct)):
-                return np.array(
-                    [f"GPU {distinct.index(text)}" for text in texts]
-                ), f"{len(distinct)} GPUs in turn, separated by `{name}`"
-    count = _round(ns[good])
-    if count == 1:
-        return np.array(["GPU 0"] * len(good)), ""
-    gaps = np.diff(ns[good])
-    opens = np.r_[True, gaps > _pause(gaps)]
-    place = np.arange(len(good)) - np.maximum.accumulate(np.where(opens, np.arange(len(good)), 0))
-    sizes = np.bincount(np.cumsum(opens) - 1)[np.cumsum(opens) - 1]
-    last = np.cumsum(opens) == np.cumsum(opens)[-1]
-    torn = (sizes != count) & ~(last & (sizes < count))
-    notes.drop_all(rows.lines[good[torn]], f"its round does not have {count} GPUs, so this GPU is unknown")
-    return np.array(
-        ["" if bad else f"GPU {p}" for p, bad in zip(place, torn, strict=True)]
-    ), f"{count} GPUs in turn, by their order"
+            cells = _cells(rows, plain.index(name), good)
+            if all(devices.named(cell) is not None for cell in cells[:200]) or 1 < len(set(cells)) <= max(2, len(cells) // 2):
+                out.append((plain.index(name), cells))
+    for i, name in enumerate(plain):
+        if name.startswith("column "):
+            cells = _cells(rows, i, good)
+            kinds = [devices.named(cell) for cell in cells[:64]]
+            if all(kind is not None and (kind.uuid or kind.pci) for kind in kinds) or _counts(cells):
+                out.append((i, cells))
+    return out
 
 
-def _takes_turns(texts: Sequence[str], count: int) -> bool:
-    same = sum(texts[i] == texts[i - count] for i in range(count, len(texts)))
-    return same >= 0.9 * max(1, len(texts) - count)
+def _counts(cells: Sequence[str]) -> bool:
+    """0, 1, 2 … in turn: an index."""
+    size = len(set(cells))
+    return 1 < size <= turns.MOST and set(cells) == {str(k) for k in range(size)} and turns.takes_turns(cells, size)
 
 
-def _pause(gaps: Int64s) -> float:
-    """The distance that parts the pauses between rounds from those within; infinite when there are no rounds."""
-    ordered = np.sort(gaps[gaps >= 0])
-    if len(ordered) < 3:
-        return float("inf")
-    low, high = float(max(1e5, np.percentile(ordered, 5))), float(np.percentile(ordered, 95))
-    return (low * high) ** 0.5 if high / low >= _ROUND else float("inf")
-
-
-def _round(ns: Int64s) -> int:
-    gaps = np.diff(ns)
-    pause = _pause(gaps)
-    if not np.isfinite(pause):
-        return 1
-    sizes = np.diff(np.r_[np.flatnonzero(np.r_[True, gaps > pause]), len(ns)])
-    usual = int(np.bincount(sizes).argmax())
-    return usual if usual <= 16 and (sizes == usual).mean() >= 0.7 else 1
+def _by_identity(identities: Sequence[tuple[int, list[str]]], hosts: Sequence[str], models: Sequence[str]) -> list[_Gpu]:
+    first = identities[0][1]
+    numbers: dict[tuple[str, str], int] = {}
+    which = np.array([numbers.setdefault(pair, len(numbers)) for pair in zip(hosts, first, strict=True)])
+    gpus = []
+    for (host, text), number in numbers.items():
+        mine = which == number
+        row = int(np.flatnonzero(mine)[0])
+        device: Device | None = Device(model=models[row])
+        for _, cells in identities:
+            device = devices.joined(device, devices.named(cells[row]))
+        assert device is not None
+        gpus.append(_Gpu(f"GPU {text}" if text.isdigit() else text, host, device, mine))
+    return gpus

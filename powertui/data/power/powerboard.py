@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,7 +21,7 @@ from powertui.data.power import assemble, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, Source
-from powertui.data.power.units import scope_of
+from powertui.data.power.units import means_power, scope_of
 from powertui.errors import UnreadableFile
 
 NAME = "powerboard"
@@ -44,9 +45,19 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     return _database(source, options) if source.head.startswith(SQLITE) else _csv(source, options)
 
 
-def _sensor(name: str, host: str) -> Sensor:
+def _sensor(name: str, host: str, *, alone: bool = True) -> Sensor:
     scope = scope_of(name)
-    return Sensor(name, SOURCE, Scope.NODE if scope is Scope.UNKNOWN else scope, host)
+    return Sensor(name, SOURCE, Scope.NODE if scope is Scope.UNKNOWN and alone else scope, host)
+
+
+def _of_power(names: Iterable[str], notes: Notes) -> list[str]:
+    """Of several sensors in one log those that read power; a temperature beside them is none."""
+    listed = list(names)
+    power = [name for name in listed if means_power(name)]
+    if not power or len(power) == len(listed):
+        return listed
+    notes.say(f"{len(listed) - len(power)} sensors whose names do not speak of power are left out")
+    return power
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
@@ -94,12 +105,14 @@ def _csv(source: Source, options: LogColumns) -> PowerLog:
         ns, clock = _both(column, rows.floats(elapsed)[0], good)
     else:
         ns, clock = assemble.zeroed(column, good, keep_zero=not use_epoch)
-    named = rows.find("Sensor_ID")
+    named = next((at for name in ("Sensor_ID", "Sensor_Name", "Sensor") if (at := rows.find(name)) is not None), None)
     labels = np.array(rows.texts(named) if named is not None else ["Total Power"] * len(rows))[good]
     series: list[PowerSeries] = []
-    for name in dict.fromkeys(labels.tolist()):
+    names = _of_power(dict.fromkeys(labels.tolist()), notes)
+    for name in names:
         mine = labels == name
-        made = assemble.make(_sensor(name, options.host), ns[mine], watts[good][mine], clock=clock, path=source.path, notes=notes)
+        sensor = _sensor(name, options.host, alone=len(names) == 1)
+        made = assemble.make(sensor, ns[mine], watts[good][mine], clock=clock, path=source.path, notes=notes)
         series.append(made)
     guess = _GUESS if not use_epoch else "PowerBoard: `Sensor_Reading` in W, `Time_epoch` in Unix seconds"
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)

@@ -25,10 +25,6 @@ NAME = "prometheus"
 _LINE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+(-?\d+(?:\.\d+)?))?\s*(?:#.*)?")
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
 _HOSTS = ("instance", "host", "hostname", "Hostname", "node", "nodename", "exported_instance", "target")
-_OWN = {  # metrics whose names do not end in a unit
-    "DCGM_FI_DEV_POWER_USAGE": "W", "DCGM_FI_DEV_POWER_USAGE_INSTANT": "W", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "mJ",
-    "node_hwmon_power_average_watt": "W", "node_hwmon_power_input_watt": "W", "amd_gpu_power": "W", "habanalabs_power_mW": "mW",
-}  # fmt: skip
 _SKIP_LABELS = {"__name__", "job", "id", "UUID", "uuid", "modelName", "pci_bus_id", "path", "device", *_HOSTS}
 
 
@@ -50,8 +46,8 @@ def sniff(head: str | bytes, _path: str) -> int:
 
 def metric_unit(name: str) -> Unit | None:
     """The unit of a metric's name; None when it does not mean power or energy."""
-    if name in _OWN:
-        return units.UNITS[_OWN[name]]
+    if name in units.METRICS:
+        return units.UNITS[units.METRICS[name]]
     if name.endswith(("_power_watts_count", "_bucket", "_created")):
         return None
     return units.of_name(name)

@@ -1,7 +1,9 @@
 """Which dialect a power log is written in, by its content, and the log itself.
 
 Each dialect is one module with `NAME`, `sniff(head, path) -> int` (0 = not mine … 100 = certain) and
-`load(source, options) -> PowerLog`. The generic reader comes last: it takes any table with a time and a power.
+`load(source, options) -> PowerLog`, and
+`UNITS_WRITTEN = True` where the unit stands beside each of its readings. The
+generic reader comes last: it takes any table with a time and a power.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ from powertui.data.model import Warn
 from powertui.data.power import (
     amester,
     codecarbon,
+    eco2ai,
     generic_csv,
     ipmitool,
     nvidia_dmon,
     nvidia_smi,
     perf_stat,
+    plausible,
     power_gadget,
     powerboard,
     powergraph,
@@ -34,7 +38,7 @@ from powertui.data.power.source import SQLITE, Source
 from powertui.errors import PowertuiError, UnreadableFile
 
 DIALECTS: tuple[ModuleType, ...] = (
-    recording, powerboard, nvidia_smi, nvidia_dmon, ipmitool, prometheus, codecarbon, zeus, perf_stat, turbostat,
+    recording, powerboard, nvidia_smi, nvidia_dmon, ipmitool, prometheus, codecarbon, eco2ai, zeus, perf_stat, turbostat,
     power_gadget, amester, rapl, wall_plug, powergraph, generic_csv,
 )  # fmt: skip
 IS_POWER = 50  # a score from which a file found by itself is taken for a power log
@@ -77,7 +81,17 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     log: PowerLog = dialect.load(source, options)
     if not log.series:
         raise UnreadableFile(path, f"looks like {dialect.NAME}, but has no readings", hint=_HINT)
-    return _with_guess(log)
+    return _with_guess(_plausible(log, told=options.unit is not None or getattr(dialect, "UNITS_WRITTEN", False)))
+
+
+def _plausible(log: PowerLog, *, told: bool) -> PowerLog:
+    """Without what nothing draws. Channels that nothing draws like are left out; a log of such alone is refused."""
+    judged = [plausible.checked(series, told=told) for series in log.series]
+    kept = tuple(series for series, _ in judged if series is not None)
+    refused = tuple(why for _, why in judged if why is not None)
+    if not kept:
+        raise UnreadableFile(log.path, refused[0].cause, hint=_HINT)
+    return replace(log, series=kept, warnings=(*log.warnings, *refused))
 
 
 def _with_guess(log: PowerLog) -> PowerLog:

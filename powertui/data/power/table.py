@@ -238,8 +238,10 @@ def was_cut(cell: str, others: Sequence[str]) -> bool:
 
     Fewer decimals change the value by nothing that matters; a cut before the point makes 24 of 245.
     """
-    if not others or not re.fullmatch(r"[-+]?\d*\.?\d*", cell):
-        return not others or not cell
+    if not cell or (not others and re.fullmatch(r"[-+]?\d*", cell)):
+        return True
+    if not re.fullmatch(r"[-+]?\d*\.?\d*", cell):
+        return False
     if "." in cell:
         return False
     if any("." in other for other in others):

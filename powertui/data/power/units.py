@@ -34,8 +34,12 @@ _WORDS = {
     "millijoule": "mJ", "millijoules": "mJ", "uj": "uJ", "µj": "uJ", "microjoule": "uJ", "microjoules": "uJ", "kj": "kJ",
     "wh": "Wh", "mwh": "mWh", "kwh": "kWh",
 }  # fmt: skip
+METRICS = {  # metrics and fields whose names do not end in a unit
+    "DCGM_FI_DEV_POWER_USAGE": "W", "DCGM_FI_DEV_POWER_USAGE_INSTANT": "W", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "mJ",
+    "node_hwmon_power_average_watt": "W", "node_hwmon_power_input_watt": "W", "amd_gpu_power": "W", "habanalabs_power_mW": "mW",
+}  # fmt: skip
 NO_POWER = re.compile(
-    r"limit|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|temp|freq|clock|util|percent|%|emission|cost|price|"
+    r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|temp|freq|clock|util|percent|%|emission|cost|price|"
     r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*socket)|\bvar\b|\bva\b",
     re.IGNORECASE,
 )  # fmt: skip
@@ -70,6 +74,12 @@ def of_name(name: str) -> Unit | None:
     return None
 
 
+def written(cell: str) -> Unit | None:
+    """The unit that stands alone in a cell ("Watts", "mW"); None for any other, and for none."""
+    word = cell.strip().strip("[]()").replace("μ", "µ")
+    return UNITS[_WORDS[word.lower()]] if word.lower() in _WORDS else None
+
+
 def means_power(name: str) -> bool:
     """A name that speaks of power without a unit."""
     return bool(_POWER.search(name)) and not NO_POWER.search(name)
@@ -77,7 +87,7 @@ def means_power(name: str) -> bool:
 
 _SCOPES = (
     (Scope.PLUG, r"plug|outlet|wall|\bpdu\b|socket outlet|smart ?meter|actual consumption|shelly|tasmota"),
-    (Scope.DRAM, r"dram|\bram(\d|_|\b|watt)|\bmem(ory)?\b|membuf|centaur|\bram"),
+    (Scope.DRAM, r"dram|\bram(\d|_|\b|watt)|\bmem(ory)?\d*\b|membuf|centaur|\bram"),
     (Scope.RAIL, r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|\bvcs|gpu ?sense.*rail"),
     (Scope.GPU, r"gpu|nvidia|dcgm|nvml|accelerator|graphics package|\bgfx|socket graphics|amdgpu|cuda|\bgt\b"),
     (Scope.CORE, r"\bia\b|\bcores?\b|pp0|\bcor ?watt|energy-cores"),

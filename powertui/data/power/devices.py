@@ -1,0 +1,36 @@
+"""Which device a written name speaks of: an index, a UUID, a PCI address. Every reader that has one asks here."""
+
+from __future__ import annotations
+
+import re
+
+from powertui.data.model import Device
+
+_UUID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F][0-9a-fA-F-]{6,40}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_PCI = re.compile(r"(?:0x)?(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-9a-fA-F])")
+_NUMBERED = re.compile(r"(?:gpu|card|device|dev|nvidia|cuda|accel|aiu|npu)?[\s:#_/-]*(\d{1,4})(?:\.0)?", re.IGNORECASE)
+
+
+def pci(text: str) -> str:
+    """ "0000:3b:00.0" of any of the ways in which tools write an address; "" when it is none."""
+    match = _PCI.fullmatch(text.strip())
+    return f"{(match[1] or '0')[-4:]:>04}:{match[2]}:{match[3]}.{match[4]}".lower() if match else ""
+
+
+def named(text: str, model: str = "") -> Device | None:
+    """The device that a cell names; None when it names none (the name of a model, a host)."""
+    text = text.strip()
+    if address := pci(text):
+        return Device(None, "", address, model)
+    if _UUID.fullmatch(text):
+        return Device(None, text, "", model)
+    match = _NUMBERED.fullmatch(text)
+    return Device(int(match[1]), "", "", model) if match else None
+
+
+def joined(first: Device | None, second: Device | None) -> Device | None:
+    """What both tell together."""
+    if first is None or second is None:
+        return first or second
+    index = first.index if first.index is not None else second.index
+    return Device(index, first.uuid or second.uuid, first.pci or second.pci, first.model or second.model)

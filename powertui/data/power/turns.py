@@ -1,0 +1,87 @@
+"""Channels that take turns row by row in a table that does not name them: how many there are, and which row is whose.
+
+Two things tell: rows that share a time or stand close together with a pause after each round, and a column (memory used, a
+limit) that repeats from round to round while neighbours differ. A sensor that is only polled faster than its times resolve
+looks like the first; its neighbours are alike, and so the readings themselves decide.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui.data.model import Bools, Floats, Int32s, Int64s
+
+MOST = 16  # channels that may take turns
+_ROUND = 5.0  # the pause after a round is at least so many times the distance within it
+_REGULAR = 0.7  # share of the rounds that must be whole
+_ALIKE = 0.5  # one round later a reading lies nearer than its neighbour, by this much
+
+
+def pause(gaps: Int64s) -> float:
+    """The distance that parts the pauses between rounds from those within; infinite when there are no rounds."""
+    ordered = np.sort(gaps[gaps >= 0])
+    if len(ordered) < 3:
+        return float("inf")
+    low, high = float(max(1e5, np.percentile(ordered, 5))), float(np.percentile(ordered, 95))
+    return (low * high) ** 0.5 if high / low >= _ROUND else float("inf")
+
+
+def by_pause(ns: Int64s) -> int:
+    """How many rows make a round, by the pauses between them; 1 when there are no rounds."""
+    gaps = np.diff(ns)
+    apart = pause(gaps)
+    if not np.isfinite(apart):
+        return 1
+    sizes = np.diff(np.r_[np.flatnonzero(np.r_[True, gaps > apart]), len(ns)])
+    usual = int(np.bincount(sizes).argmax())
+    return usual if usual <= MOST and (sizes == usual).mean() >= _REGULAR else 1
+
+
+def takes_turns(texts: Sequence[str], count: int) -> bool:
+    """Nearly every cell is what it was one round before."""
+    same = sum(texts[i] == texts[i - count] for i in range(count, len(texts)))
+    return same >= 0.9 * max(1, len(texts) - count)
+
+
+def by_column(texts: Sequence[str]) -> int:
+    """How many rows make a round, by a column that repeats from round to round while neighbours differ; 1 when it does not."""
+    if len(texts) < 4:
+        return 1
+    beside = sum(a == b for a, b in itertools.pairwise(texts)) / (len(texts) - 1)
+    if beside > 0.5:
+        return 1
+    for count in range(2, min(MOST, len(texts) // 3) + 1):
+        if takes_turns(texts, count):
+            return count
+    return 1
+
+
+def places(ns: Int64s, count: int) -> tuple[Int32s, Bools]:
+    """The place of each row in its round, and which rows belong to a round that is not whole, so that theirs is unknown."""
+    gaps = np.diff(ns)
+    opens = np.r_[True, gaps > pause(gaps)]
+    rows = np.arange(len(ns))
+    place = rows - np.maximum.accumulate(np.where(opens, rows, 0))
+    rounds = np.cumsum(opens)
+    sizes = np.bincount(rounds - 1)[rounds - 1]
+    last = rounds == rounds[-1]
+    torn: Bools = (sizes != count) & ~(last & (sizes < count))
+    return place.astype(np.int32), torn
+
+
+def of_values(ns: Int64s, values: Floats) -> int:
+    """How many nameless channels take turns in one column of readings; 1 when it is one channel.
+
+    The rows must come in rounds, and each reading must be nearer to the one a round earlier than to its neighbour.
+    """
+    count = by_pause(ns)
+    if count < 2 or len(values) < 3 * count:
+        return 1
+    with np.errstate(invalid="ignore"):
+        beside = np.nanmean(np.abs(np.diff(values))) if np.isfinite(np.diff(values)).any() else 0.0
+        later = values[count:] - values[:-count]
+        between = np.nanmean(np.abs(later)) if np.isfinite(later).any() else np.inf
+    return count if between < _ALIKE * beside else 1
