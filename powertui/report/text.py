@@ -233,11 +233,11 @@ def plural(count: int, one: str, many: str = "") -> str:
 
 def wall(unix_ns: int, offset_s: int | None) -> str:
     """A moment in the profiled machine's own time when its zone is known, else in UTC; with the zone either way."""
-    from powertui.data.run.clocks import zone_name  # numpy comes with it, and only reports with a clock need it
+    from powertui.data.run import zones
 
     zone = timezone(timedelta(seconds=offset_s or 0))
     try:
         moment = datetime.fromtimestamp(unix_ns // NS_PER_S, zone)
     except (OverflowError, OSError, ValueError):
         return f"Unix ns {unix_ns}"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{unix_ns // 1_000_000 % 1000:03d} {zone_name(offset_s or 0)}"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{unix_ns // 1_000_000 % 1000:03d} {zones.name(offset_s or 0)}"

@@ -13,8 +13,9 @@ from powertui.data.formats import registry, tfevents
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Clock, Steps, Trace
-from powertui.data.run import clocks, steps
-from powertui.data.run.clocks import find, parse_zone
+from powertui.data.run import clocks, steps, zones
+from powertui.data.run.clocks import find
+from powertui.data.run.zones import parse_zone
 from powertui.errors import UsageError
 from tests.synthetic.tfevents import frame, write_scalars
 from tests.synthetic.xplane import Event, Line, Plane, blob, double, encode, number
@@ -163,8 +164,56 @@ def test_evidence_that_contradicts_is_named_and_left_out(tmp_path: Path) -> None
     write_profile(tmp_path / "train/plugins/profile/2021_03_20_19_52_54")
     batch_file(tmp_path / "train/events.out.tfevents.1616280770.vm.7.0.v2", END + 3600 * 5 + 400, first=ZERO)
     clock = clock_of(tmp_path, tz="-03:00")
-    assert clock.source == "tfevents batch"
-    assert "contradicted by run directory" in clock.detail
+    assert clock.source == "run directory"  # the record is of a capture that ended five hours later
+    assert "of other runs" in clock.detail
+    assert holds(clock, ZERO)
+
+
+def empty_file(path: Path, second: int) -> None:
+    """The file that says, by its name, when a capture was exported."""
+    path.mkdir(parents=True, exist_ok=True)
+    record = frame(double(1, float(second)) + blob(3, b"brain.Event:2"))
+    (path / f"events.out.tfevents.{second}.vm.profile-empty").write_bytes(record)
+
+
+def runs_of(root: Path, tz: str | None = None) -> list[Clock]:
+    """The clock of each run, by its folder's name."""
+    found = sorted(logdir.scan(root).runs, key=lambda run: run.name)
+    return [find(registry.read(run.profiles[0].path), run, [], tz=tz) for run in found]
+
+
+@pytest.mark.parametrize("tz", [None, "UTC"])
+def test_an_export_is_not_that_of_another_run(tmp_path: Path, tz: str | None) -> None:
+    """Two captures 25 minutes apart; the file of the first one's export was cleared away."""
+    for minute in (0, 25):
+        write_profile(tmp_path / f"train/plugins/profile/2021_03_20_12_{minute:02}_00")
+    first, second = 1_616_241_600, 1_616_241_600 + 25 * 60
+    empty_file(tmp_path / "train", second)
+    early, late = runs_of(tmp_path, tz)
+    assert late.source == "profile-empty"
+    assert holds(late, second - SPAN_S)
+    assert early.source == "run directory"
+    assert holds(early, first - SPAN_S)
+    assert "of other runs" in early.detail
+
+
+def test_an_export_that_two_runs_fit_is_nobodys(tmp_path: Path) -> None:
+    """An hour apart, in a zone that nobody told: the one export is the first one's in UTC+1 or the second one's in UTC."""
+    for hour in (12, 13):
+        write_profile(tmp_path / f"train/plugins/profile/2021_03_20_{hour}_00_00")
+    empty_file(tmp_path / "train", 1_616_241_600)
+    assert [clock.source for clock in runs_of(tmp_path)] == ["run directory", "run directory"]
+    early, late = runs_of(tmp_path, "UTC")
+    assert (early.source, late.source) == ("profile-empty", "run directory")
+
+
+def test_an_export_of_a_run_that_is_gone(tmp_path: Path) -> None:
+    """One folder, one export seven minutes off: in no zone is it this run's."""
+    write_profile(tmp_path / "train/plugins/profile/2021_03_20_12_00_00")
+    empty_file(tmp_path / "train", 1_616_241_600 + 7 * 60)
+    (clock,) = runs_of(tmp_path)
+    assert clock.source == "run directory"
+    assert "of other runs" in clock.detail
 
 
 def test_the_last_step_ended_before_the_batch_record(tmp_path: Path) -> None:
@@ -213,6 +262,69 @@ def test_what_is_no_zone_is_refused(text: str) -> None:
         parse_zone(text)
 
 
+BERLIN = "Europe/Berlin"
+
+
+def test_the_hour_that_autumn_repeats_is_two_hours(tmp_path: Path) -> None:
+    """02:30 in Berlin on 31 October 2021 was at 00:30 and at 01:30 UTC."""
+    write_profile(tmp_path / "plugins/profile/2021_10_31_02_30_00")
+    clock = clock_of(tmp_path, tz=BERLIN)
+    for second in (1_635_640_200, 1_635_643_800):
+        assert holds(clock, second - SPAN_S)
+    assert clock.half_ns < 0.6 * 3600 * S
+    assert clock.utc_offset_s is None  # which of them it was is not known
+    assert "UTC+2 or UTC+1" in clock.detail
+    assert "twice" in clock.detail
+
+
+def test_an_export_tells_which_of_the_two_hours_it_was(tmp_path: Path) -> None:
+    write_profile(tmp_path / "plugins/profile/2021_10_31_02_30_00")
+    empty_file(tmp_path, 1_635_643_800)
+    clock = clock_of(tmp_path, tz=BERLIN)
+    assert holds(clock, 1_635_643_800 - SPAN_S)
+    assert clock.half_ns < 10 * S
+    assert clock.utc_offset_s == 3600
+
+
+@pytest.mark.parametrize(("second", "offset"), [(1_635_640_200, 7200), (1_635_643_800, 3600)])
+def test_a_session_that_knows_its_time_is_never_in_doubt(tmp_path: Path, second: int, offset: int) -> None:
+    write_profile(tmp_path / "plugins/profile/2021_10_31_02_30_04", second * S)
+    clock = clock_of(tmp_path, tz=BERLIN)
+    assert holds(clock, second)
+    assert clock.utc_offset_s == offset
+
+
+def test_an_hour_that_spring_leaves_out_is_refused(tmp_path: Path) -> None:
+    """02:30 in Berlin on 28 March 2021 did not happen: the machine was in another zone."""
+    write_profile(tmp_path / "plugins/profile/2021_03_28_02_30_00")
+    clock = clock_of(tmp_path, tz=BERLIN)
+    assert clock.utc_offset_s is None
+    assert "no such time in Europe/Berlin" in clock.detail
+    assert clock.half_ns > 12 * 3600 * S  # any zone
+
+
+def test_a_zones_offset_is_that_of_the_profile_not_of_today(tmp_path: Path) -> None:
+    """Winter and summer: by the file's own time, where no folder says more."""
+    for second, offset in ((1_611_000_000, 3600), (1_626_000_000, 7200)):
+        path = write_profile(tmp_path / str(second))
+        os.utime(path, (second, second))
+        (run,) = logdir.scan(path).runs
+        assert find(registry.read(path), run, [], tz=BERLIN).utc_offset_s == offset
+
+
+@pytest.mark.parametrize(
+    ("local", "found"),
+    [((2021, 7, 1, 12), (7200,)), ((2021, 10, 31, 2, 30), (7200, 3600)), ((2021, 3, 28, 2, 30), ()), ((2021, 3, 28, 3), (7200,))],
+)
+def test_offsets_of_a_local_time(local: tuple[int, ...], found: tuple[int, ...]) -> None:
+    assert zones.offsets_at(BERLIN, datetime(*local)) == found  # type: ignore[arg-type,misc]
+
+
+def test_no_place_is_a_quarter_of_an_hour_off() -> None:
+    assert zones.fit(15 * 60, 5, 60) is None
+    assert zones.fit(3600 * 5 + 45 * 60, 5, 60) == (True, 0, 20_700)  # Nepal
+
+
 @pytest.mark.parametrize(
     ("folder", "known"),
     [
@@ -233,7 +345,7 @@ def test_aws_writes_the_minute_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("seconds", "name"), [(0, "UTC"), (-10_800, "UTC−3"), (19_800, "UTC+5:30"), (-12_600, "UTC−3:30")])
 def test_zones_as_we_write_them(seconds: int, name: str) -> None:
-    assert clocks.zone_name(seconds) == name
+    assert zones.name(seconds) == name
 
 
 # ── several runs in one folder ───────────────────────────────────────────────────────────────────

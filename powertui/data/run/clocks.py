@@ -17,9 +17,12 @@ evidence is left out and named in the clock's detail.
 
 from __future__ import annotations
 
+import functools
+import os
 import re
-from collections.abc import Sequence
-from datetime import datetime, timedelta, timezone
+from collections.abc import Container, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,8 +34,8 @@ from powertui.data.formats.filenames import split_events
 from powertui.data.formats.tfevents import EventLog, run_of
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, Steps, Trace
+from powertui.data.run import zones
 from powertui.data.run.logged import from_logs
-from powertui.errors import UsageError
 
 # Collecting, converting and writing a capture: seconds, more for large ones.
 _EXPORT_S = 5.0
@@ -40,9 +43,9 @@ _EXPORT_BYTES_PER_S = 10e6
 _COPY_S = 60.0  # how much later than the export a file may have been written and still be the original
 
 _RUN_TIME = re.compile(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)(?:[_-](\d\d))?$")
-_OFFSET = re.compile(r"^(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?$", re.IGNORECASE)
-_QUARTER = 900
-_ZONES = (-12 * 3600, 14 * 3600)
+# An export is named by its second: the folder at most so many seconds before it, and so many after.
+_NAMED_S = (5, 60)
+_NEAR_S = 120  # a large capture takes longer to write: further than this from the folder's name an end is another run's
 
 
 class Evidence(NamedTuple):
@@ -69,48 +72,51 @@ def find(
     `steps` sharpen it: the last one ended before `batch_<N>` was written; and where their epochs are the program's own
     numbers (`epoch_num`), each lies inside its epoch as tfevents have it.
     """
-    run_folder = _run_folder(trace, entry)
-    local = _local_time(run_folder)
-    exported = _exports(entry)
+    folder = _run_folder(trace, entry)
+    local = _local_time(folder.name) if folder is not None else None
+    beside = _beside(folder) if folder is not None else ()
+    everyones = [*_exports(entry), *(wall // NS_PER_S for log in logs for _, wall in log.batches)]
+    ends = _own_ends(local, beside, everyones, tz)
     session = registry.clock_rule(trace.format).zero(trace)
     stop_ns = trace.stop_ns if session is not None else None
-    batches = [wall // NS_PER_S for log in logs for _, wall in log.batches]
-    offset, how = _utc_offset(local, [*exported, *batches], stop_ns, tz, trace.path)
+    offsets, how = _utc_offsets(local, sorted(ends), stop_ns, tz, trace.path)
     if session is not None:
         clock = session
     elif trace.clock.known:
         clock = trace.clock
     else:
-        found = [*_from_batches(trace, logs, steps), *_from_exports(trace, exported), *_from_folder(trace, local, offset, how)]
-        found += [*_from_training(trace, logs), *_from_file(trace)]
+        found = [
+            *_from_batches(trace, logs, steps, ends),
+            *_from_exports(trace, [second for second in _exports(entry) if second in ends]),
+        ]
+        found += [*_from_folder(trace, local, offsets, how), *_from_training(trace, logs), *_from_file(trace)]
         if steps is not None and epoch_num:
             found += _from_epochs(steps, logs)
         clock = _settle(sorted(found, key=lambda e: e.rank))
-    if offset is not None and clock.known:
-        clock = Clock(clock.lo_ns, clock.hi_ns, clock.source, clock.detail, offset)
-    return clock
+        if everyones and not ends:
+            clock = replace(clock, detail=f"{clock.detail}; the ends of captures in its tfevents are of other runs")
+    return replace(clock, utc_offset_s=_offset_then(clock, offsets, tz))
 
 
-def parse_zone(text: str, at: datetime | None = None) -> timedelta:
-    """A zone that a person named: `-03:00`, `UTC+9`, `UTC`, or `America/Sao_Paulo` (at a moment: zones have summer time)."""
-    match = _OFFSET.match(text.strip())
-    if match:
-        offset = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
-        if offset <= timedelta(hours=14) and int(match[3] or 0) < 60:
-            return -offset if match[1] == "-" else offset
-    elif text.strip().upper() in ("UTC", "GMT", "Z"):
-        return timedelta(0)
-    else:
-        import zoneinfo
+def moment(trace: Trace, ps: int) -> Clock:
+    """Where a moment of the trace lies in Unix time."""
+    clock = trace.clock
+    if clock.lo_ns is None or clock.hi_ns is None:
+        return clock
+    return replace(clock, lo_ns=clock.lo_ns + ps // PS_PER_NS, hi_ns=clock.hi_ns + ps // PS_PER_NS)
 
-        try:
-            offset_at = zoneinfo.ZoneInfo(text.strip()).utcoffset(at or datetime.now())
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            offset_at = None
-        if offset_at is not None:
-            return offset_at
-    hint = "Give an offset like --tz=-03:00, or a name like --tz=America/Sao_Paulo."
-    raise UsageError(f"--tz {text!r} is not a time zone that this machine knows", hint=hint)
+
+def began(trace: Trace) -> Clock:
+    """Where its first event lies in Unix time: what "from" means wherever a run is told. The zero may be much earlier."""
+    return moment(trace, trace.span[0])
+
+
+def first_began(traces: Sequence[Trace]) -> Clock:
+    """The first event of several hosts: of those whose clock is known, the earliest."""
+    known = [began(trace) for trace in traces if trace.clock.known and trace.event_count]
+    if not known:
+        return traces[0].clock if traces else Clock(detail="there is no profile")
+    return min(known, key=lambda clock: clock.mid_ns)
 
 
 def own_logs(logs: Sequence[EventLog], clock: Clock, span: tuple[int, int]) -> tuple[EventLog, ...]:
@@ -132,12 +138,28 @@ def own_logs(logs: Sequence[EventLog], clock: Clock, span: tuple[int, int]) -> t
 # ── what the files say ───────────────────────────────────────────────────────────────────────────
 
 
-def _run_folder(trace: Trace, entry: RunEntry | None) -> str:
-    for path in (trace.path, entry.path if entry is not None else ""):
-        for part in (Path(path).parent.name, Path(path).name):
-            if _RUN_TIME.match(part):
+def _run_folder(trace: Trace, entry: RunEntry | None) -> Path | None:
+    """The folder that is named by the time of the capture."""
+    for path in (Path(trace.path), Path(entry.path if entry is not None else "")):
+        for part in (path.parent, path):
+            if _RUN_TIME.match(part.name):
                 return part
-    return ""
+    return None
+
+
+def _beside(folder: Path) -> tuple[datetime, ...]:
+    """The times of the other captures in the same place."""
+    try:
+        return _captures(str(folder.parent), folder.parent.stat().st_mtime_ns).get(folder.name, ())
+    except OSError:
+        return ()
+
+
+@functools.lru_cache(maxsize=4)
+def _captures(place: str, _: int) -> dict[str, tuple[datetime, ...]]:
+    """For each capture in a folder the times of the others. Kept as long as nothing is added there: a place may have thousands."""
+    times = {name: time for name in os.listdir(place) if (time := _local_time(name)) is not None}  # noqa: PTH208
+    return {name: tuple(time for other, time in times.items() if other != name) for name in times}
 
 
 def _local_time(run_folder: str) -> datetime | None:
@@ -162,41 +184,72 @@ def _exports(entry: RunEntry | None) -> list[int]:
     return sorted(split[0] for name in names if (split := split_events(name)) is not None)
 
 
-def _utc_offset(
+def _own_ends(local: datetime | None, beside: Sequence[datetime], seconds: Sequence[int], tz: str | None) -> frozenset[int]:
+    """Which of the ends of captures that a folder's tfevents tell can be this run's; none where other runs fit them as well.
+
+    A run folder is named when its capture ends, in local time: in one zone all names fit their ends. Where nobody told the zone,
+    it is the one in which most names fit.
+    """
+    if local is None:
+        return frozenset(seconds)
+    own = int(local.timestamp())
+    others = [int(time.timestamp()) for time in beside]
+    offsets = zones.offsets_at(tz, local.replace(tzinfo=None)) if tz is not None else zones.REAL
+    best, answers = 0, set[frozenset[int]]()
+    for offset in offsets:
+        nearest = [min([own, *others], key=lambda name, end=second + offset: abs(name - end)) for second in seconds]  # type: ignore[misc]
+        fits = [abs(name - second - offset) <= _NEAR_S for name, second in zip(nearest, seconds, strict=True)]
+        mine = frozenset(s for s, name, there in zip(seconds, nearest, fits, strict=True) if there and name == own)
+        if sum(fits) > best:
+            best, answers = sum(fits), {mine}
+        elif sum(fits) == best and best:
+            answers.add(mine)
+    return answers.pop() if len(answers) == 1 else frozenset()
+
+
+def _utc_offsets(
     local: datetime | None, stopped: Sequence[int], stop_ns: int | None, tz: str | None, path: str
-) -> tuple[int | None, str]:
-    """(seconds east of UTC, how it is known) of the profiled machine."""
-    if tz is not None:
-        naive = local.replace(tzinfo=None) if local is not None else None
-        return int(parse_zone(tz, naive).total_seconds()), "given with --tz"
+) -> tuple[tuple[int, ...] | None, str]:
+    """(seconds east of UTC when the folder was named, how that is known) of the profiled machine; None where nothing tells.
+
+    Two in the hour that clocks repeat in autumn, none at all in the one that they leave out in spring.
+    """
     if local is None:
         return None, ""
+    if tz is not None:
+        found = zones.offsets_at(tz, local.replace(tzinfo=None))
+        if len(found) == 2:
+            return found, f"{' or '.join(zones.name(offset) for offset in found)}: the clocks in {tz} showed this hour twice"
+        return (
+            found,
+            f"{zones.name(found[0])}, given with --tz"
+            if found
+            else f"no such time in {tz}, where clocks were put forward: check --tz",
+        )
     seconds = int(local.timestamp())
-    if stop_ns is not None and (fit := _zone_fit(seconds - stop_ns // NS_PER_S, 1, 60)) is not None:
-        return fit[-1], "folder name against the session's recorded end"
+    if stop_ns is not None and (fit := zones.fit(seconds - stop_ns // NS_PER_S, 1, 60)) is not None:
+        return (fit[-1],), f"{zones.name(fit[-1])}, folder name against the session's recorded end"
     # Several runs may share the folder: the one that was exported when this folder was named fits best.
-    fits = [fit for second in stopped if (fit := _zone_fit(seconds - second, 5, 60)) is not None]
+    fits = [fit for second in stopped if (fit := zones.fit(seconds - second, *_NAMED_S)) is not None]
     if fits:
-        return min(fits)[-1], "folder name against tfevents"
+        return (min(fits)[-1],), f"{zones.name(min(fits)[-1])}, folder name against tfevents"
     try:
         written = Path(path).stat().st_mtime if path != "-" else None
     except OSError:
         written = None
-    if written is not None and (fit := _zone_fit(seconds - int(written), 20, 1)) is not None:
-        return fit[-1], "folder name against the file's own time"
+    if written is not None and (fit := zones.fit(seconds - int(written), 20, 1)) is not None:
+        return (fit[-1],), f"{zones.name(fit[-1])}, folder name against the file's own time"
     return None, ""
 
 
-def _zone_fit(difference: int, early: int, late: int) -> tuple[bool, int, int] | None:
-    """(not a whole hour, what is left over, offset) of the zone that a difference of clocks stands for; None for none.
-
-    Zones are whole quarters of an hour. The smallest of several fits is the likeliest.
-    """
-    offset = round(difference / _QUARTER) * _QUARTER
-    rest = difference - offset
-    if -early <= rest <= late and _ZONES[0] <= offset <= _ZONES[1]:
-        return bool(offset % 3600), abs(rest), offset
-    return None
+def _offset_then(clock: Clock, offsets: tuple[int, ...] | None, tz: str | None) -> int | None:
+    """Seconds east of UTC on the profiled machine at that time, when they are not in doubt."""
+    if clock.lo_ns is None or clock.hi_ns is None:
+        return None
+    if tz is not None:
+        then = {zones.offset_of(tz, clock.lo_ns), zones.offset_of(tz, clock.hi_ns)}
+        return then.pop() if len(then) == 1 and offsets != () else None
+    return offsets[0] if offsets else None
 
 
 # ── what each piece of evidence gives ────────────────────────────────────────────────────────────
@@ -211,11 +264,13 @@ def _allowance(trace: Trace) -> int:
     return int((_EXPORT_S + trace.size / _EXPORT_BYTES_PER_S) * NS_PER_S)
 
 
-def _from_batches(trace: Trace, logs: Sequence[EventLog], steps: Steps | None) -> list[Evidence]:
+def _from_batches(trace: Trace, logs: Sequence[EventLog], steps: Steps | None, ends: Container[int]) -> list[Evidence]:
     early, late = registry.clock_rule(trace.format).batch_ns
     out = []
     for log in logs:
         for batch, wall in log.batches:
+            if wall // NS_PER_S not in ends:
+                continue
             end = wall - _span(trace)
             hi = end + late
             if steps is not None and len(steps) and not steps.asynchronous:
@@ -234,17 +289,22 @@ def _from_exports(trace: Trace, exported: Sequence[int]) -> list[Evidence]:
     return out
 
 
-def _from_folder(trace: Trace, local: datetime | None, offset: int | None, how: str) -> list[Evidence]:
+def _from_folder(trace: Trace, local: datetime | None, offsets: tuple[int, ...] | None, how: str) -> list[Evidence]:
     if local is None:
         return []
     seconds = int(local.timestamp())
-    if offset is None:
-        lo, hi = (seconds - _ZONES[1]) * NS_PER_S - _span(trace), (seconds - _ZONES[0]) * NS_PER_S - _span(trace)
-        detail = "the folder's name is a local time and its time zone is not known: give --tz"
-        return [Evidence(5, lo - _allowance(trace), hi + NS_PER_S, "run directory", detail)]
-    end = (seconds - offset) * NS_PER_S - _span(trace)
-    detail = f"exported at {local:%Y-%m-%d %H:%M:%S} {zone_name(offset)} ({how})"
-    return [Evidence(3, end - _allowance(trace), end + NS_PER_S, "run directory", detail)]
+    shown = f"{local:%Y-%m-%d %H:%M:%S}"
+    if offsets:
+        first, last = (seconds - offset for offset in (max(offsets), min(offsets)))
+        rank, detail = 3, f"exported at {shown} ({how})"
+    else:
+        first, last = (seconds - offset for offset in reversed(zones.EXTREMES))
+        rank = 5
+        detail = (
+            f"{shown}: {how}" if offsets == () else "the folder's name is a local time and its time zone is not known: give --tz"
+        )
+    lo, hi = (second * NS_PER_S - _span(trace) for second in (first, last))
+    return [Evidence(rank, lo - _allowance(trace), hi + NS_PER_S, "run directory", detail)]
 
 
 def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[Evidence]:
@@ -318,10 +378,3 @@ def _settle(found: list[Evidence]) -> Clock:
     if against := [source for source in dict.fromkeys(against) if source not in agreed]:
         detail += "; contradicted by " + ", ".join(against)
     return Clock(lo, hi, best.source, detail)
-
-
-def zone_name(offset_s: int) -> str:
-    """UTC−3, UTC+5:30."""
-    sign = "−" if offset_s < 0 else "+"
-    hours, rest = divmod(abs(offset_s), 3600)
-    return f"UTC{sign}{hours}" + (f":{rest // 60:02d}" if rest else "") if offset_s else "UTC"

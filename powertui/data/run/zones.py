@@ -1,0 +1,85 @@
+"""Time zones: what a local time stands for, which hours there are twice or never, and which zone a difference of clocks means."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from powertui.data.model import NS_PER_S
+from powertui.errors import UsageError
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+_OFFSET = re.compile(r"^(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?$", re.IGNORECASE)
+_HOUR = 3600
+EXTREMES = (-12 * _HOUR, 14 * _HOUR)  # seconds east of UTC
+# Whole hours, and those other offsets that a place on earth has: Marquesas, Newfoundland, Iran, Afghanistan, India, Nepal, Myanmar,
+# Eucla, central Australia, Lord Howe, Chatham.
+_ODD = (-9.5, -3.5, -2.5, 3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75, 13.75)
+REAL = frozenset({*range(EXTREMES[0], EXTREMES[1] + 1, _HOUR), *(round(hours * _HOUR) for hours in _ODD)})
+
+
+def parse_zone(text: str, at: datetime | None = None) -> timedelta:
+    """A zone that a person named: `-03:00`, `UTC+9`, `UTC`, or `America/Sao_Paulo` (at a local time: zones have summer time)."""
+    named = _zone(text)
+    if isinstance(named, timedelta):
+        return named
+    return named.utcoffset(at or datetime.now()) or timedelta(0)
+
+
+def offsets_at(text: str, local: datetime) -> tuple[int, ...]:
+    """Seconds east of UTC in a zone when its clocks showed this: one; two in the hour that autumn repeats; none in spring's gap."""
+    named = _zone(text)
+    if isinstance(named, timedelta):
+        return (round(named.total_seconds()),)
+    found = []
+    for fold in (0, 1):
+        offset = named.utcoffset(local.replace(fold=fold)) or timedelta(0)
+        moment = (local - offset).replace(tzinfo=timezone.utc)
+        if moment.astimezone(named).replace(tzinfo=None) == local:
+            found.append(round(offset.total_seconds()))
+    return tuple(dict.fromkeys(found))
+
+
+def offset_of(text: str, unix_ns: int) -> int:
+    """Seconds east of UTC in a named zone at a moment: that is never in doubt."""
+    named = _zone(text)
+    if isinstance(named, timedelta):
+        return round(named.total_seconds())
+    offset = datetime.fromtimestamp(unix_ns // NS_PER_S, timezone.utc).astimezone(named).utcoffset()
+    return round((offset or timedelta(0)).total_seconds())
+
+
+def fit(difference: int, early: int, late: int) -> tuple[bool, int, int] | None:
+    """(not a whole hour, what is left over, offset) of the zone that a difference of clocks stands for; None for none."""
+    found = min(REAL, key=lambda offset: abs(difference - offset))
+    rest = difference - found
+    return (bool(found % _HOUR), abs(rest), found) if -early <= rest <= late else None
+
+
+def name(offset_s: int) -> str:
+    """UTC−3, UTC+5:30."""
+    sign = "−" if offset_s < 0 else "+"
+    hours, rest = divmod(abs(offset_s), _HOUR)
+    return f"UTC{sign}{hours}" + (f":{rest // 60:02d}" if rest else "") if offset_s else "UTC"
+
+
+def _zone(text: str) -> timedelta | ZoneInfo:
+    match = _OFFSET.match(text.strip())
+    if match:
+        offset = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
+        if offset <= timedelta(hours=14) and int(match[3] or 0) < 60:
+            return -offset if match[1] == "-" else offset
+    elif text.strip().upper() in ("UTC", "GMT", "Z"):
+        return timedelta(0)
+    else:
+        import zoneinfo
+
+        try:
+            return zoneinfo.ZoneInfo(text.strip())
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            pass
+    hint = "Give an offset like --tz=-03:00, or a name like --tz=America/Sao_Paulo."
+    raise UsageError(f"--tz {text!r} is not a time zone that this machine knows", hint=hint)
