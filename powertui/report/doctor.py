@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from powertui import __version__
 from powertui.data import logdir
 from powertui.data.asked import Reading
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.opened import Opened
-from powertui.data.table import Column, Result, Table, text_column
+from powertui.data.table import Result, Table, text_column
 from powertui.plain import plain
 from powertui.report import checks, facts, many, text
+from powertui.report import runs as listing
 from powertui.report.checks import Check
+from powertui.report.runs import Known
 from powertui.report.summary import load
 from powertui.report.writers import write
 
 FILES_SHOWN = 12
+
+Examined: TypeAlias = tuple[RunEntry, list[Check], Known]
 
 
 def tell(path: str, reading: Reading, form: str) -> int:
@@ -35,8 +37,9 @@ def tell(path: str, reading: Reading, form: str) -> int:
             "entries": found.entries,
             "checks": [_json(check) for check in whole],
             "runs": [
-                {"name": entry.name, "path": entry.path, "readable": ok, "found": _found(entry), "checks": [_json(c) for c in said]}
-                for entry, said, ok in examined
+                {"name": entry.name, "path": entry.path, "readable": known.readable, "found": _found(entry),
+                 "checks": [_json(check) for check in said]}
+                for entry, said, known in examined
             ],
         }))  # fmt: skip
     elif form == "csv":
@@ -45,10 +48,10 @@ def tell(path: str, reading: Reading, form: str) -> int:
         text.out(write(as_result(found, examined, whole), form))
     else:
         text.out("\n".join(_text(found, examined, whole)))
-    return 0 if any(ok for _, _, ok in examined) else 3
+    return 0 if any(known.readable for _, _, known in examined) else 3
 
 
-def as_result(found: Logdir, examined: Sequence[tuple[RunEntry, list[Check], bool]], whole: Sequence[Check]) -> Result:
+def as_result(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check]) -> Result:
     """The checks, those of the path first, and the list of runs."""
     said = [("", check) for check in _ordered(whole)]
     said += [(entry.name, check) for entry, checked, _ in examined for check in _ordered(checked)]
@@ -59,29 +62,23 @@ def as_result(found: Logdir, examined: Sequence[tuple[RunEntry, list[Check], boo
         text_column("what", "what is so", [check.what for _, check in said], weight=9),
         text_column("do", "what to do", [check.do for _, check in said], weight=8),
     ), empty="Nothing was found to say.", noun="check")  # fmt: skip
-    entries = [entry for entry, _, _ in examined]
-    runs = Table("runs", "Runs", (
-        text_column("name", "run", [entry.name for entry in entries], weight=9),
-        Column("readable", "readable", "flag", np.array([ok for _, _, ok in examined], np.bool_), weight=8),
-        text_column("hosts", "hosts", [", ".join(entry.hosts) for entry in entries], weight=5),
-        Column("power_logs", "power logs", "integer", np.array([len(entry.power) for entry in entries], np.int64), weight=6),
-        Column("size_bytes", "size", "number", np.array([entry.size for entry in entries], np.float64), "B", weight=4),
-        text_column("path", "path", [entry.path for entry in entries], weight=1),
-    ), empty="No run was found.", noun="run")  # fmt: skip
+    runs = listing.table([entry for entry, _, _ in examined], [known for _, _, known in examined])
     return Result("doctor", f"Doctor: {found.path}", (checked, runs))
 
 
-def examine(entry: RunEntry, reading: Reading) -> tuple[RunEntry, list[Check], bool]:
-    """(the run, its findings, whether anything of it could be read)."""
+def examine(entry: RunEntry, reading: Reading) -> Examined:
+    """(the run, its findings, what is known of it now)."""
     said = list(checks.of_entry(entry))
-    loaded, problem = load(Opened(entry, reading))
+    opened = Opened(entry, reading)
+    loaded, problem = load(opened)
     if loaded is None:
         if problem:
             said = [check for check in said if check.topic != "level"]  # where it lies does not matter: it is no profile
             said.append(Check("profile", "problem", problem))
-        return entry, said, False
+        return entry, said, listing.unreadable(entry, problem)
     said += checks.of_run(entry, loaded)
-    return entry, said, bool(loaded.traces or loaded.scalars or loaded.power)
+    readable = bool(loaded.traces or loaded.scalars or loaded.power)
+    return entry, said, listing.read(opened) if readable else listing.unreadable(entry, "")
 
 
 def _json(check: Check) -> dict[str, str]:
@@ -108,7 +105,7 @@ def _found(entry: RunEntry) -> list[dict[str, Any]]:
 _ORDER = {"problem": 0, "missing": 1, "note": 2, "ok": 3}
 
 
-def _text(found: Logdir, examined: Sequence[tuple[RunEntry, list[Check], bool]], whole: Sequence[Check]) -> list[str]:
+def _text(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check]) -> list[str]:
     count = text.plural(len(found.runs), "run") if found.runs else "no run"
     seen = f" ({text.plural(found.entries, 'name')} searched)" if found.path != "-" else ""
     lines = [f"{plain(found.path) if found.path != '-' else 'standard input'}: {count}{seen}"]

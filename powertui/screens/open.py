@@ -3,107 +3,37 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from collections.abc import Iterable
 from typing import ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.events import Resize
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from powertui import units
 from powertui.data import logdir
 from powertui.data.loading import load_run
 from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.model import NS_PER_S, Run
+from powertui.data.logdir.changes import Changes
+from powertui.data.opened import Opened
 from powertui.errors import Cancelled, PowertuiError
 from powertui.plain import plain
+from powertui.report import runs as listing
+from powertui.report.runs import Known
 from powertui.screens.base import BaseScreen, bindings_for
-from powertui.screens.loader import size
 from powertui.screens.status import StatusLine
 from powertui.terminal.theme import Theme
 from powertui.widgets import background
-from powertui.widgets.run_list import RunList
+from powertui.widgets.table import TableView
 
-COLUMNS = ("run", "hosts", "device", "when", "duration", "steps", "epochs", "power", "size")
-NAME_LEAST = 28
-# Which columns give way first where the window is narrow, and from how many columns on they are shown.
-ROOM_FOR = {"size": 125, "device": 115, "hosts": 95, "power": 70, "epochs": 0}
-# Runs up to this size are read to say more of them; a larger one says it when it is opened.
+# Runs up to this size are read to say more of them; a larger one says it when it is opened. Joules take longer than steps.
 LOOK_INTO = 100_000_000
+WEIGH = 30_000_000
 ALL = 500  # so many runs are all looked into; of more those in sight, as they come into it
 STAGE_S = 0.25  # what was found so far is shown so often while folders are looked through
-
-
-@dataclass(frozen=True)
-class Facts:
-    """One row of the list, as texts."""
-
-    name: str
-    hosts: str
-    device: str = "…"
-    when: str = "…"
-    duration: str = "…"
-    steps: str = "…"
-    epochs: str = "…"
-    power: str = ""
-    size: str = ""
-
-    def cells(self) -> tuple[str, ...]:
-        """In the order of COLUMNS."""
-        return (self.name, self.hosts, self.device, self.when, self.duration, self.steps, self.epochs, self.power, self.size)
-
-    def cell(self, column: str) -> str:
-        """One of COLUMNS."""
-        return self.cells()[COLUMNS.index(column)]
-
-    def matches(self, words: list[str]) -> bool:
-        """Whether every word stands somewhere in the row."""
-        text = " ".join(self.cells()).lower()
-        return all(word in text for word in words)
-
-
-def first_facts(entry: RunEntry) -> Facts:
-    """What the folder alone tells."""
-    hosts = ", ".join(entry.hosts) or "–"
-    power = f"{len(entry.power)} log{'s' * (len(entry.power) > 1)}" if entry.power else "none"
-    return Facts(plain(entry.name), plain(hosts, 40), power=power, size=size(entry.size))
-
-
-def all_facts(entry: RunEntry, run: Run) -> Facts:
-    """What the run says when it was read."""
-    first = first_facts(entry)
-    devices = [device for trace in run.traces for device in trace.devices]
-    spans = [trace.span[1] - trace.span[0] for trace in run.traces]
-    steps = [len(steps) for steps in run.steps]
-    epochs = [len(epochs) for epochs in run.epochs]
-    channels = len(run.power)
-    return Facts(
-        first.name,
-        first.hosts,
-        plain(devices[0], 24) + (f" +{len(devices) - 1}" if len(devices) > 1 else "") if devices else "CPU",
-        when(run),
-        units.duration(max(spans)) if spans else "–",
-        str(max(steps, default=0) or "–"),
-        str(max(epochs, default=0) or "–"),
-        f"{channels} channel{'s' * (channels != 1)}" if channels else "none",
-        first.size,
-    )
-
-
-def when(run: Run) -> str:
-    """The wall time of the profile's start, as the profiled machine's clock showed it where that is known."""
-    for trace in run.traces:
-        if trace.clock.known:
-            moment = datetime.fromtimestamp((trace.clock.mid_ns + trace.span[0] // 1000) / NS_PER_S, timezone.utc)
-            offset = trace.clock.utc_offset_s
-            if offset is None:
-                return f"{moment:%Y-%m-%d %H:%M} UTC"
-            return f"{moment.astimezone(timezone(timedelta(seconds=offset))):%Y-%m-%d %H:%M %z}"
-    return "–"
+LISTED_S = 0.25  # what was learnt of the runs so often while they are read
+WATCHED_S = 1.5  # and folders are asked so often whether something came
 
 
 class OpenScreen(BaseScreen):
@@ -114,16 +44,21 @@ class OpenScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._facts: dict[int, Facts] = {}
-        self._problems: dict[int, str] = {}
+        self._named: dict[str, Known] = {}  # by path: what names tell
+        self._known: dict[str, Known] = {}  # and what was read
+        self._sizes: dict[str, int] = {}  # what was read of a run is of a file of this size
         self._stop = threading.Event()
         self._looker: threading.Thread | None = None
+        self._listing: Timer | None = None
+        self._changes: Changes | None = None
+        self._asking = False
+        self._again = 0  # looks at the folders that are still to come, whether they changed or not
 
     def body(self) -> ComposeResult:
         look, glyphs = self.shell.look, self.shell.capabilities.glyphs
         yield Static("", id="title", markup=False)
         yield Input(placeholder="filter: any words in a row", id="filter", compact=True)
-        yield RunList(lambda number: self._fact(number).cells(), theme=look, glyphs=glyphs, least=NAME_LEAST, id="runs")
+        yield TableView(theme=look, glyphs=glyphs, waiting="", id="runs")
         yield Static("", id="problems", markup=False)
 
     def on_mount(self) -> None:
@@ -131,35 +66,43 @@ class OpenScreen(BaseScreen):
         box = self.query_one("#filter", Input)
         box.cursor_blink = box.display = False
         self._fill()
-        self.set_focus(self._list)
+        self.set_focus(self.table)
         if self.session.rest is not None:
             rest, self.session.rest = self.session.rest, None
             self._follow(rest)
+        self.set_interval(WATCHED_S, self._watch)
 
     def on_unmount(self) -> None:
         self._stop.set()
 
     @property
-    def _list(self) -> RunList:
-        return self.query_one("#runs", RunList)
+    def table(self) -> TableView:
+        """The rows."""
+        return self.query_one("#runs", TableView)
 
     @property
     def _runs(self) -> tuple[RunEntry, ...]:
         folder = self.session.logdir
         return folder.runs if folder is not None else ()
 
-    def _fact(self, index: int) -> Facts:
-        """What is known of a run: made when it is first asked for."""
-        if index not in self._facts:
-            self._facts[index] = first_facts(self._runs[index])
-        return self._facts[index]
+    def run_at(self, row: int) -> RunEntry | None:
+        """The run of a row of the table."""
+        place = self.table.table.place(row) if self.table.table is not None and row >= 0 else None
+        return next((run for run in self._runs if place is not None and run.path == place.run), None)
+
+    def _fact(self, run: RunEntry) -> Known:
+        """What is known of a run."""
+        found = self._known.get(run.path) or self._named.get(run.path)
+        if found is None:
+            found = self._named[run.path] = listing.first(run)
+        return found
 
     def session_changed(self) -> None:
         """Look into the runs while this page is in front, and only then."""
         self._look_into()
 
     def restyle(self, look: Theme) -> None:
-        self._list.restyle(look, self.shell.capabilities.glyphs)
+        self.table.restyle(look, self.shell.capabilities.glyphs)
 
     def on_screen_suspend(self) -> None:
         """A run is being read: it needs the machine."""
@@ -183,19 +126,27 @@ class OpenScreen(BaseScreen):
 
     def _show_rows(self) -> None:
         words = self.query_one("#filter", Input).value.lower().split()
-        every = range(len(self._runs))
-        rows = [index for index in every if self._fact(index).matches(words)] if words else every
-        columns = [place for place, name in enumerate(COLUMNS) if self.size.width >= ROOM_FOR.get(name, 0)]
-        self._list.show(rows, COLUMNS, columns)
+        runs = self._runs
+        if words:
+            runs = tuple(run for run in runs if listing.matches(run, self._fact(run), words))
+        unread = sum(run.path not in self._known and run.size <= LOOK_INTO for run in runs[:ALL])
+        summary = f"of {len(self._runs):,} contain {' '.join(words)!r}" if words else ""
+        if unread and len(self._runs) > 1:
+            summary += f"{'; ' if summary else ''}{unread} still to be read" + (" of those in sight" if len(runs) > ALL else "")
+        self.table.show(listing.table(runs, [self._fact(run) for run in runs], summary))
 
-    def on_resize(self, event: Resize) -> None:
-        """Columns give way where the window is narrow."""
-        super().on_resize(event)
+    def _learned(self) -> None:
+        """Something more is known of a run: shown together with what comes within the next moment."""
+        if self.is_mounted and self._listing is None:
+            self._listing = self.set_timer(LISTED_S, self._relist)
+
+    def _relist(self) -> None:
+        self._listing = None
         self._show_rows()
 
     # ── looking through folders ──────────────────────────────────────────────────────────────────
 
-    def _follow(self, stages: Iterable[Logdir], *, again: bool = False) -> None:
+    def _follow(self, stages: Iterable[Logdir], *, again: bool = False, quiet: bool = False) -> None:
         """Show what is found, stage by stage, while a thread goes through the folders."""
 
         def work(check: background.Check) -> Logdir | PowertuiError | None:
@@ -212,7 +163,7 @@ class OpenScreen(BaseScreen):
                 return error
             return last
 
-        background.begin(self, "scan", work, lambda found: self._found_all(found, again))
+        background.begin(self, "scan", work, lambda found: self._found_all(found, again, quiet))
 
     def _found(self, found: Logdir) -> None:
         """More of the same: runs that were listed keep their places."""
@@ -220,29 +171,65 @@ class OpenScreen(BaseScreen):
             self.session.logdir = found
             self._fill()
 
-    def _found_all(self, found: Logdir | PowertuiError | None, again: bool) -> None:
+    def _found_all(self, found: Logdir | PowertuiError | None, again: bool, quiet: bool) -> None:
         if isinstance(found, PowertuiError):
-            self.say(str(found), warn=True)
+            if not quiet:
+                self.say(str(found), warn=True)
         elif found is not None:
+            before = {run.path for run in self._runs}
             self.session.logdir = found
-            # Power logs and the like are known only now.
-            self._facts = {index: facts for index, facts in self._facts.items() if facts.steps != "…" and index < len(found.runs)}
+            self._changes = None
+            self._named.clear()  # power logs are known only now
+            for run in found.runs:  # a profile that was still being written is read again
+                if self._sizes.get(run.path, run.size) != run.size:
+                    self._known.pop(run.path, None)
             self._fill()
             self._look_into()
+            new = [run for run in found.runs if run.path not in before]
             if again:
                 self.say(f"{len(found.runs):,} runs.")
-            elif self.shell.only_run(found) and self.session.entry is None:
+            elif quiet and new:
+                self.say(f"New: {new[0].name}" + (f" and {len(new) - 1:,} more" if len(new) > 1 else ""))
+            elif not quiet and self.shell.only_run(found) and self.session.entry is None:
                 self.shell.open_run(found.runs[0])
+
+    def _watch(self) -> None:
+        """Ask the folders whether a run came, while this page is in front."""
+        folder = self.session.logdir
+        if folder is None or not folder.complete or not folder.folders or self._asking or self.shell.current() is not self:
+            return
+        self._asking = True
+        changes, again = self._changes, self._again > 0
+        self._again = max(0, self._again - 1)
+
+        def look(_check: background.Check) -> tuple[Changes, bool]:
+            asked = changes or Changes(folder.folders, folder.began_ns)
+            return asked, asked.look() or again
+
+        background.begin(self, "watch", look, lambda answer: self._watched(folder, *answer))
+
+    def _watched(self, folder: Logdir, changes: Changes, moved: bool) -> None:
+        self._asking = False
+        if self.session.logdir is not folder:
+            return
+        self._changes = changes
+        if moved:
+            if not self._again and changes is not None:
+                self._again = 3  # what comes is still being written
+            self._follow(logdir.stream(folder.path), quiet=True)
 
     # ── looking into the runs ────────────────────────────────────────────────────────────────────
 
-    def _next(self, runs: Sequence[RunEntry], listed: RunList) -> int | None:
+    def _next(self, folder: Logdir, listed: TableView, tried: set[str]) -> RunEntry | None:
         """Which run to look into next: those in sight come first."""
-        others = range(len(runs)) if len(runs) <= ALL else range(0)
-        for index in (*listed.in_sight, *others):
-            known = self._facts.get(index)
-            if index < len(runs) and (known is None or known.steps == "…") and runs[index].size <= LOOK_INTO:
-                return int(index)
+        table = listed.table
+        rows = listed.rows[listed.top : listed.top + listed.rows_visible].tolist() if table is not None else []
+        paths = [place.run for row in rows if table is not None and row < len(table) and (place := table.place(row)) is not None]
+        by_path = {run.path: run for run in folder.runs}
+        others = folder.runs if len(folder.runs) <= ALL else ()
+        for run in (*(by_path[path] for path in paths if path in by_path), *others):
+            if run.path not in self._known and run.path not in tried and run.size <= LOOK_INTO:
+                return run
         return None
 
     def _look_into(self) -> None:
@@ -252,55 +239,56 @@ class OpenScreen(BaseScreen):
         if self._looker is not None and self._looker.is_alive() and not self._stop.is_set():
             return
         self._stop = stop = threading.Event()
-        options = self.session.reading
-        tried: set[int] = set()
-        shell, session, listed = self.shell, self.session, self._list  # asked for here: at the end the thread may outlive the page
+        options, placing = self.session.reading, self.session.placing
+        tried: set[str] = set()
+        shell, session, listed = self.shell, self.session, self.table  # asked for here: at the end the thread may outlive the page
+
+        def learn(run: RunEntry, known: Known) -> None:
+            if not stop.is_set() and session.logdir is not None and any(one.path == run.path for one in session.logdir.runs):
+                self._known[run.path], self._sizes[run.path] = known, run.size
+                shell.from_thread(self._learned)
 
         def look() -> None:
             def check(_done: int, _total: int, _events: int, /) -> None:
                 if stop.is_set():
                     raise Cancelled("not looked at any more")
 
-            while not stop.is_set() and (index := self._next(folder.runs, listed)) is not None and index not in tried:
-                tried.add(index)
-                entry = folder.runs[index]
-                problem = ""
+            while not stop.is_set() and (run := self._next(folder, listed, tried)) is not None:
+                tried.add(run.path)
                 try:
-                    facts = all_facts(entry, load_run(entry, options=options, progress=check))
+                    opened = Opened(run, options, load_run(run, options=options, progress=check))
+                    known = listing.read(opened)
+                    learn(run, known)
+                    if run.power and run.size <= WEIGH and not stop.is_set():
+                        learn(run, listing.weighed(opened, known, placing))
                 except Cancelled:
                     return
                 except PowertuiError as error:
-                    facts = first_facts(entry)
-                    facts = Facts(facts.name, facts.hosts, "–", "–", "cannot be read", "–", "–", facts.power, facts.size)
-                    problem = str(error)
-                if not stop.is_set() and session.logdir is folder:
-                    self._facts[index] = facts
-                    if problem:
-                        self._problems[index] = problem
-                    shell.from_thread(self._learned)
+                    learn(run, listing.unreadable(run, str(error)))
 
         self._looker = threading.Thread(target=look, name="powertui-looking", daemon=True)
         self._looker.start()
 
-    def _learned(self) -> None:
-        if self.is_mounted:
-            self._list.seen()
-
     # ── actions ──────────────────────────────────────────────────────────────────────────────────
 
-    def on_run_list_chosen(self, event: RunList.Chosen) -> None:
+    def on_table_view_chosen(self, event: TableView.Chosen) -> None:
         """Enter, or a second click."""
-        if event.number in self._problems:
-            self.say(self._problems[event.number], warn=True)
-        elif event.number < len(self._runs):
-            self.shell.open_run(self._runs[event.number])
+        run = self.run_at(event.row)
+        if run is None:
+            return
+        known = self._known.get(run.path)
+        if known is not None and known.problem:
+            self.say(known.problem, warn=True)
+        else:
+            self.shell.open_run(run)
 
-    def on_run_list_moved(self, event: RunList.Moved) -> None:
+    def on_table_view_moved(self, event: TableView.Moved) -> None:
         """Say why a row cannot be read; look into what came into sight."""
-        number = self._list.number
-        if number in self._problems:
-            self.say(self._problems[number], warn=True)
-        elif self.query_one("#status", StatusLine).message in self._problems.values():
+        run = self.run_at(event.row)
+        known = self._known.get(run.path) if run is not None else None
+        if known is not None and known.problem:
+            self.say(known.problem, warn=True)
+        elif self.query_one("#status", StatusLine).message in {one.problem for one in self._known.values() if one.problem}:
             self.say("")
         self._look_into()
 
@@ -316,7 +304,7 @@ class OpenScreen(BaseScreen):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter: to the list."""
-        self.set_focus(self._list)
+        self.set_focus(self.table)
 
     def action_reload(self) -> None:
         """Look through the folder again."""
@@ -324,8 +312,8 @@ class OpenScreen(BaseScreen):
         if folder is None or folder.path == "-":
             return
         self._stop.set()
-        self._facts.clear()
-        self._problems.clear()
+        self._known.clear()
+        self._sizes.clear()
         self.say("Searching the folder again …")
         self._follow(logdir.stream(folder.path), again=True)
 
@@ -335,7 +323,7 @@ class OpenScreen(BaseScreen):
         if box.display:
             box.value = ""
             box.display = False
-            self.set_focus(self._list)
+            self.set_focus(self.table)
             return True
         if self.session.run is not None:
             self.shell.show("timeline")

@@ -108,7 +108,11 @@ ACTIONS: tuple[Action, ...] = (
            do=lambda page: page.shell.read_again()),
     # open
     Action("filter-runs", ("slash",), "Filter the runs", "Runs", "by any words in a row", _LIST),
-    Action("reload", ("r",), "Rescan", "Runs", "the logdir, for new runs", _LIST),
+    Action("runs-sort", ("s", "o"), "Sort by the next column", "Runs", "or click its title", _LIST,
+           do=lambda page: page.table.sort_next()),
+    Action("runs-start", ("g",), "First run", "Runs", "", _LIST, do=lambda page: page.table.action_to_end(-1)),
+    Action("runs-end", ("G",), "Last run", "Runs", "", _LIST, do=lambda page: page.table.action_to_end(1)),
+    Action("reload", ("r",), "Rescan", "Runs", "the logdir, and read its runs again", _LIST),
     # live
     Action("live-zoom-in", ("w", "W", "plus", "equals_sign"), "Shorter history", "Live", "", _LIVE, do=lambda page: page.zoom(1)),
     Action("live-zoom-out", ("s", "S", "minus"), "Longer history", "Live", "", _LIVE, do=lambda page: page.zoom(-1)),

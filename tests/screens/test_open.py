@@ -9,31 +9,44 @@ from pathlib import Path
 
 import pytest
 
+from powertui import demo
 from powertui.data import logdir
 from powertui.screens import loader
 from powertui.screens.open import ALL, OpenScreen
 from powertui.screens.timeline import TimelineScreen
-from powertui.widgets.run_list import RunList
+from powertui.widgets.table import TableView
 
 from .conftest import Maker, loaded, settled
 
 SIZE = (130, 30)
 
 
-def rows(table: RunList) -> list[str]:
-    return [" ".join(table.texts(number)) for number in table.numbers]
+def rows(table: TableView) -> list[str]:
+    assert table.table is not None
+    return [" ".join(column.text(row) for column in table.table.columns) for row in table.rows.tolist()]
 
 
-async def looked(shell: object, count: int) -> RunList:
+def paths(table: TableView) -> list[str]:
+    assert table.table is not None
+    return [str(table.table["path"].value(row)) for row in table.rows.tolist()]
+
+
+def known(table: TableView) -> list[bool]:
+    """Which rows were read, as they stand."""
+    assert table.table is not None
+    return [table.table["readable"].value(row) is not None for row in table.rows.tolist()]
+
+
+async def looked(shell: object, count: int) -> TableView:
     """Wait until every run has been looked into."""
     screen = shell.screen  # type: ignore[attr-defined]
     assert isinstance(screen, OpenScreen)
-    table = screen.query_one("#runs", RunList)
-    for _ in range(600):
-        if len(table.numbers) == count and "…" not in "".join(rows(table)):
+    table = screen.query_one("#runs", TableView)
+    for _ in range(1200):
+        if len(table.rows) == count and all(known(table)):
             return table
         await asyncio.sleep(0.05)
-    raise AssertionError("the runs were not looked into within half a minute")
+    raise AssertionError("the runs were not looked into within a minute")
 
 
 async def test_the_list_fills_itself(make: Maker) -> None:
@@ -51,10 +64,10 @@ async def test_filter_and_open(make: Maker) -> None:
     shell = make("logdirs")
     async with shell.run_test(size=SIZE) as pilot:
         await pilot.pause()
-        table = shell.screen.query_one("#runs", RunList)
-        everything = len(table.numbers)
+        table = shell.screen.query_one("#runs", TableView)
+        everything = len(table.rows)
         await pilot.press("slash", *"jax")
-        assert 0 < len(table.numbers) < everything
+        assert 0 < len(table.rows) < everything
         await pilot.press("enter", "enter")
         await loaded(pilot)
         assert isinstance(shell.screen, TimelineScreen)
@@ -63,7 +76,7 @@ async def test_filter_and_open(make: Maker) -> None:
         await pilot.press("backspace")
         assert isinstance(shell.screen, OpenScreen)
         await pilot.press("escape")  # closes the filter
-        assert len(table.numbers) == everything
+        assert len(table.rows) == everything
         await pilot.press("escape")  # back to the run that is open
         assert isinstance(shell.screen, TimelineScreen)
 
@@ -76,7 +89,7 @@ async def test_looking_again_finds_what_came(make: Maker, data: Path, tmp_path: 
         shutil.copytree(data / "logdirs" / "trace_export", tmp_path / "two")
         await pilot.press("backspace", "r")
         await settled(pilot)
-        assert shell.screen.query_one("#runs", RunList).numbers == range(2)
+        assert len(shell.screen.query_one("#runs", TableView).rows) == 2
 
 
 async def test_a_folder_without_profiles_says_what_to_do(make: Maker, tmp_path: Path) -> None:
@@ -144,16 +157,16 @@ async def test_of_very_many_runs_those_in_sight_are_looked_into(make: Maker, dat
     shell = make(many(data, tmp_path, count))
     async with shell.run_test(size=SIZE) as pilot:
         await pilot.pause()
-        table = shell.screen.query_one("#runs", RunList)
-        assert len(table.numbers) == count
-        await until(lambda: all("…" not in table.texts(number) for number in table.in_sight))
-        assert "…" in table.texts(count - 1), "nobody has seen it"
-        assert sum("…" not in table.texts(number) for number in table.numbers) <= 2 * SIZE[1]
+        table = shell.screen.query_one("#runs", TableView)
+        assert len(table.rows) == count
+        await until(lambda: all(known(table)[table.top : table.top + table.rows_visible]))
+        assert not known(table)[-1], "nobody has seen it"
+        assert sum(known(table)) <= 2 * SIZE[1]
         await pilot.press("end")
-        await until(lambda: "…" not in table.texts(count - 1))
-        assert table.number == count - 1
+        await until(lambda: known(table)[-1])
+        assert table.cursor == count - 1
         await pilot.press("pageup", "home", "down")
-        assert table.number == 1
+        assert table.cursor == 1
 
 
 async def test_the_list_grows_while_folders_are_looked_through(make: Maker, data: Path, tmp_path: Path) -> None:
@@ -211,3 +224,56 @@ async def test_a_run_that_was_open_before_is_not_read_again(make: Maker, monkeyp
                 break
             await asyncio.sleep(0.05)
         assert read == [first.name, second.name, first.name]
+
+
+async def test_a_run_that_comes_is_listed_by_itself(make: Maker, data: Path, tmp_path: Path) -> None:
+    shell = make(many(data, tmp_path, 3))
+    async with shell.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        table = await looked(shell, 3)
+        new = tmp_path / "later" / "plugins" / "profile" / "2026_12_24_18_00_00"
+        new.mkdir(parents=True)
+        shutil.copy(next((tmp_path / "run0000").glob("**/*.xplane.pb*")), new)
+        await until(lambda: len(table.rows) == 4)
+        assert paths(table)[0] == str(new), "the newest is first"
+        await until(lambda: all(known(table)))
+        shutil.rmtree(tmp_path / "run0001")
+        await until(lambda: len(table.rows) == 3)
+
+
+async def test_runs_are_sorted_and_the_cursor_stays_on_its_run(make: Maker) -> None:
+    shell = make("logdirs")
+    async with shell.run_test(size=(200, 30)) as pilot:
+        await settled(pilot)
+        assert shell.session.logdir is not None
+        table = await looked(shell, len(shell.session.logdir.runs))
+        await pilot.press("down")
+        was = paths(table)[table.cursor]
+        for _ in range(20):
+            if table.order.column == "steps":
+                break
+            await pilot.press("s")
+        assert table.order.column == "steps"
+        assert paths(table)[table.cursor] == was
+        assert table.table is not None
+        steps = [table.table["steps"].value(row) or 0 for row in table.rows.tolist()]
+        assert steps == sorted(steps, reverse=True)
+        await pilot.press("G")
+        assert table.cursor == len(table.rows) - 1
+        await pilot.press("g")
+        assert table.cursor == 0
+
+
+async def test_joules_of_a_run_stand_in_the_list(make: Maker, data: Path, tmp_path: Path) -> None:
+    shutil.copytree(demo.folder(), tmp_path / "burst")
+    shutil.copytree(data / "logdirs" / "jax_cpu", tmp_path / "jax")
+    shell = make(tmp_path)
+    async with shell.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        table = shell.screen.query_one("#runs", TableView)
+
+        def joules() -> list[object]:
+            return [table.table["joules"].value(row) for row in table.rows.tolist()] if table.table is not None else []
+
+        await until(lambda: any(joules()))
+        assert len([one for one in joules() if one is None]) == len(joules()) - 1, "the runs without power have none, and not 0"

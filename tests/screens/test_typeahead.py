@@ -22,7 +22,7 @@ from powertui.screens.shell import Shell
 from powertui.screens.timeline import TimelineScreen
 from powertui.screens.typeahead import LONGEST_S
 from powertui.view.timeline_model import TimelineModel
-from powertui.widgets.run_list import RunList
+from powertui.widgets.table import TableView
 from tests.monkey import play, script
 from tests.monkey.worlds import worlds
 
@@ -178,10 +178,10 @@ async def test_a_click_on_a_row_that_is_gone_chooses_nothing(make: Maker) -> Non
     async with shell.run_test(size=(200, 30)) as pilot:
         await until(pilot, lambda: isinstance(shell.screen, OpenScreen) and shell.screen.is_there)
         await settled(pilot)
-        table = shell.screen.query_one(RunList)
-        y = table.region.y + len(table.numbers)  # the last row
+        table = shell.screen.query_one(TableView)
+        y = table.region.y + len(table.rows)  # the last row
         await pilot.press("slash", *"no such run")
-        assert not len(table.numbers)
+        assert not len(table.rows)
         for _ in range(2):  # the first click takes the cursor there, the second opens
             table.post_message(events.Click(table, 5, y - table.region.y, 0, 0, 1, False, False, False, 5, y))
         await settled(pilot)
@@ -241,7 +241,7 @@ async def test_looking_into_runs_ends_with_its_page(make: Maker, folder: Path) -
                 stop, listed._stop = listed._stop, threading.Event()  # the word that it is the end comes late
                 shell.exit(return_code=0)
             assert listed._looker is not None
-            await until(pilot, lambda listed=listed: len([f for f in listed._facts.values() if f.steps != "…"]) > 1 or failed)
+            await until(pilot, lambda listed=listed: len(listed._known) > 1 or failed)
             stop.set()
             listed._looker.join()
     finally:

@@ -101,6 +101,8 @@ class Logdir:
     entries: int = 0  # how many names were looked at
     truncated: bool = False  # the tree is larger than a scan goes through
     complete: bool = True  # False while folders are still looked through: power logs are given to runs last
+    folders: tuple[str, ...] = ()  # all that were listed
+    began_ns: int = field(default=0, compare=False)  # when (Unix time)
 
     def chosen(self, name: str | None) -> tuple[RunEntry, ...]:
         """The runs that a name means: all for None, else one. Its whole name, its last parts, or a part that fits no other.
@@ -178,7 +180,7 @@ class _Scan(Tree):
         loose: list[OtherFile] = []
         events: list[EventFile] = []
         power: list[Found] = []
-        told = time.monotonic()
+        told, began = time.monotonic(), time.time_ns()
         for folder in self.walk():
             folders.append(folder)
             if time.monotonic() - told >= every_s:
@@ -198,7 +200,7 @@ class _Scan(Tree):
         logs = self.power_files(power)
         yield Logdir(
             shown, tuple(self.with_power(runs, logs)), tuple(events), logs, tuple(loose),
-            tuple(self.problems), entries, self.truncated,
+            tuple(self.problems), entries, self.truncated, folders=tuple(folders), began_ns=began,
         )  # fmt: skip
 
     def single(self, shown: str, path: Path) -> Logdir:

@@ -1,0 +1,158 @@
+"""A list of runs as a table: what a folder tells of each, and what reading it adds. The page of runs and `doctor` show it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import numpy as np
+
+from powertui.data.asked import Aligning
+from powertui.data.logdir import RunEntry
+from powertui.data.model import NS_PER_S, PS_PER_S, Clock
+from powertui.data.opened import Opened
+from powertui.data.table import Column, Place, Table, optional, text_column
+from powertui.plain import plain
+
+UNDATED = "undated"
+# The profiler names its folders after the local time of the machine that was profiled.
+_FOLDER = re.compile(r"(?<!\d)(20\d\d)[-_]?(\d\d)[-_]?(\d\d)[-_](\d\d)[-_]?(\d\d)[-_]?(\d\d)(?!\d)")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of one run so far. None and "": not known."""
+
+    when: str = ""  # as the profiled machine's clock showed it
+    placed: float | None = (
+        None  # Unix time of its folder's name or of its file: its place in the list, which reading does not change
+    )
+    device: str = ""
+    took_ps: int | None = None
+    steps: int | None = None
+    step_ps: int | None = None  # the median, from start to start
+    epochs: int | None = None
+    joules: float | None = None
+    joules_lo: float | None = None
+    joules_hi: float | None = None
+    found: int | None = None
+    power: str = ""
+    readable: bool | None = None  # None: not tried yet
+    problem: str = ""
+
+
+def first(entry: RunEntry) -> Known:
+    """What names alone tell."""
+    logs = len(entry.power)
+    power = f"{logs} log{'s' * (logs > 1)}" if logs else "none"
+    match = _FOLDER.search(entry.name)
+    with contextlib.suppress(ValueError):  # a 31st of February
+        if match is not None:
+            moment = datetime(*(int(part) for part in match.groups()))  # type: ignore[arg-type]
+            return Known(when=f"{moment:%Y-%m-%d %H:%M}", placed=moment.timestamp(), power=power)
+    paths = [file.path for files in (entry.profiles, entry.tfevents, entry.power, entry.results) for file in files]
+    with contextlib.suppress(OSError, ValueError):
+        if paths and entry.path != "-":
+            return Known(placed=Path(paths[0]).stat().st_mtime, power=power)
+    return Known(power=power)
+
+
+def read(opened: Opened) -> Known:
+    """What the run says when it was read."""
+    known, run = first(opened.entry), opened.run
+    devices = [device for trace in run.traces for device in trace.devices]
+    clock = next((trace.clock for trace in run.traces if trace.clock.known), None)
+    zero = next((trace.span[0] for trace in run.traces if trace.clock.known), 0)
+    marked = max(run.steps, key=len, default=None)
+    step_ps = None
+    if marked is not None and len(marked):
+        lengths = np.asarray(marked.ends()) - np.asarray(marked.start)
+        step_ps = int(np.median(lengths))
+    more = f" +{len(devices) - 1}" if len(devices) > 1 else ""
+    channels = len(run.power)
+    when = _when(clock, zero) if clock is not None else known.when or UNDATED
+    return replace(
+        known, when=when, device=devices[0] + more if devices else "CPU" if run.traces else "",
+        took_ps=max((trace.span[1] - trace.span[0] for trace in run.traces), default=None),
+        steps=max((len(steps) for steps in run.steps), default=0) or None, step_ps=step_ps,
+        epochs=max((len(epochs) for epochs in run.epochs), default=0) or None,
+        power=f"{channels} channel{'s' * (channels != 1)}" if channels else "none", readable=True,
+    )  # fmt: skip
+
+
+def unreadable(entry: RunEntry, problem: str) -> Known:
+    """What is left to say of a run that cannot be read."""
+    known = first(entry)
+    return replace(known, when=known.when or UNDATED, device="cannot be read", readable=False, problem=problem)
+
+
+def weighed(opened: Opened, known: Known, aligning: Aligning | None = None) -> Known:
+    """The same with its joules, how surely its power lies on it, and how many stretches stand out. Only of runs of one host."""
+    from powertui.data.energy import account  # here, so that a list without power starts without it
+
+    if not opened.run.power or len(opened.profiles) != 1:
+        return known
+    profile = opened.profiles[0]
+    told = account.of(profile, aligning)
+    placed = told.power
+    if placed is None or placed.status == "none":
+        return replace(known, power="not placed")
+    half = (placed.offset_hi_ps - placed.offset_lo_ps) / 2 / PS_PER_S
+    energy = told.energy(*profile.trace.span)
+    known = replace(known, power=f"±{_seconds(half)}" if placed.status == "aligned" else placed.status)
+    if energy is not None and energy.joules is not None:
+        known = replace(known, joules=energy.joules, joules_lo=energy.lo, joules_hi=energy.hi)
+    return replace(known, found=len(account.findings(profile, aligning).findings))
+
+
+def table(entries: Sequence[RunEntry], facts: Sequence[Known], summary: str = "") -> Table:
+    """The list, newest first. Runs that nothing dates come last, in the order of their names."""
+    order = sorted(range(len(entries)), key=lambda i: -(facts[i].placed or 0.0))
+    runs, facts = [entries[i] for i in order], [facts[i] for i in order]
+    paths = [run.path for run in runs]
+    columns = (
+        text_column("run", "run", [run.name for run in runs], weight=9),
+        text_column("when", "when", [f.when for f in facts], weight=6),
+        text_column("hosts", "hosts", [", ".join(run.hosts) for run in runs], weight=2),
+        text_column("device", "device", [f.device for f in facts], weight=3),
+        optional("took_s", "took", "duration", [f.took_ps for f in facts], weight=7),
+        optional("steps", "steps", "integer", [f.steps for f in facts], weight=7),
+        optional("step_s", "a step", "duration", [f.step_ps for f in facts], weight=5),
+        optional("epochs", "epochs", "integer", [f.epochs for f in facts], weight=1),
+        optional("joules", "energy", "number", [f.joules for f in facts], unit="J", weight=8),
+        optional("joules_lo", "from", "number", [f.joules_lo for f in facts], unit="J", weight=0),
+        optional("joules_hi", "to", "number", [f.joules_hi for f in facts], unit="J", weight=0),
+        optional("found", "found", "integer", [f.found for f in facts], weight=4),
+        text_column("power", "power", [f.power for f in facts], weight=8),
+        optional("size_bytes", "size", "number", [float(run.size) for run in runs], unit="B", weight=2),
+        Column("readable", "readable", "flag", np.array([f.readable is not False for f in facts], np.bool_), "",
+               np.array([f.readable is not None for f in facts], np.bool_), weight=0),
+        text_column("path", "path", paths, weight=0),
+    )  # fmt: skip
+    return Table(
+        "runs", "Runs", columns, place=lambda row: Place(run=paths[row]), order=("when", True), key=("path",), noun="run",
+        empty="No run was found.", summary=summary,
+    )  # fmt: skip
+
+
+def _when(clock: Clock, start_ps: int) -> str:
+    moment = datetime.fromtimestamp((clock.mid_ns + start_ps // 1000) / NS_PER_S, timezone.utc)
+    if clock.utc_offset_s is None:
+        return f"{moment:%Y-%m-%d %H:%M} UTC"
+    return f"{moment.astimezone(timezone(timedelta(seconds=clock.utc_offset_s))):%Y-%m-%d %H:%M %z}"
+
+
+def _seconds(value: float) -> str:
+    from powertui.data.energy import sensor
+
+    return sensor.seconds(value)
+
+
+def matches(entry: RunEntry, known: Known, words: Sequence[str]) -> bool:
+    """Whether every word stands somewhere in what is known of the run."""
+    text = " ".join(plain(part) for part in (entry.name, *entry.hosts, known.when, known.device, known.power)).lower()
+    return all(word in text for word in words)

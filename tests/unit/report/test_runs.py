@@ -1,0 +1,96 @@
+"""A list of runs as a table: newest first, what reading adds, and what is said of a run that cannot be read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+from powertui import demo
+from powertui.data import logdir
+from powertui.data.logdir import RunEntry
+from powertui.data.logdir.changes import Changes
+from powertui.data.opened import Opened
+from powertui.report import runs
+
+
+def entries(folder: Path) -> tuple[RunEntry, ...]:
+    return logdir.scan(folder).runs
+
+
+def make(folder: Path, *names: str) -> Path:
+    for name in names:
+        run = folder / name
+        run.mkdir(parents=True)
+        (run / "host.xplane.pb").write_bytes(b"")
+    return folder
+
+
+def test_the_newest_is_first_and_a_date_that_cannot_be_is_no_date(tmp_path: Path) -> None:
+    days = ("2026_03_01_10_00_00", "2026_11_21_00_51_44", "2025_12_31_23_59_59", "2026_02_31_10_00_00")
+    make(tmp_path / "plugins" / "profile", *days)
+    odd = tmp_path / "plugins" / "profile" / days[3] / "host.xplane.pb"
+    os.utime(odd, (1_000_000_000, 1_000_000_000))  # nothing but its file dates it: 2001
+    found = entries(tmp_path)
+    table = runs.table(found, [runs.first(entry) for entry in found])
+    assert [table["run"].value(row) for row in range(4)] == [days[1], days[0], days[2], days[3]]
+    assert [table["when"].value(row) for row in range(4)] == ["2026-11-21 00:51", "2026-03-01 10:00", "2025-12-31 23:59", None]
+    assert {table["readable"].value(row) for row in range(4)} == {None}
+
+
+def test_reading_adds_steps_and_joules() -> None:
+    (entry,) = entries(demo.folder())
+    opened = Opened(entry)
+    read = runs.read(opened)
+    assert (read.steps, read.epochs, read.device, read.readable) == (200, 2, "CPU", True)
+    assert read.step_ps is not None
+    assert 50e9 < read.step_ps < 150e9
+    assert read.joules is None
+    known = runs.weighed(opened, read)
+    assert known.joules is not None
+    assert known.joules_lo is not None
+    assert known.joules_hi is not None
+    assert known.joules_lo < known.joules < known.joules_hi
+    assert known.power.startswith("±")
+    assert known.found is not None
+    assert known.found >= 1
+    table = runs.table([entry], [known])
+    assert table["joules"].value(0) == known.joules
+    place = table.place(0)
+    assert place is not None
+    assert place.run == entry.path
+
+
+def test_a_run_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    make(tmp_path / "plugins" / "profile", "one")
+    (entry,) = entries(tmp_path)
+    known = runs.unreadable(entry, "it is empty")
+    assert (known.readable, known.when, known.steps, known.joules) == (False, runs.UNDATED, None, None)
+    assert runs.table([entry], [known])["steps"].text(0) == ""
+
+
+def test_folders_tell_of_what_came_and_went(tmp_path: Path) -> None:
+    make(tmp_path / "plugins" / "profile", "one")
+    found = logdir.scan(tmp_path)
+    changes = Changes(found.folders, found.began_ns + 10**9)
+    assert not changes.look()
+    assert Changes(found.folders, 1).look(), "what came while the folders were looked through is not missed"
+    make(tmp_path / "plugins" / "profile", "two")
+    assert changes.look()
+    assert not changes.look()
+    shutil.rmtree(tmp_path / "plugins" / "profile" / "one")
+    assert changes.look()
+    shutil.rmtree(tmp_path / "plugins")
+    assert changes.look()
+    assert not changes.look()
+
+
+def test_of_very_many_folders_each_look_asks_some(tmp_path: Path) -> None:
+    folders = [tmp_path / f"{number:02}" / "deep" for number in range(30)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    changes = Changes([str(tmp_path), *(str(folder) for folder in folders)], time.time_ns() + 10**9, at_once=10)
+    assert not any(changes.look() for _ in range(4))
+    (folders[29] / "new").mkdir()
+    assert sum(changes.look() for _ in range(4)) == 1, "within as many looks as it takes to ask all"
