@@ -204,7 +204,8 @@ def _steps(window: Window) -> Table:
     columns: list[tuple[str, str]] = [
         ("epoch", ""), ("step", "the program's own number"), ("name", ""), ("unix_start_s", "Unix time"),
         ("start_s", "trace time"), ("end_s", "the next step's start, or the end of the last one"),
-        ("host_s", "how long its marker was open"), ("device_s", "its work on devices"), ("step_s", "its time by TensorFlow's rule"),
+        ("host_s", "how long its marker was open"), ("device_s", "its work on devices"),
+        ("step_s", "its time by TensorFlow's rule"),
     ]  # fmt: skip
     kinds = ["integer", "integer", "text", "time", "time", "time", "time", "time", "time"]
     for name in names:
