@@ -9,7 +9,8 @@
     run.tool("op_stats").frame
 
 **One rule.** What needs no argument is a property: `steps`, `epochs`, `tracks`, `scalars`, `power`, `windows`, `findings`,
-`warnings`. What can be narrowed is a method whose filters are named: `events(...)`, `ops(...)`, `energy(...)`, `tool(name, ...)`.
+`host_energy`, `warnings`. What can be narrowed is a method whose filters are named: `events(...)`, `ops(...)`, `energy(...)`,
+`tool(name, ...)`.
 `host=` is one of `run.hosts` (all hosts without it), `lo=` and `hi=` are a window of the profile: whole picoseconds since its
 zero, `hi` not included.
 
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -33,9 +34,10 @@ from typing import TypeAlias, overload
 
 import pandas as pd
 
+from powertui import config
 from powertui.data import logdir
 from powertui.data.asked import Aligning, Reading
-from powertui.data.energy import account, tables
+from powertui.data.energy import account, belongs, host_energy, tables
 from powertui.data.limits import Limit
 from powertui.data.logdir import Logdir
 from powertui.data.model import Clock, Epochs, Run, Steps, Trace, Warn
@@ -61,17 +63,22 @@ def open(
     tz: str | None = None,
     step_marker: str | None = None,
     max_memory: str | int | None = None,
+    power_hosts: Mapping[str, str] | None = None,
 ) -> Runs:
     """The runs below a logdir, in a run folder, or of one profile. Only names and sizes are looked at now.
 
     `power` names power logs for these runs (else those that lie beside them are taken), `tz` is the zone of
     local times, `step_marker` a regular expression for the names of events that start a step. `max_memory` is how much
-    memory one file may take when it is read ("24G", bytes, or "none"); without it, half of what is free.
+    memory one file may take when it is read ("24G", bytes, or "none"); without it, half of what is free. `power_hosts` says
+    whose power it is where names do not tell ({"bmc-17": "host-a"}); the config file's table holds beside it.
     Raises `powertui.errors.UnreadableFile` when there is nothing at that path.
     """
     logs = [power] if isinstance(power, (str, os.PathLike)) else power
     named = tuple(str(Path(log).expanduser()) for log in logs)
-    options = Reading(step_marker=step_marker, tz=tz, power=named, find_power=not named, limit=Limit.parse(max_memory))
+    options = Reading(
+        step_marker=step_marker, tz=tz, power=named, find_power=not named, limit=Limit.parse(max_memory),
+        power_hosts=tuple((power_hosts or {}).items()), usual_hosts=config.load().power_hosts,
+    )  # fmt: skip
     where = "-" if os.fspath(path) == "-" else str(Path(path).expanduser())
     return Runs(logdir.scan(where), options)
 
@@ -225,6 +232,7 @@ class RunView:
         coverage (share of the time with readings), badge ("measured", "estimated", "assumed"), reason (why there are
         no joules). `aligning` says where the power lies on the profile, where its own clock is not to be believed.
         """
+        belongs.check([self.run], self.opened.options.power_hosts)
         window = lo is not None or hi is not None
         if window and epoch is not None:
             raise UsageError("An epoch and a window cannot be asked for at once.", hint="Leave out epoch=, or lo= and hi=.")
@@ -238,6 +246,15 @@ class RunView:
             there = f"There are: {', '.join(str(number) for number in numbers)}." if numbers else "This run has no epochs."
             raise UsageError(f"No epoch {epoch} lies in this profile.", hint=there)
         return self._of_hosts(found, lambda: as_frame.of_table(tables.NO_ENERGIES))
+
+    @property
+    def host_energy(self) -> pd.DataFrame:
+        """Joules of each host over its whole profile, and of all of them together: the last row. Columns as in `energy`.
+
+        Several profiles of one machine count once. Power that belongs to no host of the run is in none of them.
+        """
+        belongs.check([self.run], self.opened.options.power_hosts)
+        return as_frame.of_table(host_energy.table(self.opened, host_energy.of(self.opened)))
 
     @property
     def windows(self) -> pd.DataFrame:

@@ -17,6 +17,10 @@
     insecure = false
     timeout = 2.0
 
+    [power_hosts]            # whose power it is, where names do not tell
+    bmc-17 = "host-a"        # as with --power-host bmc-17=host-a
+    "10.0.0.7" = "host-b"
+
 A flag wins over the environment, the environment over this file, this file over what powertui finds out by itself. Passwords do not
 belong here: name a file that only you can read. A key that is not known is an error, with its line and the key that was meant.
 """
@@ -62,6 +66,7 @@ class Config:
     fps: int | None = None
     step_marker: str | None = None
     hosts: Mapping[str, Host] = field(default_factory=dict)
+    power_hosts: tuple[tuple[str, str], ...] = ()  # (a name in power logs, the host that it measures)
 
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -72,6 +77,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 TOP: dict[str, type | tuple[type, ...]] = {
     "color": str, "glyphs": str, "theme": str, "mouse": bool, "fps": int, "step_marker": str, "hosts": dict,
+    "power_hosts": dict,
 }  # fmt: skip
 HOST: dict[str, type | tuple[type, ...]] = {
     "host": str, "source": str, "user": str, "level": str, "password_file": str, "kg_file": str,
@@ -136,7 +142,12 @@ def parse(text: str, path: str) -> Config:
                 raise UsageError(f"{_at(path, text, ('hosts', name, 'sensors'))}: sensors must be a list of names")
             fields["sensors"] = tuple(fields["sensors"])
         hosts[name] = Host(name, **fields)
-    return Config(path, hosts=hosts, **values)
+    owners = values.pop("power_hosts", {})
+    for name, owner in owners.items():
+        if not isinstance(owner, str) or not owner.strip():
+            at = _at(path, text, ("power_hosts", name))
+            raise UsageError(f"{at}: {name} must be the name of a host in quotes", hint='Write it like "bmc-17" = "host-a".')
+    return Config(path, hosts=hosts, power_hosts=tuple(owners.items()), **values)
 
 
 def _checked(data: dict[str, Any], known: Mapping[str, Any], path: str, text: str, table: tuple[str, ...]) -> dict[str, Any]:

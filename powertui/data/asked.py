@@ -33,6 +33,8 @@ class Reading:
     find_power: bool = True  # also take the logs that lie with the run
     columns: LogColumns | None = None
     limit: Limit = MACHINE  # of the memory that one file may take
+    power_hosts: tuple[tuple[str, str], ...] = ()  # whose power it is: (a name in the log, a host of the run), as a person said now
+    usual_hosts: tuple[tuple[str, str], ...] = ()  # the same, as the config file says for every run
 
 
 @dataclass(frozen=True)

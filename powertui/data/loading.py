@@ -83,7 +83,7 @@ class _Loader:
         scalars = tuple(series for log in self.logs for series in log.scalars)
         return Run(
             self.entry.name, self.entry.path, tuple(traces), tuple(steps), tuple(marks), scalars,
-            tuple(self.power), tuple(self.warnings),
+            tuple(self.power), tuple(self.warnings), (*self.options.power_hosts, *self.options.usual_hosts),
         )  # fmt: skip
 
     def _failed(self, error: UnreadableFile) -> None:

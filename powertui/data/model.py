@@ -576,8 +576,15 @@ class Sensor:
     delay_s: Figure | None = None  # from the end of that window to publication
     gain: Figure | None = None  # systematic error, as a fraction
     device: Device | None = None  # the accelerator, where the log names it
+    logged_on: str = ""  # the machine that wrote the log, where it says so
     # How sure these are watts: ASSUMED where unit or scale is a guess, ESTIMATED of a model. No figure made of them says more.
     scale: Badge = Badge.MEASURED
+
+    @property
+    def label(self) -> str:
+        """Host and sensor, so that two hosts' channels are never called the same."""
+        name = self.name or self.source or "power"
+        return name if not self.host or name.casefold().startswith(self.host.casefold()) else f"{self.host} {name}"
 
 
 @dataclass(frozen=True)
@@ -662,6 +669,7 @@ class Run:
     scalars: tuple[ScalarSeries, ...] = ()
     power: tuple[PowerSeries, ...] = ()
     warnings: tuple[Warn, ...] = ()
+    power_hosts: tuple[tuple[str, str], ...] = ()  # (a name in the power logs, the host it was said to be)
 
     @property
     def event_count(self) -> int:

@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, Reading
-from powertui.data.energy import account, integrate
+from powertui.data.energy import account, belongs, host_energy, integrate
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
+from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.integrate import Energy
 from powertui.data.energy.symmetry import Symmetry
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
@@ -18,7 +19,7 @@ from powertui.data.power import registry
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 from powertui.report import summary, text
-from powertui.report.energy_json import NO_POWER, Told, as_json
+from powertui.report.energy_json import NO_POWER, Told, as_json, totals
 
 WINDOWS_SHOWN = 50
 
@@ -32,7 +33,8 @@ def tell(path: str, name: str | None, reading: Reading, aligning: Aligning, form
         text.emit_csv(text.to_csv(_COLUMNS, _csv_rows(told)))
     else:
         style = _Markdown() if form == "markdown" else _Plain()
-        text.out("\n".join(line for one in told for line in _page(one, style)))
+        pages = [line for one in told for line in _page(one, style)]
+        text.out("\n".join([*pages, *(line for name, found in totals(told) for line in _total(name, found, style))]))
     return 0
 
 
@@ -48,6 +50,7 @@ def gather(path: str, name: str | None, reading: Reading, aligning: Aligning) ->
             problems.append(problem)
         elif found.traces or found.power:
             told += of_run(opened, aligning)
+    belongs.check([one.run for one in told if one.account is not None], reading.power_hosts)
     if not told:
         told = [*_logs_alone([*reading.power, *(file.path for file in found_there.power if reading.find_power)], reading)]
     if not told:
@@ -72,7 +75,10 @@ def of_run(opened: Opened, aligning: Aligning) -> list[Told]:
     told = []
     for profile in opened.profiles:
         found = account.of(profile, aligning)
-        told.append(Told(run, profile.host, found, account.findings(profile, aligning), found.apart if run.power else NO_POWER))
+        problem = (
+            NO_POWER if not run.power else found.apart if found.placed else f"No power belongs to {profile.host or 'this host'}."
+        )
+        told.append(Told(run, profile.host, found, account.findings(profile, aligning), problem))
     return told
 
 
@@ -145,12 +151,11 @@ class _Markdown:
 
 def _page(one: Told, style: _Style) -> list[str]:
     lines = style.head(1, (one.run.name or "run") + (f" on {one.host}" if one.host else ""))
-    if one.problem:
-        lines.append(style.line(one.problem))
+    lines += [style.line(words) for words in one.said]
     found = one.account
     if found is None:
-        rows = [[s.sensor.name, sensors.sentence(s), *_cells(integrate.of_series(s))] for s in one.power]
-        lines += style.table(("sensor", "resolves", *_HEAD), rows, (2, 3, 4, 5))
+        rows = [[s.sensor.host, s.sensor.name, sensors.sentence(s), *_cells(integrate.of_series(s))] for s in one.power]
+        lines += style.table(("host", "sensor", "resolves", *_HEAD), rows, (3, 4, 5, 6))
     elif found.placed:
         lines += _alignment(found, style) + _sensors(found, style) + _energies(found, style)
     if one.windows:
@@ -161,6 +166,14 @@ def _page(one: Told, style: _Style) -> list[str]:
     if lost:
         lines += style.head(2, "Notes on the files") + [style.line(w) for w in dict.fromkeys(str(w) for w in lost)]
     return [*lines, ""]
+
+
+def _total(name: str, found: RunEnergy, style: _Style) -> list[str]:
+    """What a run of several hosts drew: each of them, and all together."""
+    if len(found.hosts) < 2 or not any(found.energies):
+        return []
+    lines = style.head(1, f"{name or 'run'} on all its hosts")
+    return [*lines, *style.table(("", *_HEAD), host_energy.told(found, _cells), (1, 2, 3, 4)), ""]
 
 
 def _alignment(found: Account, style: _Style) -> list[str]:
@@ -181,8 +194,8 @@ def _alignment(found: Account, style: _Style) -> list[str]:
 
 def _sensors(found: Account, style: _Style) -> list[str]:
     series = [(p.power.series, p.alignment) for p in found.placed]
-    rows = [[s.sensor.name, s.sensor.scope.value, s.sensor.source, sensors.sentence(s), a.status] for s, a in series]
-    lines = style.head(2, "Sensors") + style.table(("sensor", "scope", "source", "resolves", "placed"), rows, ())
+    rows = [[s.sensor.host, s.sensor.name, s.sensor.scope.value, s.sensor.source, sensors.sentence(s), a.status] for s, a in series]
+    lines = style.head(2, "Sensors") + style.table(("host", "sensor", "scope", "source", "resolves", "placed"), rows, ())
     if found.text:
         lines.append(style.line(f"counted: {found.text}"))
     if found.idle is not None:

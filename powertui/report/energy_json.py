@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from powertui import __version__
-from powertui.data.energy import integrate, marks, mixture, window_energy
+from powertui.data.energy import host_energy, integrate, marks, mixture, window_energy
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment
+from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.integrate import Energy
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.symmetry import Finding, Symmetry
@@ -32,6 +33,12 @@ class Told:
     problem: str = ""
 
     @property
+    def said(self) -> list[str]:
+        """What stands above everything else: what is wrong, what was assumed, which power is nobody's."""
+        share = self.account.share if self.account is not None else None
+        return [*([self.problem] if self.problem else []), *(share.notes if share is not None else ())]
+
+    @property
     def power(self) -> tuple[PowerSeries, ...]:
         """The run's channels, each with what its readings tell of its sensor."""
         return tuple(s if s.sensor.poll_s is not None else sensors.describe(s) for s in self.run.power)
@@ -39,7 +46,7 @@ class Told:
     @functools.cached_property
     def windows(self) -> list[MarkEnergy]:
         """What the windows of its recordings drew."""
-        return window_energy.of(self.run.power)
+        return window_energy.of([p.power.series for p in self.account.placed] if self.account is not None else self.run.power)
 
     @functools.cached_property
     def placed_marks(self) -> dict[tuple[str, Mark], MarkOnTrace]:
@@ -49,23 +56,64 @@ class Told:
 
 def as_json(path: str, told: Sequence[Told]) -> dict[str, Any]:
     """One object for everything under a path; one element of `runs` for every profiled host of every run."""
-    return {"powertui": __version__, "path": path, "runs": [_json_run(one) for one in told]}
+    return {
+        "powertui": __version__, "path": path, "runs": [_json_run(one) for one in told],
+        "totals": [_json_total(*one, left) for one, left in zip(totals(told), _strangers(told), strict=True)],
+    }  # fmt: skip
+
+
+def _by_run(told: Sequence[Told]) -> list[tuple[str, list[Account]]]:
+    """The accounts of each run, with its name."""
+    runs: dict[int, tuple[str, list[Account]]] = {}
+    for one in told:
+        if one.account is not None:
+            runs.setdefault(id(one.run), (one.run.name, []))[1].append(one.account)
+    return list(runs.values())
+
+
+def totals(told: Sequence[Told]) -> list[tuple[str, RunEnergy]]:
+    """What each run drew, each of its hosts once."""
+    return [(name, host_energy.of_accounts(accounts)) for name, accounts in _by_run(told)]
+
+
+def _strangers(told: Sequence[Told]) -> list[list[PowerSeries]]:
+    """The power of each run that belongs to none of its hosts, described."""
+    out = []
+    for _, accounts in _by_run(told):
+        share = accounts[0].share
+        found = [series for series, _ in share.strangers] if share is not None else []
+        out.append([s if s.sensor.poll_s is not None else sensors.describe(s) for s in found])
+    return out
+
+
+def _json_total(name: str, found: RunEnergy, strangers: Sequence[PowerSeries]) -> dict[str, Any]:
+    """A run's energy: every host once. `joules` is null where one of them is not known; `hosts` has those that are.
+
+    `unmatched` is the power that belongs to no host, over its whole log: in none of the sums.
+    """
+    return {
+        "name": name, **_json_energy(found.total),
+        "unmatched": [_json_name(s) | {"file": s.path} | _json_energy(integrate.of_series(s)) for s in strangers],
+        "hosts": [{"host": h, **_json_energy(e)} for h, e in zip(found.hosts, found.energies, strict=True)],
+        "epochs": [{"number": number, **_json_energy(e)} for number, e in found.epochs],
+    }  # fmt: skip
 
 
 def _json_run(one: Told) -> dict[str, Any]:
     found = one.account
     shown: dict[str, Any] = {
         "name": one.run.name, "host": one.host, "alignment": None,
-        "sensors": [_json_sensor(series, None) for series in one.power] if found is None else [
-            _json_sensor(p.power.series, p.alignment) for p in found.placed
-        ],
+        "sensors": [_json_sensor(series, None) for series in one.power] if found is None else _json_own(found),
+        "unmatched": [
+            _json_name(series) | {"file": series.path, "reason": owner.why} for series, owner in found.share.strangers
+        ] if found is not None and found.share is not None else [],
         "counted": None, "idle_watts": None, "epochs": [], "steps": [], "windows": _json_windows(one), "marks": _json_marks(one),
         "findings": [],
-        "notes": [one.problem] if one.problem else [], "warnings": [_warn(w) for w in one.run.warnings],
+        "notes": one.said, "warnings": [_warn(w) for w in one.run.warnings],
     }  # fmt: skip
     if found is None:
         shown["alignment"] = {**_NO_ALIGNMENT, "evidence": [one.problem]}
-        shown["whole_log"] = [{"sensor": s.sensor.name} | _json_energy(integrate.of_series(s)) for s in one.power]
+        shown["whole_log"] = [_json_name(s) | _json_energy(integrate.of_series(s)) for s in one.power]
         return shown
     alignment = found.alignment
     shown["alignment"] = alignment.as_dict() if alignment is not None else _NO_ALIGNMENT
@@ -131,10 +179,28 @@ def _json_energy(energy: Energy | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _json_name(series: PowerSeries) -> dict[str, Any]:
+    return {"sensor": series.sensor.name, "host": series.sensor.host}
+
+
+def _json_own(found: Account) -> list[dict[str, Any]]:
+    """The host's own channels, each with the evidence that it is the host's."""
+    owners = found.share.owners if found.share is not None else (None,) * len(found.placed)
+    return [
+        _json_sensor(one.power.series, one.alignment)
+        | {
+            "belongs": None
+            if owner is None or owner.badge is None
+            else {"how": owner.how.value, "why": owner.why, "badge": owner.badge.value}
+        }
+        for one, owner in zip(found.placed, owners, strict=True)
+    ]
+
+
 def _json_channels(found: Account, lo: int, hi: int, edge: float) -> list[dict[str, Any]]:
     energies = mixture.across([p.power for p in found.placed], lo, hi, edge_ps=edge)
     return [
-        {"sensor": p.power.series.sensor.name, "counted": i in found.counted} | _json_energy(energy)
+        _json_name(p.power.series) | {"counted": i in found.counted} | _json_energy(energy)
         for i, (p, energy) in enumerate(zip(found.placed, energies, strict=True))
     ]
 

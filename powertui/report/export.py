@@ -12,7 +12,7 @@ import numpy as np
 from powertui import units
 from powertui.data import export, logdir
 from powertui.data.asked import Aligning, Reading
-from powertui.data.energy import account
+from powertui.data.energy import account, belongs
 from powertui.data.logdir import RunEntry
 from powertui.data.model import PS_PER_S, Epochs, Run, Steps
 from powertui.data.opened import Opened
@@ -45,6 +45,7 @@ def write(
         raise UnreadableFile(path, "has no profile to export from", hint=f"See what is there: powertui doctor {path}")
     index = _host(found, wanted.host)
     lo, hi = window(wanted, found, index, outside=what == "samples")
+    belongs.check([found], reading.power_hosts)
     power = tuple(one.power for one in account.of(opened.profiles[index], aligning).placed)
     if format == "parquet" and output == "-" and sys.stdout.isatty():
         raise UsageError("Parquet is not for a terminal.", hint="Name a file with -o FILE.")

@@ -48,11 +48,14 @@ def reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--offset", metavar="TIME", help="trace time of the power log's zero, e.g. 1.25s")
     group.add_argument("--align", choices=("auto", "clock", "signal", "none"), default="auto", help="how to align (default: auto)")
     group.add_argument("--pins", metavar="FILE", help="file of pins set by hand, read and written")
+    group.add_argument("--power-host", action="append", default=[], metavar="LOGGED=HOST",
+                       help="whose power it is: a name in the log, a host of the run: bmc-17=host-a (repeatable)")  # fmt: skip
     group.add_argument("--idle", type=float, metavar="W", help="idle power, when the log does not show it")
 
 
 def reading_of(args: argparse.Namespace) -> Reading:
     """How to read a run, from the arguments of `reading`."""
+    from powertui import config
     from powertui.data.asked import LogColumns, Reading
 
     said = {name: getattr(args, name) for name in ("time_col", "watts_col", "unit", "tz") if getattr(args, name)}
@@ -60,7 +63,16 @@ def reading_of(args: argparse.Namespace) -> Reading:
     return Reading(
         step_marker=args.step_marker, tz=args.tz, power=tuple(args.power), find_power=not (args.no_power or args.power),
         columns=LogColumns(**said, limit=limit_of(args)) if said else None, limit=limit_of(args),
+        power_hosts=tuple(power_host(text) for text in args.power_host), usual_hosts=config.load().power_hosts,
     )  # fmt: skip
+
+
+def power_host(text: str) -> tuple[str, str]:
+    """What `--power-host` says: (a name in the power log, a host of the run). The name is empty for power that names no host."""
+    left, sign, right = text.rpartition("=")
+    if not sign or not right.strip():
+        raise UsageError(f"--power-host {text}: is not a pair of names.", hint="Write it like --power-host bmc-17=host-a.")
+    return left.strip(), right.strip()
 
 
 def aligning_of(args: argparse.Namespace) -> Aligning:

@@ -14,9 +14,10 @@ import numpy as np
 
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
-from powertui.data.energy import align, idle, integrate, mixture, placing, predict, scopes, symmetry
+from powertui.data.energy import align, belongs, idle, integrate, mixture, placing, predict, scopes, symmetry
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Alignment, Placed
+from powertui.data.energy.belongs import Share
 from powertui.data.energy.integrate import Energy
 from powertui.data.energy.symmetry import Ops, Symmetry
 from powertui.data.logdir import RunEntry
@@ -52,6 +53,7 @@ class Account:
     counted: tuple[int, ...]  # those that are added up
     text: str  # which they are, and why
     idle: Figure | None  # idle power of the counted channels
+    share: Share | None = None  # of the run's power: on what evidence it is this host's, and what is nobody's
 
     @property
     def drawn(self) -> tuple[PowerOnTrace, ...]:
@@ -200,7 +202,8 @@ def of_run(run: Run, index: int, entry: RunEntry | None = None, aligning: Aligni
     """The account of one trace of a run that nobody holds open."""
     how = aligning or Aligning()
     placed = align.place_all(run, index, entry, how)
-    return of_placed(run.traces[index], run.steps[index], run.epochs[index], placed, idle_w=how.idle_w)
+    found = of_placed(run.traces[index], run.steps[index], run.epochs[index], placed, idle_w=how.idle_w)
+    return replace(found, share=belongs.share(run, index))
 
 
 def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Placed], *, idle_w: float | None = None) -> Account:
@@ -208,7 +211,7 @@ def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Place
     best = min((_RANK[p.power.status] for p in placed), default=2)
     usable = [i for i, p in enumerate(placed) if _RANK[p.power.status] == best and _covers(p.power, trace)]
     usable = usable or [i for i, p in enumerate(placed) if _RANK[p.power.status] == best]
-    total = scopes.total([placed[i].power.series for i in usable])
+    total = scopes.of_one([placed[i].power.series for i in usable])
     counted = tuple(usable[i] for i in total.indices)
     text = total.text
     left = len(placed) - len(usable)
@@ -222,7 +225,7 @@ def counted_power(power: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     """Of channels that lie on one trace those that are added up, as one: the surest placed, overlapping scopes once."""
     best = min((_RANK[p.status] for p in power), default=2)
     usable = [p for p in power if _RANK[p.status] == best]
-    return summed([usable[i] for i in scopes.total([p.series for p in usable]).indices])
+    return summed([usable[i] for i in scopes.of_one([p.series for p in usable]).indices])
 
 
 def combined(parts: Sequence[Energy]) -> Energy | None:

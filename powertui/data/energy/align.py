@@ -17,7 +17,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.energy import anchor, pins, placing, predict, samples, sensor, signal
+from powertui.data.energy import anchor, belongs, pins, placing, predict, samples, sensor, signal
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_S, Clock, Epochs, LogPlace, PowerOnTrace, PowerSeries, Run, Steps, Trace
@@ -121,11 +121,12 @@ class Context:
 
 
 def place_all(run: Run, index: int, entry: RunEntry | None = None, options: Aligning | None = None) -> tuple[Placed, ...]:
-    """Every channel of a run on one of its traces. Channels of one file have one clock, so they are placed together."""
+    """Every channel of a trace's own host on that trace. Channels of one file have one clock, so they are placed together."""
     options = options or Aligning()
     if not run.power or index >= len(run.traces):
         return ()
-    every = [s if s.sensor.poll_s is not None else sensor.describe(s) for s in run.power]
+    mine = [run.power[i] for i in belongs.of_run(run).mine(index)]
+    every = [s if s.sensor.poll_s is not None else sensor.describe(s) for s in mine]
     paths = [s.path for s in every if s.path]
 
     @functools.cache

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from powertui.data.energy import account, tables
+from powertui.data.energy import account, host_energy, tables
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.integrate import Energy
@@ -36,7 +36,10 @@ def energy(question: Question) -> Result:
     if total is not None and total.resolved:
         facts += _parts(total)
     facts += _stands_on(found)
-    return Result("energy", "Energy", (_epochs(question, found), _steps(question, found)), tuple(facts), notes=_notes(found, total))
+    shown = [_epochs(question, found), _steps(question, found)]
+    if len(question.opened.profiles) > 1:
+        shown.append(host_energy.table(question.opened, host_energy.of(question.opened, question.aligning)))
+    return Result("energy", "Energy", tuple(shown), tuple(facts), notes=_notes(found, total))
 
 
 def _joules(id: str, label: str, one: Energy | None) -> Fact:
@@ -68,9 +71,10 @@ def _stands_on(found: Account) -> list[Fact]:
 
 
 def _notes(found: Account, total: Energy | None) -> tuple[str, ...]:
+    whose = found.share.notes if found.share is not None else ()
     if not found.placed:
-        return (NO_POWER,)
-    notes = [f"Counted: {found.text}."] if found.text else []
+        return whose or (NO_POWER,)
+    notes = [*whose, *([f"Counted: {found.text}."] if found.text else [])]
     if found.apart:
         notes.append(found.apart)
     if total is not None and total.gain_j:

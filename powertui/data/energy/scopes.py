@@ -20,9 +20,15 @@ class Total:
     text: str
 
 
-def _device(series: PowerSeries) -> tuple[str, Scope, str]:
-    """One thing that draws power: two ways of reading it ("GPU 0 (average)", "GPU 0 (instant)") are one."""
-    return series.sensor.host, series.sensor.scope, series.sensor.name.split(" (")[0].lower()
+def _device(series: PowerSeries) -> tuple[Scope, str]:
+    """One thing of a machine that draws power: two ways of reading it ("GPU 0 (average)", "GPU 0 (instant)") are one."""
+    return series.sensor.scope, series.sensor.name.split(" (")[0].lower()
+
+
+def of_one(series: Sequence[PowerSeries]) -> Total:
+    """Disjoint channels of one machine, by whatever names its logs call it (node17, bmc-node17)."""
+    rows, text = _host(series, [i for i, one in enumerate(series) if len(one)])
+    return Total(tuple(series[i] for i in rows), tuple(rows), text)
 
 
 def total(series: Sequence[PowerSeries]) -> Total:
@@ -47,7 +53,7 @@ def _host(series: Sequence[PowerSeries], mine: Sequence[int]) -> tuple[list[int]
             best = max(whole, key=lambda i: len(series[i]))
             rest = f", which includes the other {len(mine) - 1}" if len(mine) > 1 else ""
             return [best], f"{_name(series[best])} alone{rest}"
-    parts: dict[tuple[str, Scope, str], int] = {}
+    parts: dict[tuple[Scope, str], int] = {}
     for i in mine:
         if series[i].sensor.scope in _PARTS:
             parts.setdefault(_device(series[i]), i)

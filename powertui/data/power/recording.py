@@ -102,7 +102,7 @@ def _series(
 ) -> PowerSeries:  # fmt: skip
     quantum = Figure(about.quantum_w, Badge.ASSUMED) if about.quantum_w else None
     name = " ".join(part for part in key if part)
-    sensor = Sensor(name, about.source or key[0], about.scope, about.host or host, quantum_w=quantum)
+    sensor = Sensor(name, about.source or key[0], about.scope, about.host or host, quantum_w=quantum, logged_on=host)
     if not about.interval:
         return assemble.make(sensor, rows.ns[mine] - zero, rows.watts[mine], clock=clock, path=path, notes=notes)
     # a counter's next reading tells of the time that was missed, too: rows without one are no gap

@@ -32,7 +32,7 @@ def recording(path: Path, windows: list[tuple[str, float, float | None]], second
         rows.append((lo, mark_row(MARK if hi is None else BEGIN, Stamp(T0 + lo, lo), name)))
         if hi is not None:
             rows.append((hi, mark_row(END, Stamp(T0 + hi, hi), name)))
-    info = Info("ipmi DCMI", "ipmi://bmc1", "bmc1", (Channel("power", "bmc1", "node"),), {}, ())
+    info = Info("ipmi DCMI", "ipmi://bmc-vm", "bmc-vm", (Channel("power", "bmc-vm", "node"),), {}, ())
     text = head(0.25, [("bmc1", info)]) + COLUMNS + "\n" + "".join(row for _, row in sorted(rows))
     path.write_text(text)
     return path

@@ -1,0 +1,382 @@
+"""Whose power it is: which channel belongs to which host of a run.
+
+A channel is a host's when its log says so: the host's name (whatever the case, the domain or the marks of a controller), what a
+person said (`--power-host bmc-17=host-a`, the config file), or the name of its column or file. What names nobody is taken for the
+host's where the run has one alone, and that is an assumption. Everything else belongs to nobody here, is said, and is never added
+to a host: a watt under the wrong name is worse than none.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from powertui.data.energy import hostnames
+from powertui.data.energy.hostnames import HostName
+from powertui.data.model import Badge, PowerSeries, Run, Trace
+from powertui.errors import UsageError
+from powertui.plain import plain
+
+_SHOWN = 4  # names in a sentence
+_NO_SUCH = "no host of this run has that name"
+# What a column may say beside a host's name without naming anything else.
+_GENERIC = r"(?:total|power|system|node|host|server|watts?|psu|input|draw|consumption|dcmi|reading|bmc|ipmi|ac|w)"
+_GENERIC_WORD = re.compile(_GENERIC)
+_GENERIC_END = re.compile(rf"^{_GENERIC}_|_{_GENERIC}$")
+
+
+class How(str, enum.Enum):
+    """On what evidence a channel is taken for a host's."""
+
+    SAID = "said"  # by a person
+    EQUAL = "equal"  # one name
+    ALIKE = "alike"  # one name but for its domain or a controller's marks
+    INSIDE = "inside"  # the name that stands inside the profile
+    COLUMN = "column"  # the column is named like the host
+    FILE = "file"  # the file, or its folder, is named like the host
+    ALONE = "alone"  # it names nobody, and there is one host
+    HERE = "recorded here"  # its controller's name tells nothing, but the only host of the run recorded it itself
+    NOBODY = "unmatched"
+
+
+_ASSUMED = (How.ALONE, How.HERE)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whose one channel is."""
+
+    machine: int | None  # None: no host of this run
+    how: How
+    why: str  # for a person, a clause
+
+    @property
+    def badge(self) -> Badge | None:
+        """How far that can be trusted; None where it is nobody's."""
+        if self.machine is None:
+            return None
+        return Badge.ASSUMED if self.how in _ASSUMED else Badge.MEASURED
+
+
+@dataclass(frozen=True, eq=False)
+class Belongings:
+    """The machines of a run, and whose each of its channels is."""
+
+    machines: tuple[str, ...]  # as their first profiles name them
+    of_trace: tuple[int, ...]  # the machine of each trace: workers and ranks may share one
+    owners: tuple[Owner, ...]  # of each channel
+
+    def mine(self, trace: int) -> tuple[int, ...]:
+        """The channels of a trace's machine."""
+        machine = self.of_trace[trace]
+        return tuple(i for i, owner in enumerate(self.owners) if owner.machine == machine)
+
+    @property
+    def nobodys(self) -> tuple[int, ...]:
+        """The channels that belong to no host of this run."""
+        return tuple(i for i, owner in enumerate(self.owners) if owner.machine is None)
+
+    def firsts(self) -> tuple[int, ...]:
+        """The first trace of each machine."""
+        return tuple(self.of_trace.index(machine) for machine in range(len(self.machines)))
+
+
+def of_run(run: Run) -> Belongings:
+    """Whose power a run's channels are."""
+    return of(run.power, run.traces, run.power_hosts)
+
+
+def of(power: Sequence[PowerSeries], traces: Sequence[Trace], said: Iterable[tuple[str, str]] = ()) -> Belongings:
+    """Whose power these channels are: of the machines that these traces were made on, or nobody's."""
+    machines, of_trace = _machines(traces)
+    words = _words(machines, traces, of_trace)
+    told = [(label, _machine_named(name, machines)) for label, name in said]
+    labels = [hostnames.parse(one.sensor.host) for one in power]
+    named = _by_name([label for label in dict.fromkeys(labels) if label is not None], machines, _inside(traces, of_trace))
+    named.update(_recorded_here(power, named, machines))
+    owners = []
+    for series, label in zip(power, labels, strict=True):
+        owner = _as_said(series, label, told)
+        if owner is None:
+            owner = named[label] if label is not None else _unlabelled(series, machines, words)
+        owners.append(owner)
+    return Belongings(words, of_trace, tuple(_not_all(power, owners)))
+
+
+# ── the machines ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _machines(traces: Sequence[Trace]) -> tuple[tuple[HostName | None, ...], tuple[int, ...]]:
+    """The machines behind some traces. Workers on different ports of one machine share it; traces without a name do not."""
+    found: dict[str, int] = {}
+    names: list[HostName | None] = []
+    of_trace = []
+    for trace in traces:
+        name = hostnames.parse(trace.host, controller=False)
+        key = name.full if name is not None else f"\0{len(names)}"
+        if key not in found:
+            found[key] = len(names)
+            names.append(name)
+        of_trace.append(found[key])
+    return tuple(names), tuple(of_trace)
+
+
+def _words(machines: Sequence[HostName | None], traces: Sequence[Trace], of_trace: Sequence[int]) -> tuple[str, ...]:
+    """What each machine is called: as the profile's file says; where two workers share it, without their ports."""
+    words = []
+    for machine, name in enumerate(machines):
+        mine = [trace for trace, owner in zip(traces, of_trace, strict=True) if owner == machine]
+        shared = len({trace.host for trace in mine}) > 1 and name is not None
+        inside = next((host for host in mine[0].hostnames), "")
+        words.append(name.full if shared and name is not None else mine[0].host or inside)
+    return tuple(words)
+
+
+def _inside(traces: Sequence[Trace], of_trace: Sequence[int]) -> dict[int, list[HostName]]:
+    """What the profiles themselves call their machines: asked last, because copies and containers make it wrong."""
+    found: dict[int, list[HostName]] = {}
+    for trace, machine in zip(traces, of_trace, strict=True):
+        names = [name for text in trace.hostnames if (name := hostnames.parse(text, controller=False)) is not None]
+        found.setdefault(machine, []).extend(names)
+    return found
+
+
+def _machine_named(text: str, machines: Sequence[HostName | None]) -> int | None:
+    """The one machine that a person means by a name; None for none, or several."""
+    name = hostnames.parse(text, controller=False)
+    if name is None:
+        return None
+    for fits in _TIERS:
+        found = [i for i, machine in enumerate(machines) if machine is not None and fits(name, machine)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+# ── by name ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _equal(label: HostName, machine: HostName) -> bool:
+    return label.full == machine.full
+
+
+def _alike_but_for_a_port(label: HostName, machine: HostName) -> bool:
+    return hostnames.means(label, hostnames.without_port(machine))
+
+
+_TIERS: tuple[Callable[[HostName, HostName], bool], ...] = (_equal, hostnames.means, _alike_but_for_a_port)
+
+
+def _by_name(
+    labels: Sequence[HostName], machines: Sequence[HostName | None], inside: dict[int, list[HostName]]
+) -> dict[HostName, Owner]:
+    """The owner of every name in the logs. What could be two machines, or two names that cannot both be one, is nobody's."""
+    found: dict[HostName, Owner] = {}
+    for label in labels:
+        found[label] = _candidates(label, machines)
+    taken = {owner.machine for owner in found.values()}
+    for label in labels:
+        if found[label].how is How.NOBODY and not found[label].why:
+            own = {m for m, names in inside.items() if m not in taken and any(hostnames.means(label, name) for name in names)}
+            if len(own) == 1:
+                found[label] = Owner(own.pop(), How.INSIDE, f"the profile itself says {label.full}")
+            else:
+                found[label] = Owner(None, How.NOBODY, _NO_SUCH)
+    for machine in {owner.machine for owner in found.values()} - {None}:
+        mine = [label for label in labels if found[label].machine == machine and found[label].how is not How.EQUAL]
+        if any(not hostnames.compatible(a, b) for a in mine for b in mine):
+            why = f"{_listed([label.full for label in mine])} cannot all be {_name(machines, machine)}"
+            found.update({label: Owner(None, How.NOBODY, why) for label in mine})
+    return found
+
+
+def _recorded_here(
+    power: Sequence[PowerSeries], named: dict[HostName, Owner], machines: Sequence[HostName | None]
+) -> dict[HostName, Owner]:
+    """The one controller (10.0.0.7, bmc-17) that the only host of a run recorded itself: its own, as far as anyone can tell."""
+    nobodys = [label for label, owner in named.items() if owner.machine is None]
+    host = machines[0] if len(machines) == 1 else None
+    if host is None or len(named) != 1 or not nobodys or not nobodys[0].is_no_host:
+        return {}
+    by = {hostnames.parse(one.sensor.logged_on, controller=False) for one in power if hostnames.parse(one.sensor.host) is not None}
+    if all(one is not None and hostnames.means(one, host) for one in by):
+        return {nobodys[0]: Owner(0, How.HERE, "the only host of this run recorded it")}
+    return {}
+
+
+def _candidates(label: HostName, machines: Sequence[HostName | None]) -> Owner:
+    for how, fits in zip((How.EQUAL, How.ALIKE, How.ALIKE), _TIERS, strict=True):
+        own = [i for i, machine in enumerate(machines) if machine is not None and fits(label, machine)]
+        if len(own) == 1:
+            return Owner(own[0], how, f"the log says {label.full}")
+        if own:
+            return Owner(None, How.NOBODY, f"{label.full} could be {' or '.join(_name(machines, i) for i in own[:_SHOWN])}")
+    return Owner(None, How.NOBODY, "")
+
+
+def _name(machines: Sequence[HostName | None], machine: int | None) -> str:
+    name = machines[machine] if machine is not None else None
+    return name.full if name is not None else "a host without a name"
+
+
+# ── by what was said, by column and file ─────────────────────────────────────────────────────────
+
+
+def _as_said(series: PowerSeries, label: HostName | None, told: Sequence[tuple[str, int | None]]) -> Owner | None:
+    """The machine that a person gave this channel to. A machine that this run has not is another run's: its power is not ours."""
+    for fits in (_is_called, _can_be):
+        for left, machine in told:
+            if fits(left, series, label):
+                if machine is None:
+                    return Owner(None, How.NOBODY, "it was said to belong to another host")
+                return Owner(machine, How.SAID, f"{left or 'power without a name'} was said to be this host's")
+    return None
+
+
+def _is_called(left: str, series: PowerSeries, label: HostName | None) -> bool:
+    """Whether a person's words are a channel's host, source, sensor or file, letter by letter."""
+    words, path = left.strip().casefold(), PurePath(series.path)
+    name = series.sensor.name.casefold()
+    if not words:
+        return label is None
+    known = (series.sensor.host.casefold(), name, series.path.casefold(), path.name.casefold(), path.stem.casefold())
+    return words in known or name.startswith(words + " ")  # a recording's channel is its source and its sensor
+
+
+def _can_be(left: str, _series: PowerSeries, label: HostName | None) -> bool:
+    name = hostnames.parse(left)
+    return label is not None and name is not None and (name.full == label.full or hostnames.means(name, label))
+
+
+def _unlabelled(series: PowerSeries, machines: Sequence[HostName | None], words: Sequence[str]) -> Owner:
+    column = _column(series.sensor.name)
+    if column is not None:
+        own = [i for i, machine in enumerate(machines) if machine is not None and hostnames.means(column, machine)]
+        if len(own) == 1:
+            return Owner(own[0], How.COLUMN, "its column is named like this host")
+    owner = _by_file(series.path, machines)
+    if owner is not None:
+        return owner
+    if len(machines) == 1:
+        return Owner(0, How.ALONE, "it names no host, and this run has one")
+    return Owner(None, How.NOBODY, f"it names no host, and this run has {len(words)}")
+
+
+def _column(name: str) -> HostName | None:
+    """The name that a column holds beside general words: "host-a Total Power", "node17_watts"."""
+    words = [word.strip(":") for word in name.casefold().split()]
+    for _ in range(3):  # host-a_total_power_watts
+        words = [_GENERIC_END.sub("", word) for word in words]
+    words = [word for word in words if word and not _GENERIC_WORD.fullmatch(word)]
+    return hostnames.parse(words[0]) if len(words) == 1 else None
+
+
+def _by_file(path: str, machines: Sequence[HostName | None]) -> Owner | None:
+    """By the name of the file, else of the folder it lies in. Of names that hold one another the longest is meant."""
+    place = PurePath(path)
+    own = [i for i, machine in enumerate(machines) if machine is not None and hostnames.within(place.name, machine)]
+    own = [i for i in own if not any(_holds(machines[j], machines[i]) for j in own if j != i)]
+    if len(own) == 1:
+        return Owner(own[0], How.FILE, f"its file is {place.name}")
+    folder = hostnames.parse(place.parent.name)
+    if own or folder is None:
+        return None
+    own = [i for i, machine in enumerate(machines) if machine is not None and hostnames.means(folder, machine)]
+    return Owner(own[0], How.FILE, f"its file lies in {place.parent.name}") if len(own) == 1 else None
+
+
+def _holds(longer: HostName | None, shorter: HostName | None) -> bool:
+    return longer is not None and shorter is not None and longer.short != shorter.short and hostnames.within(longer.full, shorter)
+
+
+def _not_all(power: Sequence[PowerSeries], owners: Sequence[Owner]) -> Iterable[Owner]:
+    """In a file whose columns are named like hosts, a column that is named like none of them is another machine's."""
+    by_column = {one.path for one, owner in zip(power, owners, strict=True) if owner.how is How.COLUMN}
+    for series, owner in zip(power, owners, strict=True):
+        if owner.how is How.ALONE and series.path in by_column and _column(series.sensor.name) is not None:
+            yield Owner(None, How.NOBODY, "the columns beside it are named like hosts")
+        else:
+            yield owner
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """What one host has of a run's power, and what is nobody's."""
+
+    machine: str
+    owners: tuple[Owner, ...]  # of each of the host's channels
+    strangers: tuple[tuple[PowerSeries, Owner], ...]  # channels that belong to no host of the run
+    notes: tuple[str, ...]  # sentences on what was assumed and what is not counted
+
+
+def share(run: Run, trace: int) -> Share:
+    """One trace's part of a run's power."""
+    found = of_run(run)
+    return Share(
+        found.machines[found.of_trace[trace]], tuple(found.owners[i] for i in found.mine(trace)),
+        tuple((run.power[i], found.owners[i]) for i in found.nobodys), notes(run, found, trace),
+    )  # fmt: skip
+
+
+# ── what is said of it ───────────────────────────────────────────────────────────────────────────
+
+
+def notes(run: Run, found: Belongings, trace: int) -> tuple[str, ...]:
+    """Sentences for a host: what was assumed, and which power is nobody's."""
+    out = []
+    assumed = [i for i in found.mine(trace) if found.owners[i].how in _ASSUMED]
+    host = found.machines[found.of_trace[trace]]
+    if assumed and host:
+        names = _listed([run.power[i].sensor.label for i in assumed])
+        out.append(f"{names} names no host of this run: taken for the power of {host}, the only host of this run (assumed).")
+    return (*out, *strangers(run, found))
+
+
+def strangers(run: Run, found: Belongings) -> tuple[str, ...]:
+    """Sentences on the power that belongs to no host of a run, and what would give it one."""
+    reasons: dict[str, list[PowerSeries]] = {}
+    for i in found.nobodys:
+        reasons.setdefault(found.owners[i].why, []).append(run.power[i])
+    out = []
+    hosts = [word for word in found.machines if word]
+    for why, channels in list(reasons.items())[:_SHOWN]:
+        left = channels[0].sensor.host or PurePath(channels[0].path).name
+        names = _listed([one.sensor.label for one in channels])
+        whose = f"{left}={hosts[0]}" if len(hosts) == 1 else f"{left}=HOST, one of {_listed(hosts)}"
+        out.append(f"Not counted: {names} ({why}). To say whose it is: --power-host {whose}.")
+    if len(reasons) > _SHOWN:
+        out.append(f"Not counted: power under {len(reasons) - _SHOWN} more names, which belong to no host of this run.")
+    return tuple(out)
+
+
+def _listed(names: Sequence[str]) -> str:
+    names = list(dict.fromkeys(names))
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def check(runs: Sequence[Run], said: Iterable[tuple[str, str]]) -> None:
+    """Refuse what a person just typed where it fits none of the runs that were read."""
+    for pair in said:
+        wrong = [found for run in runs for found in unknown(run, (pair,))]
+        if runs and len(wrong) == len(runs):
+            raise UsageError(plain(wrong[0][0]), hint=plain(wrong[0][1]))
+
+
+def unknown(run: Run, said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Of what was said, that which fits nothing: (sentence, what there is). For words that a person just typed."""
+    machines, of_trace = _machines(run.traces)
+    hosts = _listed([word for word in _words(machines, run.traces, of_trace) if word])
+    logged = _listed([one.sensor.host or one.sensor.label for one in run.power])
+    out = []
+    for left, right in said:
+        if _machine_named(right, machines) is None:
+            wrong, there = f"this run has no host {right}", f"Its hosts are: {hosts or 'none with a name'}."
+        elif any(fits(left, one, hostnames.parse(one.sensor.host)) for one in run.power for fits in (_is_called, _can_be)):
+            continue
+        else:
+            wrong, there = f"no power is named {left}", f"There is: {logged or 'none'}."
+        out.append((f"--power-host {left}={right}: {wrong}.", there))
+    return out

@@ -1,0 +1,119 @@
+"""What a run drew: each of its hosts once, and all of them together.
+
+Every host has an alignment, an idle power and a profile of its own, so its joules are those of its own account. The run's are
+their sum, and only where every host has some: a part of a run is not the run. Power that belongs to no host is in neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from powertui.data.asked import Aligning
+from powertui.data.energy import account, tables
+from powertui.data.energy.account import Account, combined
+from powertui.data.energy.integrate import Energy
+from powertui.data.opened import Opened
+from powertui.data.table import Place, Table, text_column
+
+NO_POWER = "no power belongs to this host"
+ALL = "all hosts"
+
+
+@dataclass(frozen=True, eq=False)
+class RunEnergy:
+    """Joules of every host over its whole profile, and their sum."""
+
+    hosts: tuple[str, ...]
+    indices: tuple[int, ...]  # of the trace that stands for each host
+    energies: tuple[Energy | None, ...]
+    total: Energy | None
+    epochs: tuple[tuple[int, Energy | None], ...]  # (the program's own number, the sum over the hosts)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The hosts whose joules are not known."""
+        return tuple(h for h, e in zip(self.hosts, self.energies, strict=True) if e is None or not e.resolved)
+
+
+def of(opened: Opened, aligning: Aligning | None = None) -> RunEnergy:
+    """A run's, worked out once for each way of aligning."""
+    how = aligning or Aligning()
+    return opened.cached(("host energy", how), lambda: of_accounts([account.of(profile, how) for profile in opened.profiles]))
+
+
+def of_accounts(accounts: Sequence[Account]) -> RunEnergy:
+    """Of the accounts of all traces of a run. Several traces of one machine (its workers, its ranks) share its power."""
+    groups: dict[str, list[Account]] = {}
+    for index, one in enumerate(accounts):
+        machine = one.share.machine if one.share is not None else one.trace.host
+        groups.setdefault(machine or f"\0{index}", []).append(one)
+    leads = [max(group, key=lambda one: one.trace.span[1] - one.trace.span[0]) for group in groups.values()]
+    hosts = tuple("" if machine.startswith("\0") else machine for machine in groups)
+    energies = tuple(lead.energy(*_span(group, lead)) for lead, group in zip(leads, groups.values(), strict=True))
+    numbers = sorted({epoch.number for lead in leads for epoch in lead.epochs})
+    epochs = tuple((number, _sum([_epoch(lead, number) for lead in leads], hosts)) for number in numbers)
+    return RunEnergy(hosts, tuple(accounts.index(lead) for lead in leads), energies, _sum(energies, hosts), epochs)
+
+
+def _span(mine: Sequence[Account], lead: Account) -> tuple[int, int]:
+    """From the first start to the last end of a machine's traces, on the clock of one of them."""
+    lo, hi = lead.trace.span
+    for one in mine:
+        if one.trace.clock.known and lead.trace.clock.known:
+            shift = (one.trace.clock.mid_ns - lead.trace.clock.mid_ns) * 1000
+            lo, hi = min(lo, one.trace.span[0] + shift), max(hi, one.trace.span[1] + shift)
+    return lo, hi
+
+
+def _epoch(one: Account, number: int) -> Energy | None:
+    found = next((w for w in one.epoch_windows() if one.epochs[w[0]].number == number), None)
+    return None if found is None else one.energy(found[1], found[2], edge_ps=found[3])
+
+
+def _sum(parts: Sequence[Energy | None], hosts: Sequence[str]) -> Energy | None:
+    """The hosts' joules, added up; not resolved, with the hosts that are missing, where one has none."""
+    known = [part for part in parts if part is not None and part.resolved]
+    if not known:
+        return None
+    lacking = [host or "a host" for host, part in zip(hosts, parts, strict=True) if part is None or not part.resolved]
+    both = combined(known)
+    if not lacking or both is None:
+        return _all_idle(both, known)
+    names = ", ".join(lacking[:4]) + (f" and {len(lacking) - 4} more" if len(lacking) > 4 else "")
+    return replace(
+        both, resolved=False, joules=None, lo=None, hi=None, mean_w=None, max_w=None, gain_j=None, other_joules=None,
+        idle_joules=None, active_joules=None, covered_joules=both.joules or 0.0, reason=f"not known for {names}",
+    )  # fmt: skip
+
+
+def _all_idle(both: Energy | None, parts: Sequence[Energy]) -> Energy | None:
+    """The same with the idle machines' joules, where all are known."""
+    idle = [part.idle_joules for part in parts if part.idle_joules is not None]
+    if both is None or both.joules is None:
+        return both
+    if len(idle) < len(parts):
+        return replace(both, idle_joules=None, active_joules=None)
+    return replace(both, idle_joules=sum(idle), active_joules=both.joules - sum(idle))
+
+
+def table(opened: Opened, found: RunEnergy) -> Table:
+    """One row a host, and one for the run."""
+    names = [*found.hosts, ALL]
+    energies = [*found.energies, found.total]
+
+    def place(row: int) -> Place | None:
+        if row >= len(found.indices):
+            return None
+        index = found.indices[row]
+        return Place(opened.name, index, *opened.profiles[index].trace.span)
+
+    columns = (text_column("of", "host", names, weight=9), *tables.figures(energies))
+    return Table("hosts", "Energy of each host", columns, place, empty=tables.NO_POWER, key=("of",), noun="host")
+
+
+def told(found: RunEnergy, cells: Callable[[Energy | None], list[str]]) -> list[list[str]]:
+    """The rows of a report: hosts, then all together, then each epoch of all together."""
+    rows = [[host, *cells(energy)] for host, energy in zip(found.hosts, found.energies, strict=True)]
+    rows.append([ALL, *cells(found.total)])
+    return rows + [[f"  epoch {number}", *cells(energy)] for number, energy in found.epochs]

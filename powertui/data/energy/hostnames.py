@@ -1,0 +1,120 @@
+"""Names of machines, and whether two of them mean the same one: case, domains, ports, and what management controllers are called.
+
+Names are compared whole, label by label, never by a part of one: host-1 is not host-10. Nothing is looked up in any network.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import re
+from dataclasses import dataclass
+
+# What a controller's name has beside its machine's: bmc-node17, node17-ipmi, node17.mgmt.cluster
+_MARK = r"(?:bmc|ipmi|ilom?|i?drac|imm|xcc|oob|lom|mgmt|mgt|management|redfish)"
+_MARKED = re.compile(rf"{_MARK}\d?")
+_LEADING = re.compile(rf"(?:{_MARK}\d?[-_]|(?:bmc|ipmi)(?=[a-z]))")
+_TRAILING = re.compile(rf"(?:[-_]{_MARK}\d?|(?<=\d)(?:bmc|ipmi|ilo|idrac))$")
+_EVERYWHERE = frozenset({"local", "localdomain", "lan", "home", "internal"})  # domains that tell no two machines apart
+_CLOUD = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})")
+_PORT = re.compile(r"(.+?)(?::\d{1,5}|_\d{4,5})")  # profilers write host:port as host_port
+
+
+@dataclass(frozen=True)
+class HostName:
+    """A name taken apart. Two names with one `full` are written the same; `means` compares what they mean."""
+
+    full: str  # lower case, without a port
+    short: str  # its first label, without what only says that it is a controller's; or the address
+    domain: tuple[str, ...] = ()
+    address: bool = False
+
+    @property
+    def is_no_host(self) -> bool:
+        """Whether it says what is asked (an address, bmc-17) and not which host that measures."""
+        return self.address or any(re.fullmatch(rf"{_MARK}\d*", word) for word in re.split(r"[-_]", self.full.split(".")[0]))
+
+
+@functools.lru_cache(maxsize=4096)
+def parse(text: str, *, controller: bool = True) -> HostName | None:
+    """A name as logs and profiles hold it; None when it names nobody in particular ("", localhost).
+
+    `controller`: it may be a management controller's. A program that was profiled ran on no such thing.
+    """
+    bare = text.strip().casefold()
+    if "://" in bare:
+        bare = bare.split("://", 1)[1].split("/", 1)[0].rpartition("@")[2]
+    bare = bare.rstrip(".")
+    found = _address(bare)
+    if found is not None or not bare:
+        return found if found is not None and found.full else None
+    with_port = _PORT.fullmatch(bare)
+    if with_port is not None and "." not in bare[len(with_port[1]) :]:
+        found = _address(with_port[1].strip("[]"))
+        if found is not None:
+            return found if found.full else None
+        if ":" in bare:
+            bare = with_port[1].rstrip(".")
+    labels = [label for label in bare.split(".") if label]
+    if not labels or labels[0] == "localhost":
+        return None
+    full = ".".join(labels)
+    cloud = _CLOUD.fullmatch(labels[0])
+    if cloud is not None:
+        inside = _address(".".join(cloud.groups()))
+        if inside is not None and inside.full:
+            return HostName(full, inside.short, address=True)
+    if controller and len(labels) > 1 and _MARKED.fullmatch(labels[0]):
+        labels = labels[1:]  # bmc.node17.cluster
+    short = _unmarked(labels[0]) if controller else labels[0]
+    return HostName(full, short, tuple(label for label in labels[1:] if not _is_network(label)))
+
+
+def _address(text: str) -> HostName | None:
+    """An IP address in its one form; with an empty `full` when it is the machine's own (loopback)."""
+    try:
+        found = ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return None
+    found = getattr(found, "ipv4_mapped", None) or found
+    if found.is_loopback or found.is_unspecified:
+        return HostName("", "")
+    return HostName(str(found), str(found), address=True)
+
+
+def _unmarked(label: str) -> str:
+    """A label without the marks of a controller, where something that can be a name is left."""
+    while True:
+        shorter = _TRAILING.sub("", _LEADING.sub("", label, count=1) if _LEADING.match(label) else label)
+        if shorter == label or len(shorter) < 2 or not re.search(r"[a-z]", shorter):
+            return label
+        label = shorter
+
+
+def _is_network(label: str) -> bool:
+    """A label of a domain that only says which of a machine's networks is meant."""
+    return label in _EVERYWHERE or any(_MARKED.fullmatch(word) for word in re.split(r"[-_]", label))
+
+
+def without_port(name: HostName) -> HostName:
+    """A name without the port that profilers add to it (worker-1_6003): another name, to be tried when the whole fits nobody."""
+    match = _PORT.fullmatch(name.short)
+    if name.address or match is None:
+        return name
+    return HostName(name.full.replace(name.short, match[1], 1), match[1], name.domain)
+
+
+def means(one: HostName, other: HostName) -> bool:
+    """Whether two names can mean one machine: the same first label, and no domain that contradicts the other's."""
+    return one.short == other.short and one.address == other.address and compatible(one, other)
+
+
+def compatible(one: HostName, other: HostName) -> bool:
+    """Whether the domains agree as far as both go: node17 and node17.cluster do, node17.dc1 and node17.dc2 do not."""
+    return all(a == b for a, b in zip(one.domain, other.domain, strict=False))
+
+
+def within(text: str, name: HostName) -> bool:
+    """Whether a name stands in a text as a word of its own: host-1 in `power_host-1.csv`, not in `power_host-10.csv`."""
+    words = [name.full, name.short] if len(name.short) > 1 and re.search(r"[a-z.:]", name.short) else [name.full]
+    return any(re.search(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])", text.casefold()) for word in words)
