@@ -108,7 +108,8 @@ def from_table(
         values, bad = rows.floats(item.column)
         notes.drop_all(rows.lines[bad & column.ok], f"{item.name or 'the reading'} is not a number")
         if len(parts) == 1 and not parts[0][0].name and len(picked) == 1:
-            parts = _by_turn(column, values, notes)
+            host = parts[0][0].host
+            parts = [(replace(group, host=host), mask) for group, mask in _by_turn(column, values, notes)]
         for group, mask in parts:
             keep = mask & column.ok & ~bad
             if item.where is not None:
