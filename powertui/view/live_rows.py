@@ -325,16 +325,13 @@ def _times(first_ns: int, cell_ns: int, cells: int) -> str:
 def _marks(marks: Sequence[tuple[int, str]], first_ns: int, cell_ns: int, cells: int, glyphs: Glyphs) -> str:
     """Names of marked moments, where they fit; at least a sign where they do not."""
     line = [" "] * cells
-    free = 0
-    for at, text in sorted(marks):
-        cell = (at - first_ns) // cell_ns
-        if not 0 <= cell < cells:
-            continue
+    shown = [(cell, text) for at, text in sorted(marks) if 0 <= (cell := (at - first_ns) // cell_ns) < cells]
+    for place, (cell, text) in enumerate(shown):
         line[cell] = glyphs.cursor
         name = plain(text, 16)
-        if cell >= free and cell + 1 + width(name) <= cells and width(name) == len(name):
+        end = shown[place + 1][0] if place + 1 < len(shown) else cells
+        if cell + 1 + width(name) <= end and width(name) == len(name):
             line[cell + 1 : cell + 1 + len(name)] = name
-            free = cell + 2 + len(name)
     return "".join(line)
 
 

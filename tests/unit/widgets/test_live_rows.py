@@ -168,3 +168,36 @@ def test_large_digits_have_three_rows_of_one_width() -> None:
     assert len(lines) == rows.BIG_ROWS
     assert len({len(line) for line in lines}) == 1
     assert rows.big("245 W", CONSOLE) == ["", "245 W", ""]
+
+
+def test_large_digits_are_drawn_from_both_halves_of_their_rows() -> None:
+    assert rows.big("72 W", UNICODE) == ["▀▀█ ▀▀█   █   █", "  █ █▀▀   █▄▀▄█", "  ▀ ▀▀▀   ▀   ▀"]
+
+
+def test_marks_stand_where_they_were_set_and_only_those_in_view() -> None:
+    marks = [(-5, "before"), (20 * NS, "start"), (35 * NS, "x"), (190 * NS, "late"), (500 * NS, "after")]
+    sign = UNICODE.cursor
+    assert rows._marks(marks, 0, 10 * NS, 20, UNICODE) == f"  {sign}{sign}x{' ' * 14}{sign}", "no name covers the next mark"
+    assert rows._marks([(0, "abc")], 0, 10 * NS, 4, UNICODE) == UNICODE.cursor + "abc", "a name that fits exactly is written"
+    assert rows._marks([(0, "abcd")], 0, 10 * NS, 4, UNICODE) == UNICODE.cursor + "   "
+
+
+def test_a_chart_without_room_is_not_drawn() -> None:
+    feed = played(series("power", [100.0] * 30))
+    history = feed.board.histories[Key("bmc", "power")]
+    for size in ((rows.AXIS_WIDTH + 7, 20), (80, 3)):
+        assert rows.chart(history, rows.LiveSpan(60), feed.now_ns(), NS, size, UNICODE, []) == []
+    assert len(rows.chart(history, rows.LiveSpan(60), feed.now_ns(), NS, (rows.AXIS_WIDTH + 8, 4), UNICODE, [])) == 4
+
+
+def test_sources_that_did_not_answer_are_counted_where_there_is_no_room() -> None:
+    away = {f"node{number}": "" for number in range(10)}
+    assert len(rows.waiting(away, 10, 80)) == 10
+    few = rows.waiting(away, 4, 80)
+    assert [text(line).split()[0] for line in few[:-1]] == ["node0", "node1", "node2"]
+    assert "7 more" in text(few[-1])
+
+
+def test_the_first_row_says_whether_it_is_recorded() -> None:
+    feed = played(series("power", [100.0] * 30))
+    assert text(rows.head(feed, 80)).rstrip().endswith("not recorded")

@@ -357,3 +357,22 @@ def test_places_that_are_none_say_what_there_is(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         MODEL.place(text)
     assert caught.value.hint
+
+
+def test_another_trace_shows_its_own_rows_from_the_first_on() -> None:
+    n = Navigator(TimelineModel.of(traces.training(6)), 100, 20)
+    n.move_track(3)
+    other = TimelineModel.of(traces.run(traces.trace({("/host:CPU", "a"): [(0, 5, "x")], ("/host:CPU", "b"): [(0, 5, "y")]})))
+    n.replace_model(other)
+    assert n.model is other
+    assert n.state.cursor_row == 0
+    assert n.row is n.rows[0]
+    assert n.row is not None
+    assert n.row.label == "/host:CPU"
+
+
+def test_another_size_shows_the_same_start_in_other_cells() -> None:
+    n = navigator(width=100, height=20)
+    n.resize(40, 12)
+    assert (n.viewport.width, n.viewport.height) == (40, 12)
+    assert n.viewport.shows(n.state.cursor_ps)

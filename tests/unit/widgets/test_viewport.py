@@ -153,3 +153,7 @@ def test_covered_is_what_is_in_sight_of_a_stretch(span: tuple[int, int], width: 
     touched = [x for x in range(width) if x == view.column(lo) or (view.time(x) < hi and view.time(x + 1) > lo)]
     assert list(view.covered(lo, hi)) == touched
     assert 0 <= view.covered(lo, hi).start <= view.covered(lo, hi).stop <= width
+
+
+def test_the_ladder_ends_where_times_do() -> None:
+    assert LADDER[-1] == 10**17

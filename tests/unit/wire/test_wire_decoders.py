@@ -380,3 +380,8 @@ def test_flipped_bits_in_a_profile() -> None:
 def test_a_profile_mangled_by_a_text_editor() -> None:
     """Bytes above 127 replaced by U+FFFD: nothing sensible is left, and that must be all."""
     same_lines(SMALL.read_bytes().decode("utf-8", "replace").encode())
+
+
+def test_an_event_that_ends_before_it_says_has_no_stats(decoder: ModuleType) -> None:
+    data = as_data(b"\x00\x00\x20" + b"\x22\x04\x08\x01\x20\x05" + b"\x00" * 8)
+    assert decoder.event_stats(data, 2) == [], "it says 32 bytes and 14 follow"
