@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 from powertui import units
 from powertui.data import window as windows
 from powertui.data.category import MEANINGS, Category
-from powertui.data.energy import mixture
+from powertui.data.energy import leading, mixture
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import PS_PER_US, Badge, PowerOnTrace
 from powertui.plain import plain
@@ -87,7 +88,16 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
         name = plain(series.series.sensor.name, 40) or "power"
         shown = "no value here" if np.isnan(watts) else units.quantity(watts, "W")
         facts.append(Fact(name, shown, None if np.isnan(watts) else series.series.sensor.scale))
+    leads = _leads(tuple(power), model.trace.span)
+    if leads:
+        facts.append(Fact("logs", plain(leads, 300)))
     return Section("cursor", tuple(facts))
+
+
+@functools.lru_cache(maxsize=2)
+def _leads(power: tuple[PowerOnTrace, ...], span: tuple[int, int]) -> str:
+    """Which of several logs leads, and why. Asked at every move of the cursor."""
+    return leading.why(power, span)
 
 
 def _step(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> list[Section]:

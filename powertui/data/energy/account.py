@@ -7,14 +7,14 @@ is taken, because an exact integral in the wrong place is worth nothing.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
-from powertui.data.energy import align, belongs, idle, integrate, mixture, placing, predict, scopes, symmetry
+from powertui.data.energy import align, belongs, idle, integrate, leading, mixture, placing, predict, scopes, symmetry
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.belongs import Share
@@ -38,7 +38,6 @@ from powertui.data.model import (
 from powertui.data.opened import Profile
 from powertui.data.tools import op_stats
 
-_RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
 _MOST_SUMMED = 200_000  # rows of a sum of channels
 
 
@@ -57,8 +56,10 @@ class Account:
 
     @property
     def drawn(self) -> tuple[PowerOnTrace, ...]:
-        """The channels that something places on the trace: what is drawn above it."""
-        return tuple(one.power for one in self.placed if one.power.status != "none")
+        """The channels that something places on the trace: what is drawn above it, those of the leading log first."""
+        power = [one.power for one in self.placed]
+        rows = [row for row in leading.order(power, self.trace.span) if power[row].status != "none"]
+        return tuple(power[row] for row in (*self.counted, *(row for row in rows if row not in self.counted)) if row in rows)
 
     @property
     def channels(self) -> tuple[PowerOnTrace, ...]:
@@ -208,23 +209,24 @@ def of_run(run: Run, index: int, entry: RunEntry | None = None, aligning: Aligni
 
 def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Placed], *, idle_w: float | None = None) -> Account:
     """The account of channels that lie on the trace already."""
-    best = min((_RANK[p.power.status] for p in placed), default=2)
-    usable = [i for i, p in enumerate(placed) if _RANK[p.power.status] == best and _covers(p.power, trace)]
-    usable = usable or [i for i, p in enumerate(placed) if _RANK[p.power.status] == best]
+    power = [p.power for p in placed]
+    usable = _usable(power, leading.order(power, trace.span), trace.span)
     total = scopes.of_one([placed[i].power.series for i in usable])
     counted = tuple(usable[i] for i in total.indices)
     text = total.text
     left = len(placed) - len(usable)
     if left and text:
         text += f"; {left} channel{'s' if left > 1 else ''} not counted: placed less surely, or at another time"
+    led = leading.why(power, trace.span)
+    if led and text:
+        text += f"; {led}"
     found = _idle([placed[i].power for i in counted], trace, epochs, idle_w)
     return Account(trace, steps, epochs, tuple(placed), counted, text, found)
 
 
 def counted_power(power: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     """Of channels that lie on one trace those that are added up, as one: the surest placed, overlapping scopes once."""
-    best = min((_RANK[p.status] for p in power), default=2)
-    usable = [p for p in power if _RANK[p.status] == best]
+    usable = [power[i] for i in _usable(power, range(len(power)), None)]
     return summed([usable[i] for i in scopes.of_one([p.series for p in usable]).indices])
 
 
@@ -253,8 +255,15 @@ def _root(values: Sequence[float]) -> float:
     return float(np.sqrt(sum(v * v for v in values)))
 
 
-def _covers(power: PowerOnTrace, trace: Trace) -> bool:
-    return bool(len(power.times)) and power.times[0] < trace.span[1] and power.times[-1] > trace.span[0]
+def _usable(power: Sequence[PowerOnTrace], rows: Iterable[int], span: tuple[int, int] | None) -> list[int]:
+    """Of these channels, in this order, those that are placed as surely as any that meets the trace, and cover it if any does."""
+    rows = [*rows]
+    known = [row for row in rows if span is None or (power[row].status != "none" and leading.meets(power[row], span))] or rows
+    best = min((leading.RANK[power[row].status] for row in known), default=2)
+    known = [row for row in known if leading.RANK[power[row].status] == best]
+    if span is None or len(known) < 2:
+        return known
+    return [row for row in known if leading.coverage(power[row], span) >= leading.ENOUGH] or known
 
 
 def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
@@ -282,7 +291,7 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     series = PowerSeries(sensor, (at + late) // 1000, watts, PowerKind.SAMPLED, path=first.series.path)
     lo = min(c.offset_lo_ps - c.offset_ps for c in channels)
     hi = max(c.offset_hi_ps - c.offset_ps for c in channels)
-    status = max((c.status for c in channels), key=lambda s: _RANK[s])
+    status = max((c.status for c in channels), key=lambda s: leading.RANK[s])
     # What places the sum is what places the channel with the most places; those of one log share them.
     lead = max(channels, key=lambda c: len(c.places))
     places = [p._replace(offset_ps=p.offset_ps - lead.offset_ps) for p in lead.places] if len(lead.places) > 1 else []

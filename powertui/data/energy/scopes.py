@@ -32,7 +32,10 @@ def of_one(series: Sequence[PowerSeries]) -> Total:
 
 
 def total(series: Sequence[PowerSeries]) -> Total:
-    """Disjoint channels, host by host: the whole node alone, else its GPUs, packages and memory, else a single unknown one."""
+    """Disjoint channels, host by host: the whole node alone, else its GPUs, packages and memory, else a single unknown one.
+
+    Of several logs that cannot be added up the first counts: whoever has several gives the better one first.
+    """
     picked: list[int] = []
     words: list[str] = []
     for host in dict.fromkeys(one.sensor.host for one in series):
@@ -50,7 +53,7 @@ def _host(series: Sequence[PowerSeries], mine: Sequence[int]) -> tuple[list[int]
     for scope in _WHOLE:
         whole = [i for i in mine if series[i].sensor.scope is scope]
         if whole:
-            best = max(whole, key=lambda i: len(series[i]))
+            best = max((i for i in whole if series[i].path == series[whole[0]].path), key=lambda i: len(series[i]))
             rest = f", which includes the other {len(mine) - 1}" if len(mine) > 1 else ""
             return [best], f"{_name(series[best])} alone{rest}"
     parts: dict[tuple[Scope, str], int] = {}

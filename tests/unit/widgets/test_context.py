@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from powertui.data.model import PS_PER_S, Badge
@@ -115,3 +117,13 @@ def test_sections_without_facts_are_left_out() -> None:
     empty = TimelineModel.of(traces.run(traces.trace({})))
     context = Context.of(empty, Navigator(empty, 80, 5).state)
     assert all(isinstance(s, Section) and s.facts for s in context.sections)
+
+
+def test_of_several_logs_it_says_which_leads_and_why() -> None:
+    span = MODEL.trace.span
+    times = np.linspace(span[0] - 1, span[1] + 1, 50).astype(np.int64)
+    near, far = traces.power(times, [200.0 + i % 3 for i in range(50)]), traces.power(times + 10 * span[1], [200.0] * 50)
+    paths = [replace(one, series=replace(one.series, path=path)) for one, path in ((near, "a/near.csv"), (far, "a/far.csv"))]
+    told = section(Context.of(MODEL, at(0).state, paths), "cursor")
+    assert told["logs"] == "near.csv leads, not far.csv: the other does not meet the profile"
+    assert "logs" not in section(Context.of(MODEL, at(0).state, paths[:1]), "cursor")

@@ -1,0 +1,102 @@
+"""Which of several power logs leads: is added up first, drawn first, and asked first where a log is moved.
+
+A log that does not meet the trace never leads one that does. Then the surer place wins: an exact integral in the wrong place is
+worth nothing. Then whether the log covers the trace, what it measures (the node before parts of it), how much it covers, and
+how finely it resolves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import numpy as np
+
+from powertui.data.energy import sensor as sensors
+from powertui.data.model import PowerOnTrace, Scope
+
+RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
+ENOUGH = 0.9  # of the trace: then coverage does not tell two logs apart
+_SCOPES = {Scope.NODE: 0, Scope.PLUG: 0, Scope.GPU: 1, Scope.PACKAGE: 1, Scope.DRAM: 1, Scope.UNKNOWN: 2}
+_OTHER = 3
+
+Span = tuple[int, int]
+_Key = tuple[bool, int, bool, int, float, float]
+
+
+@dataclass(frozen=True)
+class Log:
+    """The channels of one file on a trace, and what speaks for it."""
+
+    path: str
+    rows: tuple[int, ...]  # into the channels that were given
+    meets: bool
+    rank: int
+    coverage: float  # of the trace, by its best channel
+    scope: int
+    resolves_s: float
+
+    @property
+    def key(self) -> _Key:
+        """The least leads."""
+        enough = self.coverage >= ENOUGH
+        return (not self.meets, self.rank, not enough, self.scope, 0.0 if enough else -self.coverage, self.resolves_s)
+
+
+def meets(power: PowerOnTrace, span: Span) -> bool:
+    """Whether some reading lies on the trace."""
+    return bool(len(power.times)) and bool(power.times[0] < span[1]) and bool(power.times[-1] > span[0])
+
+
+def coverage(power: PowerOnTrace, span: Span) -> float:
+    """The share of the trace between readings; holes are not covered."""
+    if len(power.times) < 2 or power.status == "none" or span[1] <= span[0]:
+        return 0.0
+    at = np.clip(power.times, *span)
+    known = ~sensors.holes(power.times // 1000, power.watts, power.series.sensor, power.series.kind)
+    return float(np.diff(at)[known].sum()) / (span[1] - span[0])
+
+
+def logs(power: Sequence[PowerOnTrace], span: Span) -> list[Log]:
+    """All logs, the one that leads first."""
+    files: dict[str, list[int]] = {}
+    for row, one in enumerate(power):
+        files.setdefault(one.series.path, []).append(row)
+    found = []
+    for path, rows in files.items():
+        mine = [power[row] for row in rows]
+        resolves = [r.value for one in mine if (r := one.series.sensor.refresh_s or one.series.sensor.poll_s) is not None]
+        found.append(Log(
+            path, tuple(rows), any(meets(one, span) and one.status != "none" for one in mine),
+            min(RANK[one.status] for one in mine), max(coverage(one, span) for one in mine),
+            min(_SCOPES.get(one.series.sensor.scope, _OTHER) for one in mine), min(resolves, default=float("inf")),
+        ))  # fmt: skip
+    return sorted(found, key=lambda log: log.key)
+
+
+def order(power: Sequence[PowerOnTrace], span: Span) -> list[int]:
+    """The channels, those of the leading log first; those of one log stay as they lie in it."""
+    return [row for log in logs(power, span) for row in log.rows]
+
+
+def why(power: Sequence[PowerOnTrace], span: Span) -> str:
+    """ "bmc.csv leads, not gpu.csv: it measures more of the machine"; "" where there is only one log."""
+    found = logs(power, span)
+    if len(found) < 2:
+        return ""
+    names = [PurePath(log.path).name or "the log" for log in found]
+    if len(set(names)) < len(names):
+        names = [log.path for log in found]
+    rest = names[1] if len(found) == 2 else f"{len(found) - 1} others"
+    return f"{names[0]} leads, not {rest}: {_because(found[0], found[1])}"
+
+
+def _because(first: Log, second: Log) -> str:
+    """The first thing in which they differ."""
+    differs = next((i for i, (a, b) in enumerate(zip(first.key, second.key, strict=True)) if a != b), -1)
+    covers = f"it covers {first.coverage:.0%} of the profile, the other {second.coverage:.0%}"
+    return {
+        0: "the other does not meet the profile", 1: "its place is surer", 2: covers, 3: "it measures more of the machine",
+        4: covers, 5: f"it resolves {sensors.seconds(first.resolves_s)}",
+    }.get(differs, "nothing tells them apart, and it was read first")  # fmt: skip
