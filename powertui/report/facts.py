@@ -15,6 +15,7 @@ import numpy as np
 
 from powertui.data.logdir import Logdir, OtherFile, RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, Epochs, PowerSeries, ProcessKind, Run, Steps, Trace, Warn
+from powertui.data.run import clocks
 
 STEP_ROWS = 5_000  # of one host
 EPOCH_ROWS = 2_000
@@ -46,6 +47,7 @@ def of_run(entry: RunEntry, run: Run | None, problem: str = "") -> Facts:
         "epochs": max((len(e) for e in epochs), default=0),
         "duration_s": None if longest is None else longest / PS_PER_S,
         "clock": clock_facts(_best_clock(traces)),
+        "from": _instant(clocks.first_began(traces)),
         "warnings": _bounded(warnings),
         "files": _files(entry),
         "profiles": [_profile(t, s, e) for t, s, e in zip(traces, steps, epochs, strict=True)],
@@ -74,6 +76,11 @@ def clock_facts(clock: Clock) -> Facts:
         "detail": clock.detail,
         "utc_offset_s": clock.utc_offset_s,
     }
+
+
+def _instant(clock: Clock) -> Facts:
+    """A moment in Unix ns, as an interval: where the first event lies."""
+    return {"lo_ns": clock.lo_ns, "hi_ns": clock.hi_ns}
 
 
 def why_no_timeline(entry: RunEntry) -> str:
@@ -115,6 +122,7 @@ def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "start_s": trace.span[0] / PS_PER_S,
         "end_s": trace.span[1] / PS_PER_S,
         "clock": clock_facts(trace.clock),
+        "from": _instant(clocks.began(trace)),
         "steps": _steps(trace, steps, epochs),
         "epochs": _epochs(steps, epochs),
         "phases": [

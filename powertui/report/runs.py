@@ -15,6 +15,7 @@ from powertui.data.asked import Aligning
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_S, Clock
 from powertui.data.opened import Opened
+from powertui.data.run import clocks
 from powertui.data.table import Column, Place, Table, optional, text_column
 from powertui.plain import plain
 
@@ -65,8 +66,7 @@ def read(opened: Opened) -> Known:
     """What the run says when it was read."""
     known, run = first(opened.entry), opened.run
     devices = [device for trace in run.traces for device in trace.devices]
-    clock = next((trace.clock for trace in run.traces if trace.clock.known), None)
-    zero = next((trace.span[0] for trace in run.traces if trace.clock.known), 0)
+    begun = clocks.first_began(run.traces)
     marked = max(run.steps, key=len, default=None)
     step_ps = None
     if marked is not None and len(marked):
@@ -74,7 +74,7 @@ def read(opened: Opened) -> Known:
         step_ps = int(np.median(lengths))
     more = f" +{len(devices) - 1}" if len(devices) > 1 else ""
     channels = len(run.power)
-    when = _when(clock, zero) if clock is not None else known.when or UNDATED
+    when = (_when(begun) if begun.known else known.when) or UNDATED
     return replace(
         known, when=when, device=devices[0] + more if devices else "CPU" if run.traces else "",
         took_ps=max((trace.span[1] - trace.span[0] for trace in run.traces), default=None),
@@ -139,8 +139,11 @@ def table(entries: Sequence[RunEntry], facts: Sequence[Known], summary: str = ""
     )  # fmt: skip
 
 
-def _when(clock: Clock, start_ps: int) -> str:
-    moment = datetime.fromtimestamp((clock.mid_ns + start_ps // 1000) / NS_PER_S, timezone.utc)
+def _when(clock: Clock) -> str:
+    try:
+        moment = datetime.fromtimestamp(clock.mid_ns // NS_PER_S, timezone.utc)
+    except (OverflowError, OSError, ValueError):
+        return ""  # no year of ours
     if clock.utc_offset_s is None:
         return f"{moment:%Y-%m-%d %H:%M} UTC"
     return f"{moment.astimezone(timezone(timedelta(seconds=clock.utc_offset_s))):%Y-%m-%d %H:%M %z}"

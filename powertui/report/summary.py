@@ -20,6 +20,7 @@ from powertui.report.facts import Facts
 EPOCHS_SHOWN = 12
 WARNINGS_SHOWN = 10
 WINDOWS_SHOWN = 12
+_SEEN_S = 0.001  # what a zero must differ from the first event to be told apart: wall times are shown to a millisecond
 
 _CSV = (
     "run", "host", "epoch", "step", "name", "start_s", "duration_s", "start_to_start_s", "unix_start_s", "clock_half_width_s",
@@ -92,7 +93,7 @@ def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
 
 def describe(one: Facts, columns: int = 0) -> list[str]:
     """One run for a person: time, steps, epochs, then where it all comes from. With `columns` also a chart of its steps."""
-    rows: list[tuple[str, str]] = [("time", _time(one))]
+    rows: list[tuple[str, str]] = [("time", line) for line in _times_of(one)]
     profiles: list[Facts] = one["profiles"]
     several = len(profiles) > 1
     for profile in profiles:
@@ -124,13 +125,35 @@ def describe(one: Facts, columns: int = 0) -> list[str]:
     return lines + text.labelled(rest)
 
 
-def _time(one: Facts) -> str:
-    clock = one["clock"]
-    length = "" if one["duration_s"] is None else units.duration(round(one["duration_s"] * PS_PER_S), 5)
+def _times_of(one: Facts) -> list[str]:
+    """How long was recorded, and from when: of each host, as hosts begin and end when they like."""
+    profiles = [profile for profile in one["profiles"] if profile["events"]]
+    several = len(profiles) > 1
+    lines = []
+    for profile in profiles:
+        prefix = f"{plain(profile['host'])}: " if several else ""
+        lines.append(prefix + _time(profile))
+        early = _s(abs(profile["start_s"]))
+        if abs(profile["start_s"]) >= _SEEN_S:
+            which = "before" if profile["start_s"] > 0 else "after"
+            lines.append(f"{prefix}times below count from the profile's zero, {early} {which} its first event")
+    begun = [profile["from"] for profile in profiles if profile["from"]["lo_ns"] is not None]
+    if len(begun) > 1:
+        first, last = (pick(begun, key=lambda at: at["lo_ns"] + at["hi_ns"]) for pick in (min, max))
+        apart = (last["lo_ns"] + last["hi_ns"] - first["lo_ns"] - first["hi_ns"]) // 2
+        half = (last["hi_ns"] - last["lo_ns"] + first["hi_ns"] - first["lo_ns"]) // 2
+        if apart > half:
+            lines.append(f"their first events are {units.duration(apart * 1000)} ± {units.duration(half * 1000, 2)} apart")
+    return lines
+
+
+def _time(profile: Facts) -> str:
+    clock, begun = profile["clock"], profile["from"]
+    length = units.duration(round((profile["end_s"] - profile["start_s"]) * PS_PER_S), 5)
     if clock["lo_ns"] is None:
-        return f"{length}, at an unknown time ({plain(clock['detail'] or 'no evidence')})" if length else ""
-    middle = (clock["lo_ns"] + clock["hi_ns"]) // 2
-    half = (clock["hi_ns"] - clock["lo_ns"]) // 2
+        return f"{length}, at an unknown time ({plain(clock['detail'] or 'no evidence')})"
+    middle = (begun["lo_ns"] + begun["hi_ns"]) // 2
+    half = (begun["hi_ns"] - begun["lo_ns"]) // 2
     when = f"{text.wall(middle, clock['utc_offset_s'])} ± {units.duration(half * 1000, 2)}"
     return f"{length}, from {when} ({plain(clock['source'])}: {plain(clock['detail'])})"
 
@@ -274,13 +297,13 @@ def _markdown(found: Logdir, runs: Sequence[Facts]) -> list[str]:
     rows = []
     for one in runs:
         spread = next((p["steps"]["duration"] for p in one["profiles"] if p["steps"]["duration"]), None)
-        clock = one["clock"]
-        known = clock["lo_ns"] is not None
+        clock, begun = one["clock"], one["from"]
+        known = begun["lo_ns"] is not None
         rows.append([
             one["name"], str(len(one["hosts"])), str(len(one["devices"])), f"{one['events']:,}", str(one["steps"]),
             _s(spread["median_s"]) if spread else "", str(one["epochs"]),
             "" if one["duration_s"] is None else _s(one["duration_s"]),
-            text.wall((clock["lo_ns"] + clock["hi_ns"]) // 2, clock["utc_offset_s"]) if known else "unknown", clock["source"],
+            text.wall((begun["lo_ns"] + begun["hi_ns"]) // 2, clock["utc_offset_s"]) if known else "unknown", clock["source"],
         ])  # fmt: skip
     if rows:
         lines += text.markdown(headers, rows, right=(1, 2, 3, 4, 5, 6, 7))

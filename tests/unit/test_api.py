@@ -33,6 +33,7 @@ from powertui.sampler.csv_format import BEGIN, COLUMNS, END, head, mark_row, rea
 from powertui.sampler.runner import CommandNotFound
 from powertui.sampler.source import Channel, Info, Reading, Stamp
 from tests.synthetic import traces
+from tests.synthetic.xplane import blob
 
 JAX = "logdirs/jax_cpu"
 NAME = "2026_11_21_00_50_50"
@@ -169,14 +170,13 @@ def test_hosts_lie_one_below_the_other(data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "plugins/profile/x"
     folder.mkdir(parents=True)
     content = (data / JAX / "plugins/profile" / NAME / "vm.xplane.pb").read_bytes()
-    for host in ("a.b", "c.d"):
-        (folder / f"{host}.xplane.pb").write_bytes(content)
+    for host in ("a.b", "c.d"):  # their names in the files: the same bytes would be one host
+        (folder / f"{host}.xplane.pb").write_bytes(content + blob(4, host.encode()))
     run = powertui.open(tmp_path)[0]
     frame = run.events()
     assert frame["host"].value_counts().to_dict() == {"a.b": 2978, "c.d": 2978}
     assert len(run.steps) == 40
     assert frame.index.is_unique
-    assert any("same bytes" in warn.cause for warn in run.warnings)
 
 
 def test_power_and_scalars_are_rows(data: Path, tmp_path: Path) -> None:
@@ -278,8 +278,8 @@ def two_hosts(data: Path, tmp_path: Path) -> api.RunView:
     folder = tmp_path / "plugins/profile/x"
     folder.mkdir(parents=True)
     content = (data / JAX / "plugins/profile" / NAME / "vm.xplane.pb").read_bytes()
-    for host in ("a.b", "c.d"):
-        (folder / f"{host}.xplane.pb").write_bytes(content)
+    for host in ("a.b", "c.d"):  # their names in the files: the same bytes would be one host
+        (folder / f"{host}.xplane.pb").write_bytes(content + blob(4, host.encode()))
     return powertui.open(tmp_path)[0]
 
 

@@ -87,12 +87,15 @@ def test_one_unreadable_host_hides_no_other(data: Path, folder: Path) -> None:
     assert "begins ff ff" in run.warnings[0].cause
 
 
-def test_two_names_for_the_same_bytes_are_said(data: Path, folder: Path) -> None:
+def test_the_same_bytes_under_two_names_count_once(data: Path, folder: Path) -> None:
     copy(data, folder, "a")
-    copy(data, folder, "b")
-    run = load_run(entry(folder))
-    assert [t.host for t in run.traces] == ["a", "b"]
-    assert any("same bytes" in w.cause for w in run.warnings)
+    copied = copy(data, folder, "b")
+    found = entry(folder)
+    run = load_run(found)
+    assert [t.host for t in run.traces] == ["a"]
+    assert found.hosts == ("a",)
+    assert run.event_count == 2978
+    assert [w.file for w in run.warnings if "same bytes" in w.cause and "counted once" in w.cause] == [str(copied)]
 
 
 def test_nothing_readable_at_all_raises_the_first_reason(data: Path, folder: Path) -> None:

@@ -65,7 +65,8 @@ def test_profiles_outside_plugins_are_runs_of_their_folder(tmp_path: Path) -> No
 
 def test_one_profile_a_host_and_the_second_form_kept_apart(tmp_path: Path) -> None:
     folder = "plugins/profile/r1/"
-    make(tmp_path, folder + "a.xplane.pb", folder + "a.trace.json.gz", folder + "b.trace.json.gz")
+    make(tmp_path, folder + "a.xplane.pb", folder + "a.trace.json.gz")
+    make(tmp_path, folder + "b.trace.json.gz", content=b"\x1f\x8b\x08")
     make(tmp_path, folder + "c.xplane.pb", content=b"")  # empty: the second form is the better one
     make(tmp_path, folder + "c.trace.json.gz", content=b"\x1f\x8b")
     (run,) = scan(tmp_path).runs

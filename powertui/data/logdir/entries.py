@@ -272,7 +272,7 @@ class _Scan(Tree):
             return None, groups["unread"]
         home = _home(folder)
         best, alternates = _one_per_host(profiles)
-        problems = [*_twins(best)]
+        best, problems = _without_twins(best)
         if not profiles and not groups["results"] and not groups["unread"]:
             cause = "the run's folder is empty" if not groups["ignored"] else "there are only caches of other viewers here"
             problems.append(Warn(str(folder), "", f"{cause}: the capture was not written, or was moved away"))
@@ -441,14 +441,19 @@ def _one_per_host(profiles: list[ProfileFile]) -> tuple[tuple[ProfileFile, ...],
     return tuple(best.values()), tuple(others)
 
 
-def _twins(profiles: tuple[ProfileFile, ...]) -> Iterator[Warn]:
-    """Hosts whose profiles are the same bytes: one of them was copied, and its times must not count twice."""
+def _without_twins(profiles: tuple[ProfileFile, ...]) -> tuple[tuple[ProfileFile, ...], list[Warn]]:
+    """Hosts whose profiles are the same bytes are one host: the first of them, and what to say of the others."""
     seen: dict[tuple[int, bytes], ProfileFile] = {}
+    own: list[ProfileFile] = []
+    problems: list[Warn] = []
     for profile in profiles:
-        if len(profiles) < 2 or not profile.size:
-            continue
-        if (first := seen.setdefault((profile.size, _samples(profile)), profile)) is not profile:
-            yield Warn(profile.path, "", f"has the same bytes as {Path(first.path).name}: one host's profile under two names")
+        alone = len(profiles) < 2 or not profile.size
+        if alone or (first := seen.setdefault((profile.size, _samples(profile)), profile)) is profile:
+            own.append(profile)
+        else:
+            cause = f"has the same bytes as {Path(first.path).name}: one host's profile under two names, counted once"
+            problems.append(Warn(profile.path, "", cause))
+    return tuple(own), problems
 
 
 def _samples(profile: ProfileFile, count: int = 5, block: int = 1 << 16) -> bytes:
