@@ -1,7 +1,7 @@
 # powertui. A fresh machine needs python3 with venv, and a C compiler for speed.
 #
-#   make demo          set up, then open the recorded run that ships with powertui
-#   make test          set up, then run the tests
+#   make demo          install the program, then open the recorded run that ships with it
+#   make test          install what the tests need too, then run them
 #   make check         ruff, mypy --strict, the layer contracts, the tests
 #   make monkey        random keys, mouse and window sizes on every screen (minutes)
 #   make bench         the benchmarks (minutes)
@@ -14,14 +14,17 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
+# What is installed grows with what is asked for: the program, the tests' helpers, the linters.
+PROGRAM := $(VENV)/.program
+TESTS   := $(VENV)/.tests
+READY   := $(VENV)/.ready
 
 .PHONY: demo test check lint monkey bench fuzz mutants screenshots strings dist clean
 
-demo: $(READY)
+demo: $(PROGRAM)
 	$(BIN)/powertui demo
 
-test: $(READY)
+test: $(TESTS)
 	$(BIN)/python -m pytest -q
 
 check: lint test
@@ -34,22 +37,22 @@ lint: $(READY)
 	$(BIN)/python scripts/keymap_table.py --check
 
 # KEYS="--keys 1000000 --seed 1" for a long night; KEYS="--pty --keys 2000" for the real program in a terminal.
-monkey: $(READY)
+monkey: $(TESTS)
 	$(BIN)/python -m tests.monkey $(KEYS)
 
-bench: $(READY)
+bench: $(TESTS)
 	$(BIN)/python -m benchmarks $(TOPICS)
 
-fuzz: $(READY)
+fuzz: $(TESTS)
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 
-mutants: $(READY)
+mutants: $(TESTS)
 	$(BIN)/python scripts/mutants.py $(MUTANTS)
 
-screenshots: $(READY)
+screenshots: $(TESTS)
 	$(BIN)/python scripts/screenshots.py
 
-strings: $(READY)
+strings: $(TESTS)
 	$(BIN)/python scripts/strings.py $(STRINGS)
 
 dist: $(READY)
@@ -57,10 +60,19 @@ dist: $(READY)
 	$(BIN)/python -m build --outdir dist .
 
 # An editable install: what is edited is what runs. The scanner is compiled in place when there is a compiler.
-$(READY): pyproject.toml setup.py powertui/data/wire/scan.c
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e '.[dev]'
+SOURCES := pyproject.toml setup.py scripts/environment.py powertui/data/wire/scan.c
+
+$(PROGRAM): $(SOURCES)
+	$(PYTHON) scripts/environment.py $(VENV)
 	touch $@
+
+$(TESTS): $(SOURCES)
+	$(PYTHON) scripts/environment.py $(VENV) test
+	touch $@ $(PROGRAM)
+
+$(READY): $(SOURCES)
+	$(PYTHON) scripts/environment.py $(VENV) dev
+	touch $@ $(TESTS) $(PROGRAM)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info powertui/data/wire/*.so benchmarks/generated
