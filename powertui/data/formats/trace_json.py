@@ -35,6 +35,8 @@ OBJECT = 400  # bytes for a name, a thread's number of them
 TELL = 2_000  # events between two calls of progress
 WRITERS_LIMIT = 1_000_000  # TensorFlow drops events beyond so many when it writes this format
 UNIX_US = (1e14, 4e15)  # a ts in here (three years … 2096) is Unix time in µs
+_ORIGIN_NS = 1_000_000  # how well a profiler ties its own clock to the system's, once, at its start
+FAR_US = 3.6e9  # a first ts beyond this (an hour) counts from something else than a session's start: from the machine's boot, say
 
 _FOREIGN = (b'"deviceProperties"', b'"schemaVersion"', b'"baseTimeNanoseconds"', b'"neuronStartTimestampNs"', b'"distributedInfo"',
             b'"cpu_op"', b'"cuda_runtime"', b'"Operator"', b'"user_annotation"', b'"traceName"')  # fmt: skip
@@ -95,7 +97,8 @@ class _Collector:
         self.stats, self.names = ArgStats(), PairNames()
         self.threads: dict[tuple[Any, Any], _Thread] = {}
         self.processes: dict[Any, str] = {}
-        self.base_us = 0.0
+        self.base_us = math.nan  # the ts that is the trace's zero: 0 where times count from the session's start
+        self.origin_ns: int | None = None  # where the file says that its ts count from, in Unix ns
         self.count = 0
         self.last = 0.0
 
@@ -138,8 +141,8 @@ class _Collector:
 
     def _span(self, event: dict[str, Any], ts: float, dur: float, stream: JsonStream) -> _Thread:
         thread = self._thread(event)
-        if UNIX_US[0] < ts < UNIX_US[1] and not self.base_us:
-            self.base_us = float(math.floor(ts))
+        if self.base_us != self.base_us and math.isfinite(ts):
+            self.base_us = float(math.floor(ts)) if FAR_US < ts < UNIX_US[1] else 0.0
         args = event.get("args")
         position, full = 0, ""
         name = event.get("name")
@@ -176,12 +179,18 @@ class _Collector:
         elif event.get("name") == "thread_name":
             self._thread(event).label = label
 
+    def member(self, key: str, value: Any) -> None:
+        """Something that stands beside the events."""
+        if key == "baseTimeNanoseconds" and str(value).isdecimal() and len(str(value)) < 20 and int(value) < UNIX_US[1] * 1000:
+            self.origin_ns = int(value)
+
     def build(self, source: Source, *, complete: bool) -> Trace:
         """The trace of what came so far."""
         # Each part is built from its own columns: a Trace that was handed out never changes.
         builder = TraceBuilder(source.path, NAME, size=source.size, host=self.builder.host)
         builder.findings = self.builder.findings if complete else builder.findings
         builder.clock = self._clock()
+        base = self._base()
         pids = list(dict.fromkeys([*self.processes, *(pid for pid, _ in self.threads)]))
         for pid in pids:
             process = builder.process(self.processes.get(pid) or f"process {pid}", (), self.stats)
@@ -191,17 +200,26 @@ class _Collector:
                 open_rows = list(thread.open)
                 for row in open_rows:
                     thread.dur[row] = max(self.last - thread.ts[row], 0.0)
-                line, bad = thread.line(self.base_us)
+                line, bad = thread.line(base)
                 builder.findings.add("events at impossible times were left out", count=bad)
                 process.add(number_of(tid), thread.label, line)
                 if open_rows:
                     builder.findings.add("begins (ph B) without an end were extended to the end of the trace", count=len(open_rows))
         return builder.build(self.names, complete=complete, warnings=source.warnings)
 
+    def _base(self) -> float:
+        return 0.0 if math.isnan(self.base_us) else self.base_us
+
     def _clock(self) -> Clock:
-        if not self.base_us:
+        base = self._base()
+        if self.origin_ns is not None:
+            zero = self.origin_ns + int(base) * 1000
+            return Clock(
+                zero - _ORIGIN_NS, zero + _ORIGIN_NS, "absolute timestamps", "ts counts from the file's baseTimeNanoseconds"
+            )
+        if not UNIX_US[0] < base < UNIX_US[1]:
             return Clock()
-        zero = int(self.base_us) * 1000
+        zero = int(base) * 1000
         # doubles near 2e15 µs resolve a quarter of a µs
         return Clock(zero - 500, zero + 500, "absolute timestamps", "ts is Unix time in µs")
 
@@ -214,6 +232,7 @@ def load(source: Source, progress: Progress) -> Iterator[Trace]:
     shown, told = FIRST_PART, 0
     for key, value in stream:
         if key != "traceEvents" or not stream.listed:
+            collector.member(key, value)
             continue
         collector.add(value, stream)
         if collector.count >= told + TELL:

@@ -31,6 +31,14 @@ def load(tmp_path: Path, content: str | bytes | list[Any], name: str = "host.tra
     return registry.read(path)
 
 
+def read_by_this(tmp_path: Path, members: dict[str, Any]) -> Trace:
+    """Without asking which reader suits: what stands behind many events is not seen by then."""
+    path = tmp_path / "host.trace.json"
+    path.write_text(json.dumps(members))
+    (*_, trace) = trace_json.load(registry.open_source(str(path)), registry.silent)
+    return trace
+
+
 def x(title: str, ts: Any, dur: Any, pid: Any = 1, tid: Any = 2, **args: Any) -> dict[str, Any]:
     return {"ph": "X", "pid": pid, "tid": tid, "ts": ts, "dur": dur, "name": title, **({"args": args} if args else {})}
 
@@ -223,6 +231,32 @@ def test_unix_time_becomes_a_clock(tmp_path: Path) -> None:
     assert trace.clock.source == "absolute timestamps"
     assert trace.clock.mid_ns == (start + 5) * 1000
     assert spans(trace) == [("a", 0, 2_000_000), ("b", -5_000_000, 7_000_000), ("c", 500_000, 0)]
+
+
+def test_time_since_the_machine_booted_counts_from_the_first_event(tmp_path: Path) -> None:
+    """As IBM's AIU tools write it: weeks of uptime, and no word of what that is in Unix time."""
+    boot = 1_474_980_000_000
+    trace = load(tmp_path, [x("a", boot + 0.25, 2), x("b", boot + 3, 7)])
+    assert spans(trace) == [("a", 250_000, 2_000_000), ("b", 3_000_000, 7_000_000)]
+    assert not trace.clock.known
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_base_that_the_file_tells_is_its_clock(tmp_path: Path, first: bool) -> None:
+    base = {"baseTimeNanoseconds": 1_759_922_262_000_000_000}
+    events = {"traceEvents": [x("a", 5_000_000_000_000.5, 2), x("b", 5_000_000_000_004, 1)]}
+    trace = read_by_this(tmp_path, {**base, **events} if first else {**events, **base})
+    assert spans(trace) == [("a", 500_000, 2_000_000), ("b", 4_000_000, 1_000_000)]
+    assert trace.clock.mid_ns == base["baseTimeNanoseconds"] + 5_000_000_000_000_000
+    assert trace.clock.half_ns == 1_000_000
+    assert trace.clock.detail == "ts counts from the file's baseTimeNanoseconds"
+
+
+@pytest.mark.parametrize("base", ["", -5, 1.5, None, [], {}, "9" * 30, True])
+def test_a_base_that_is_no_time_is_none(tmp_path: Path, base: Any) -> None:
+    trace = read_by_this(tmp_path, {"traceEvents": [x("a", 10, 2)], "baseTimeNanoseconds": base})
+    assert not trace.clock.known
+    assert spans(trace) == [("a", 10_000_000, 2_000_000)]
 
 
 # ── other ways in, and files that are not whole ──
