@@ -586,6 +586,13 @@ class Sensor:
         name = self.name or self.source or "power"
         return name if not self.host or name.casefold().startswith(self.host.casefold()) else f"{self.host} {name}"
 
+    @property
+    def channel(self) -> str:
+        """The sensor without its host, where its name begins with that (a recording's "bmc-17 DCMI power")."""
+        name = self.name or self.source or "power"
+        own = name[len(self.host) :].strip(" :") if self.host and name.casefold().startswith(self.host.casefold()) else ""
+        return own or name
+
 
 @dataclass(frozen=True)
 class Mark:

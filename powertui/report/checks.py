@@ -281,7 +281,7 @@ def of_power(entry: RunEntry, run: Run) -> Iterator[Check]:
 
 
 def _overlap(series: PowerSeries, traces: Sequence[Trace]) -> Check:
-    name = f"{series.sensor.name} ({series.sensor.source}, {facts.short_path(series.path)})"
+    name = f"{series.sensor.label} ({series.sensor.source}, {facts.short_path(series.path)})"
     watts = series.watts[np.isfinite(series.watts)]
     if not len(watts):
         return Check(

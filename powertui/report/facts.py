@@ -52,7 +52,7 @@ def of_run(entry: RunEntry, run: Run | None, problem: str = "") -> Facts:
         "files": _files(entry),
         "profiles": [_profile(t, s, e) for t, s, e in zip(traces, steps, epochs, strict=True)],
         "scalars": _scalars(run),
-        "power": [power_facts(series) for series in (run.power if run is not None else ())],
+        "power": _power_of(run),
         "windows": window_facts(run.power if run is not None else ()),
     }
 
@@ -251,12 +251,28 @@ def window_facts(power: Sequence[PowerSeries]) -> list[Facts]:
     return out
 
 
+def _power_of(run: Run | None) -> list[Facts]:
+    """Every channel, and whose it is: `belongs_to` is a host of the run, null for none."""
+    if run is None or not run.power:
+        return []
+    from powertui.data.energy import belongs
+
+    found = belongs.of_run(run)
+    return [
+        power_facts(series)
+        | {"belongs_to": None if owner.machine is None else found.machines[owner.machine], "belongs_why": owner.why}
+        for series, owner in zip(run.power, found.owners, strict=True)
+    ]
+
+
 def power_facts(series: PowerSeries) -> Facts:
     """One channel: how many readings, over how long, how many watts."""
     known = series.watts[np.isfinite(series.watts)]
     span = int(series.times[-1] - series.times[0]) if len(series) > 1 else 0
     return {
         "name": series.sensor.name,
+        "host": series.sensor.host,
+        "label": series.sensor.label,
         "source": series.sensor.source,
         "scope": series.sensor.scope.value,
         "path": series.path,

@@ -259,7 +259,9 @@ def _power(series: Facts) -> str:
     if series["mean_watts"] is not None:
         watts = f"{series['min_watts']:g} to {series['max_watts']:g} W, mean {series['mean_watts']:.1f} W"
     over = f"{text.plural(series['readings'], 'reading')} over {units.duration(round(series['span_s'] * PS_PER_S), 3)}"
-    return f"{plain(series['name'])}: {watts}; {over} ({plain(series['source'])}, {plain(facts.short_path(series['path']))})"
+    stranger = "; of no host of this run" if series["belongs_to"] is None and series["host"] else ""
+    name, source = plain(series["label"]), plain(series["source"])
+    return f"{name}: {watts}; {over} ({source}, {plain(facts.short_path(series['path']))}){stranger}"
 
 
 def _window(window: Facts) -> str:

@@ -134,8 +134,7 @@ class AlignmentScreen(BaseScreen):
         sensor = power.series.sensor
         margin = (trace.span[1] - trace.span[0]) // 8
         refresh = sensor.refresh_s or sensor.poll_s
-        name = sensor.name or sensor.source or "power"
-        caption = f"{plain(name, 40)} on the trace; below it, what ran"
+        caption = f"{plain(sensor.label, 60)} on the trace; below it, what ran"
         chart.show(AlignmentView(
             trace.span[0] - margin, trace.span[1] + margin, power.times - round(sensors.centre_s(sensor) * PS_PER_S), power.watts,
             round(3e12 * (refresh.value if refresh else 1.0)), *self._ran, "%", caption,

@@ -64,7 +64,7 @@ def _energy(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> list[str]:
     out = []
     for one in power:
         energy = mixture.energy(one, lo, hi)
-        name = plain(one.series.sensor.name)
+        name = plain(one.series.sensor.label)
         if energy.resolved and energy.joules is not None and energy.mean_w is not None:
             interval = f" [{energy.lo:.4g}, {energy.hi:.4g}]" if energy.lo is not None and energy.hi is not None else ""
             out.append(f"energy ({name}): {energy.joules:.4g} J{interval}, mean {energy.mean_w:.4g} W, {energy.badge.value}")

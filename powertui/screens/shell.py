@@ -19,7 +19,7 @@ from textual.screen import Screen
 
 from powertui.data import watch
 from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.model import PowerOnTrace, Run
+from powertui.data.model import Run
 from powertui.data.opened import Opened, Profile
 from powertui.errors import PowertuiError
 from powertui.plain import plain
@@ -321,22 +321,22 @@ class Shell(TypeAhead[int]):
         def build() -> None:
             run = opened.run
             model = opened.cached(("model", index), lambda: TimelineModel.of(run, index)) if run.traces else None
-            power: tuple[PowerOnTrace, ...] = ()
+            found: Account | None = None
             if model is not None and run.power:
                 from powertui.data.energy import account
 
-                power = account.of(Profile(opened, index), aligning).drawn
-            self.from_thread(self._indexed, run, model, power)
+                found = account.of(Profile(opened, index), aligning)
+            self.from_thread(self._indexed, run, model, found)
 
         self.run_worker(build, thread=True, exclusive=True, group="trace")
 
-    def _indexed(self, run: Run, model: TimelineModel | None, power: tuple[PowerOnTrace, ...]) -> None:
+    def _indexed(self, run: Run, model: TimelineModel | None, found: Account | None) -> None:
         if run is not self.session.run or (model is not None and model.index != self.session.trace_index):
             return
-        self.session.model, self.session.power = model, power
+        self.session.model, self.session.power = model, found.drawn if found is not None else ()
         self.tell()
         if model is not None and len(run.traces) > 1:
-            self.say(f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}).")
+            self.say(f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}). {_whose(run, found)}".strip())
 
     def _progressed(self, loader: Loader, progress: Progress) -> None:
         if loader is self._loader:
@@ -360,11 +360,12 @@ class Shell(TypeAhead[int]):
         page = self.current()
         if part.complete and page is not None and page.is_mounted:
             page.show_progress("")
-            if session.notice:
-                page.say(session.notice)
-            elif loader.again:
+            if loader.again:
                 page.say("")
         self.tell()
+        notice = (session.notice or _whose(part.run, part.account)) if part.complete else ""
+        if notice:
+            self.say(notice)
         if part.changed:
             self._say_changed()
 
@@ -489,3 +490,12 @@ class Shell(TypeAhead[int]):
         if self.gate.wants_compression and self.capabilities.remote and not self._compress_said:
             self._compress_said = True
             self.say(COMPRESS)
+
+
+def _whose(run: Run, found: Account | None) -> str:
+    """What is to be said of a run's power when none of it is this host's, or when what was said of it fits nothing."""
+    if found is None or found.share is None:
+        return ""
+    from powertui.data.energy import belongs
+
+    return belongs.in_short(run, found.share)

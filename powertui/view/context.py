@@ -85,7 +85,7 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
         facts.append(Fact("phase", plain(phase.name, 80)))
     for series in power:
         watts = _curve(series).value(state.cursor_ps)
-        name = plain(series.series.sensor.name, 40) or "power"
+        name = plain(series.series.sensor.label, 60)
         shown = "no value here" if np.isnan(watts) else units.quantity(watts, "W")
         facts.append(Fact(name, shown, None if np.isnan(watts) else series.series.sensor.scale))
     leads = _leads(tuple(power), model.trace.span)
@@ -221,7 +221,7 @@ def _energies(power: Sequence[PowerOnTrace], lo: int, hi: int) -> list[Fact]:
         if hi <= lo:
             continue
         energy = mixture.energy(series, lo, hi)
-        several = f" {plain(series.series.sensor.name, 20)}" if len(power) > 1 else ""
+        several = f" {plain(series.series.sensor.channel, 20)}" if len(power) > 1 else ""
         out.extend(energy_facts(energy, several))
     return out
 

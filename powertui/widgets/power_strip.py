@@ -11,6 +11,7 @@ from rich.style import Style
 from powertui import units
 from powertui.data.model import Int64s, PowerOnTrace
 from powertui.plain import plain
+from powertui.plain import width as plain_width
 from powertui.view.curve import Axis, axis, columns_per_cell, draw
 from powertui.view.navigation import State
 from powertui.view.power_curve import PowerCurve
@@ -61,19 +62,34 @@ class PowerStrip(TimeLane):
             return self.name_label("")
         height, theme = self.size.height, self.theme_colors
         scale = self.axis
-        name = self.curve.power.series.sensor.name or "power"
         watts = self.curve.value(self.state.cursor_ps)
         value = "no value" if math.isnan(watts) else units.quantity(watts, "W")
-        if height == 1:
-            return self.name_label(name, value)
+        top = value if height == 1 else f"{scale.text(scale.hi)} W"
+        name, below = self._names(self.label_width - 2 - len(top), height)
         if y == 0:
-            return self.name_label(name, f"{scale.text(scale.hi)} W")
+            return self.name_label(name, top)
         if y == height - 1:
             return self.name_label(value if height == 2 else self._certainty(), f"{scale.text(scale.lo)} W")
         if y == 1:
-            text = fit_text(value, self.label_width - 1, self.glyphs.ellipsis) + " "
-            return [Segment(text, theme.style("gutter") + theme.style("power"))]
+            room = self.label_width - 1
+            left = fit_text(below, max(0, room - 1 - len(value)), self.glyphs.ellipsis) + " " if below else ""
+            style = theme.style("gutter")
+            shown = fit_text(value, room - len(left), self.glyphs.ellipsis) + " "
+            return [*([Segment(left, style)] if left else []), Segment(shown, style + theme.style("power"))]
         return self.name_label(self._source() if y == 2 else "")
+
+    def _names(self, room: int, height: int) -> tuple[str, str]:
+        """Host and sensor in one line where both fit; else the host, and the sensor for the line below, where there is one."""
+        assert self.curve is not None
+        sensor = self.curve.power.series.sensor
+        whole = plain(sensor.label, 100)
+        if plain_width(whole) <= room or not sensor.host:
+            return whole, ""
+        own = plain(sensor.channel, 100)
+        if height >= 3:
+            return plain(sensor.host, 100), own
+        host = fit_text(plain(sensor.host, 100), max(room // 2, room - 1 - plain_width(own)), self.glyphs.ellipsis)
+        return f"{host.rstrip()} {own}", ""
 
     def _certainty(self) -> str:
         assert self.curve is not None

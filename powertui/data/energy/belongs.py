@@ -352,6 +352,17 @@ def strangers(run: Run, found: Belongings) -> tuple[str, ...]:
     return tuple(out)
 
 
+def in_short(run: Run, share: Share) -> str:
+    """One line where what a person said fits nothing, or where a host has no power though there is some; "" for any other."""
+    wrong = unknown(run, run.power_hosts)
+    if wrong and not share.owners:
+        return plain(" ".join(wrong[0]))
+    if share.owners or not share.strangers:
+        return ""
+    names = [one.sensor.host or one.sensor.label for one, _ in share.strangers]
+    return f"No power belongs to {share.machine or 'this host'}: the log names {_listed(names)}. See --power-host."
+
+
 def _listed(names: Sequence[str]) -> str:
     names = list(dict.fromkeys(names))
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

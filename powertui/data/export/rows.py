@@ -89,9 +89,7 @@ def channel_names(power: Sequence[PowerOnTrace]) -> list[str]:
     """One name for each channel, told apart where sensors have the same."""
     names: list[str] = []
     for one in power:
-        sensor = one.series.sensor
-        name = sensor.name or sensor.source or "power"
-        name = f"{sensor.host} {name}" if sensor.host else name
+        name = one.series.sensor.label
         number, base = 2, name
         while name in names:
             name, number = f"{base} ({number})", number + 1

@@ -1,0 +1,89 @@
+"""A run of two hosts with their power on the screen: each host's own, by its name, and none of the other's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from powertui.screens.status import StatusLine
+from powertui.screens.timeline import TimelineScreen
+from powertui.widgets.context_pane import ContextPane
+from tests.screens.conftest import Maker, loaded, settled
+from tests.synthetic import hosts
+from tests.synthetic.hosts import Hosts
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Hosts:
+    return hosts.two(tmp_path_factory.mktemp("two"))
+
+
+def gutter(timeline: TimelineScreen, row: int) -> str:
+    return "".join(segment.text for segment in timeline.view.strips[0].label(row))
+
+
+def said(timeline: TimelineScreen) -> str:
+    return timeline.query_one("#status", StatusLine).message
+
+
+def context(timeline: TimelineScreen) -> list[str]:
+    shown = timeline.query_one(ContextPane).context
+    assert shown is not None
+    return [f"{fact.name}: {fact.value}" for section in shown.sections for fact in section.facts]
+
+
+async def test_v_changes_the_host_and_its_power_together(make: Maker, made: Hosts, tmp_path: Path) -> None:
+    log = made.long_csv(tmp_path / "all.csv", {"host-a": "host-a", "host-b": "host-b"})
+    shell = make(made.logdir, "--power", str(log))
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        timeline = shell.screen
+        assert isinstance(timeline, TimelineScreen)
+        for host, other, key in (("host-a", "host-b", "v"), ("host-b", "host-a", "v"), ("host-a", "host-b", "")):
+            assert [one.series.sensor.host for one in shell.session.power] == [host]
+            assert timeline.timeline.model is shell.session.model
+            assert shell.session.model is not None
+            assert shell.session.model.trace.host == host
+            assert gutter(timeline, 0).startswith(f"{host} ")
+            assert gutter(timeline, 1).startswith("watts ")
+            assert not timeline.view.strips[1].display
+            lines = context(timeline)
+            assert any(line.startswith(f"{host} watts: ") for line in lines)
+            assert not any(other in line for line in lines)
+            if key:
+                await pilot.press(key)
+                await settled(pilot)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_a_host_without_power_says_whose_there_is(make: Maker, made: Hosts, tmp_path: Path, size: tuple[int, int]) -> None:
+    log = made.recording(tmp_path / "bmc.csv", {"bmc-17": "host-a", "bmc-host-b": "host-b"})
+    shell = make(made.logdir, "--power", str(log))
+    async with shell.run_test(size=size) as pilot:
+        await loaded(pilot)
+        timeline = shell.screen
+        assert isinstance(timeline, TimelineScreen)
+        assert shell.session.power == ()
+        assert said(timeline).startswith("No power belongs to host-a: the log names bmc-17.")
+        await pilot.press("v")
+        await settled(pilot)
+        assert [one.series.sensor.host for one in shell.session.power] == ["bmc-host-b"]
+        assert said(timeline) == "Host host-b (2 of 2)."
+        assert "DCMI" in gutter(timeline, 0) + gutter(timeline, 1)
+        await pilot.press("v")
+        await settled(pilot)
+        assert said(timeline).startswith("Host host-a (1 of 2). No power belongs to host-a")
+
+
+async def test_what_was_said_of_power_holds_on_every_page(make: Maker, made: Hosts, tmp_path: Path) -> None:
+    log = made.recording(tmp_path / "bmc.csv", {"bmc-17": "host-a", "bmc-18": "host-b"})
+    shell = make(made.logdir, "--power", str(log), "--power-host", "bmc-17=host-b", "--power-host", "bmc-18=host-a")
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        assert [one.series.sensor.host for one in shell.session.power] == ["bmc-18"]
+        await pilot.press("3")
+        await settled(pilot)
+        await pilot.press("enter", "1", "v")
+        await settled(pilot)
+        assert [one.series.sensor.host for one in shell.session.power] == ["bmc-17"]
