@@ -266,18 +266,19 @@ class RunView:
 
     @property
     def findings(self) -> pd.DataFrame:
-        """What makes one epoch unlike the others, the largest energy first.
+        """What stands out, the largest energy first.
 
-        Steps step_lo to step_hi of `epoch` drew delta_watts more than those of the others (95 %: lo_watts to hi_watts), which comes
-        to delta_joules, and took delta_s longer; `p` is how often chance alone would show as much anywhere; `text` says it in a
-        sentence. Why there is no row, and what was left out, stands in `frame.attrs["notes"]`.
+        From start_s to end_s (steps step_lo to step_hi of `epoch`, where it has any) delta_watts more were drawn than `witness`
+        lets expect (95 %: lo_watts to hi_watts), which comes to delta_joules, and the steps took delta_s longer; `p` is how often
+        chance alone would show as much anywhere; `text` says it in a sentence. What could have been found, why there is no row, and
+        what was left out, stands in `frame.attrs["notes"]`.
         """
         found, notes = [], []
         for profile in self.opened.profiles:
-            symmetry = account.findings(profile)
-            table = tables.findings(symmetry, profile)
+            all = account.findings(profile)
+            table = tables.findings(all, profile)
             found.append((profile.host, as_frame.of_table(table)))
-            notes += [*symmetry.notes, *([] if len(table) else [table.empty])]
+            notes += [*([] if len(table) else [table.empty]), *(note for note in (all.could, all.reason) if note), *all.notes]
         frame = self._of_hosts(found, lambda: as_frame.of_table(tables.NO_FINDINGS))
         frame.attrs["notes"] = list(dict.fromkeys(notes))
         return frame

@@ -10,9 +10,10 @@ from powertui.data.asked import Aligning, LogColumns, Reading
 from powertui.data.energy import account, belongs, host_energy, integrate
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
+from powertui.data.energy.findings import told
+from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.integrate import Energy
-from powertui.data.energy.symmetry import Symmetry
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.power import registry
@@ -264,17 +265,22 @@ def _joules(value: float) -> str:
     return f"{value:.{0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2}f} J"
 
 
-def _symmetry(found: Symmetry, style: _Style) -> list[str]:
+def _symmetry(found: Findings, style: _Style) -> list[str]:
     lines = style.head(2, "What stands out")
-    if found.reason:
-        lines.append(style.line(found.reason))
-    elif not found.findings:
-        lines.append(style.line("nothing: no stretch of steps differs from the same steps of the other epochs by more than chance"))
+    if not found.findings:
+        lines.append(style.line("nothing that matters"))
     for one in found.findings:
         spread = ""
         if one.lo_watts is not None and one.hi_watts is not None:
             spread = f", 95% {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W"
         lines.append(style.line(one.text))
         where = f"at {one.start_ps / PS_PER_S:.2f} … {one.end_ps / PS_PER_S:.2f} s of the trace"
-        lines.append(style.line(f"{where} (p ≤ {one.p:.2g}{spread}; {one.badge.value})", deeper=True))
+        by = f"told by: {', '.join(one.witnesses)}"
+        lines.append(style.line(f"{where} (p ≤ {one.p:.2g}{spread}; {one.badge.value}; {by})", deeper=True))
+    if found.smaller:
+        lines.append(style.line(f"{told.folded(len(found.smaller))} (--json lists {'it' if len(found.smaller) == 1 else 'them'})"))
+    if found.could:
+        lines.append(style.line(found.could))
+    if found.reason:
+        lines.append(style.line(f"epochs were not compared: {found.reason}"))
     return lines + [style.line(note) for note in found.notes]

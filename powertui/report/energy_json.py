@@ -12,10 +12,10 @@ from powertui.data.energy import host_energy, integrate, marks, mixture, window_
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment
+from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.integrate import Energy
 from powertui.data.energy.marks import MarkOnTrace
-from powertui.data.energy.symmetry import Finding, Symmetry
 from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import NS_PER_S, PS_PER_S, Figure, Mark, PowerSeries, Run, Warn
 
@@ -29,7 +29,7 @@ class Told:
     run: Run
     host: str
     account: Account | None
-    symmetry: Symmetry | None
+    symmetry: Findings | None
     problem: str = ""
 
     @property
@@ -108,7 +108,7 @@ def _json_run(one: Told) -> dict[str, Any]:
             _json_name(series) | {"file": series.path, "reason": owner.why} for series, owner in found.share.strangers
         ] if found is not None and found.share is not None else [],
         "counted": None, "idle_watts": None, "epochs": [], "steps": [], "windows": _json_windows(one), "marks": _json_marks(one),
-        "findings": [],
+        "findings": [], "smaller_findings": [], "could_find": [], "could_find_text": "",
         "notes": one.said, "warnings": [_warn(w) for w in one.run.warnings],
     }  # fmt: skip
     if found is None:
@@ -135,6 +135,9 @@ def _json_run(one: Told) -> dict[str, Any]:
         )  # fmt: skip
     if one.symmetry is not None:
         shown["findings"] = [_json_finding(f) for f in one.symmetry.findings]
+        shown["smaller_findings"] = [_json_finding(f) for f in one.symmetry.smaller]
+        shown["could_find"] = [{"watts": limit.watts, "seconds": limit.seconds} for limit in one.symmetry.limits]
+        shown["could_find_text"] = one.symmetry.could
         shown["notes"] += [*one.symmetry.notes, *([one.symmetry.reason] if one.symmetry.reason else [])]
     return shown
 
@@ -225,12 +228,16 @@ def _json_sensor(series: PowerSeries, alignment: Alignment | None) -> dict[str, 
 
 def _json_finding(one: Finding) -> dict[str, Any]:
     return {
-        "kind": one.kind, "epoch": one.epoch, "step_lo": one.step_lo, "step_hi": one.step_hi,
+        "kind": one.kind, "witness": ", ".join(one.witnesses), "epoch": one.epoch, "step_lo": one.step_lo, "step_hi": one.step_hi,
         "start_s": one.start_ps / PS_PER_S, "end_s": one.end_ps / PS_PER_S,
+        "start_lo_s": one.start_within[0] / PS_PER_S, "start_hi_s": one.start_within[1] / PS_PER_S,
+        "end_lo_s": one.end_within[0] / PS_PER_S, "end_hi_s": one.end_within[1] / PS_PER_S,
         "elsewhere": [{"epoch": e, "start_s": lo / PS_PER_S, "end_s": hi / PS_PER_S} for e, lo, hi in one.elsewhere],
-        "delta_watts": one.delta_watts, "lo_watts": one.lo_watts, "hi_watts": one.hi_watts, "delta_joules": one.delta_joules,
-        "delta_seconds": one.delta_seconds, "p": one.p, "badge": one.badge.value,
-        "ops": [{"name": name, "seconds": seconds} for name, seconds in one.ops], "text": one.text,
+        "delta_watts": one.delta_watts, "lo_watts": one.lo_watts, "hi_watts": one.hi_watts,
+        "delta_joules": one.delta_joules, "lo_joules": one.lo_joules, "hi_joules": one.hi_joules,
+        "delta_seconds": one.delta_seconds, "p": one.p, "badge": one.badge.value, "explained": one.explained,
+        "ops": [{"name": op.name, "seconds": op.more_s, "usual_s": op.usual_s, "here_s": op.here_s} for op in one.ops],
+        "text": one.text,
     }  # fmt: skip
 
 

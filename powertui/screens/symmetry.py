@@ -1,14 +1,17 @@
-"""Symmetry: epochs on top of each other, and by itself what makes one unlike the others. Enter goes there."""
+"""Findings: epochs on top of each other, and by itself what makes one unlike the others. Enter goes there."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from powertui.data.energy import account
-from powertui.data.energy.symmetry import Finding, Symmetry
+from powertui.data.energy.findings import told
+from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain
 from powertui.screens.base import BaseScreen, bindings_for
@@ -19,7 +22,7 @@ AROUND = 0.5  # a finding is shown in the timeline with half its length on eithe
 
 
 class SymmetryScreen(BaseScreen):
-    """One epoch against the others."""
+    """What stands out: power that nothing explains, epochs unlike the others, steps unlike their neighbours."""
 
     NAME = "symmetry"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("symmetry")
@@ -27,11 +30,12 @@ class SymmetryScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: Symmetry | None = None
+        self._found: Findings | None = None
         self._of: tuple[object, ...] = ()  # what it was computed of
         self._line = 0
         self._chosen = 0
         self._times = False
+        self._unfolded = False  # whether the smaller differences are listed, too
 
     def body(self) -> ComposeResult:
         look, glyphs = self.shell.look, self.shell.capabilities.glyphs
@@ -54,7 +58,7 @@ class SymmetryScreen(BaseScreen):
             self._draw()
             return
         self._of, self._found = of, None
-        self._say_only("Comparing the epochs …")
+        self._say_only("Looking for what stands out …")
         profile, aligning = session.profile, session.aligning
         assert profile is not None
 
@@ -63,16 +67,29 @@ class SymmetryScreen(BaseScreen):
 
         self.run_worker(work, thread=True, exclusive=True, group="symmetry")
 
-    def _computed(self, of: tuple[object, ...], found: Symmetry) -> None:
+    def _computed(self, of: tuple[object, ...], found: Findings) -> None:
         if of != self._of:
             return
         self._found = found
         self._chosen = 0
-        if found.folded is not None:
-            first = found.findings[0].epoch if found.findings else found.folded.epochs[-1]
-            self._line = found.folded.epochs.index(first)
-            self._times = False
+        self._unfolded = self._times = False
+        self._line = len(found.folded.epochs) - 1 if found.folded is not None else 0
+        self._look_at(self._listed()[:1])
         self._draw()
+
+    def _listed(self) -> tuple[Finding, ...]:
+        """The findings that have a line of their own."""
+        if self._found is None:
+            return ()
+        return self._found.findings + (self._found.smaller if self._unfolded else ())
+
+    def _look_at(self, chosen: Sequence[Finding]) -> None:
+        """Put the epoch of a finding in front."""
+        folded = self._found.folded if self._found is not None else None
+        for one in chosen:
+            self._times = one.kind == "time"
+            if folded is not None and one.epoch in folded.epochs:
+                self._line = folded.epochs.index(one.epoch)
 
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
 
@@ -85,41 +102,48 @@ class SymmetryScreen(BaseScreen):
         if found is None:
             return
         if found.folded is None:
-            self._say_only(f"Nothing to compare: {plain(found.reason, 200)}.")
-            return
-        view = FoldedView(found.folded, self._line, found.findings, self._chosen, self._times)
-        self.query_one("#folded", FoldedChart).show(view)
+            self.query_one("#folded", FoldedChart).show(None, f"Epochs were not compared: {plain(found.reason, 200)}.")
+        else:
+            view = FoldedView(found.folded, self._line, self._listed(), self._chosen, self._times)
+            self.query_one("#folded", FoldedChart).show(view)
         pane = self.query_one("#findings", LinesPane)
-        pane.styles.height = min(max(3, self.size.height // 3), len(found.findings) * 2 + len(found.notes) + 2)
-        pane.set_lines(self._lines(found))
+        lines = self._lines(found)
+        pane.styles.height = min(max(3, self.size.height // (2 if found.folded is None else 3)), len(lines) + 1)
+        pane.set_lines(lines)
 
-    def _lines(self, found: Symmetry) -> list[Line]:
+    def _lines(self, found: Findings) -> list[Line]:
         style = self.shell.look.style
         lines: list[Line] = []
-        for number, one in enumerate(found.findings):
-            chosen = number == self._chosen
-            ink = style("marked" if chosen else "text")
+        for number, one in enumerate(self._listed()):
+            ink, mark = self._ink(number)
             what, _, why = one.text.partition("; ")
-            lines.append(((" > " if chosen else "   ", style("title")), (plain(what, 300), ink)))
+            lines.append(((mark, style("title")), (plain(what, 300), ink)))
             reason = (plain(f"{why} · " if why else "", 200), style("text"))
             lines.append((("     ", style("dim")), reason, (_details(one), style("dim"))))
         if not found.findings:
-            words = "Nothing stands out: no stretch differs from the same steps of the other epochs by more than chance."
-            lines.append((("   ", style("dim")), (words, style("ok"))))
-        lines += [(("   ", style("dim")), (plain(note, 300), style("dim"))) for note in found.notes]
-        return lines
+            lines.append((("   ", style("dim")), ("Nothing stands out that matters.", style("ok"))))
+        if found.smaller and not self._unfolded:
+            ink, mark = self._ink(len(found.findings))
+            lines.append(((mark, style("title")), (f"{told.folded(len(found.smaller))}: Enter", ink)))
+        rest = [found.could, *found.notes]
+        return lines + [(("   ", style("dim")), (plain(note, 300), style("dim"))) for note in rest if note]
+
+    def _ink(self, number: int) -> tuple[Style, str]:
+        """How a line looks, and what stands before it."""
+        chosen = number == self._chosen
+        return self.shell.look.style("marked" if chosen else "text"), " > " if chosen else "   "
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
     def move(self, by: int) -> None:
         """So many findings down."""
-        found = self._found
-        if found is None or found.folded is None or not found.findings:
+        found, listed = self._found, self._listed()
+        count = len(listed) + (1 if found is not None and found.smaller and not self._unfolded else 0)
+        if not count:
             self.query_one("#findings", LinesPane).scroll_lines(by)
             return
-        self._chosen = min(max(0, self._chosen + by), len(found.findings) - 1)
-        self._line = found.folded.epochs.index(found.findings[self._chosen].epoch)
-        self._times = found.findings[self._chosen].kind == "time"
+        self._chosen = min(max(0, self._chosen + by), count - 1)
+        self._look_at(listed[self._chosen : self._chosen + 1])
         self._draw()
         pane = self.query_one("#findings", LinesPane)
         pane.scroll_lines(
@@ -140,11 +164,15 @@ class SymmetryScreen(BaseScreen):
 
     def action_finding_show(self) -> None:
         """Go to the stretch in the timeline."""
-        found = self._found
-        if found is None or not found.findings:
+        found, listed = self._found, self._listed()
+        if found is not None and self._chosen == len(listed) and found.smaller and not self._unfolded:
+            self._unfolded = True
+            self._draw()
+            return
+        if not listed:
             self.say("There is no finding to show.")
             return
-        one = found.findings[self._chosen]
+        one = listed[min(self._chosen, len(listed) - 1)]
         margin = round((one.end_ps - one.start_ps) * AROUND)
         self.goto(one.start_ps - margin, one.end_ps + margin)
 
@@ -155,5 +183,6 @@ def _details(one: Finding) -> str:
     if one.lo_watts is not None and one.hi_watts is not None:
         parts.append(f"95% {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W")
     parts.append(f"p ≤ {one.p:.2g}")
+    parts.append(f"told by {', '.join(one.witnesses)}")
     parts.append(one.badge.value)
     return " · ".join(parts)

@@ -12,8 +12,8 @@ import numpy as np
 from rich.segment import Segment
 from rich.style import Style
 
+from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.fold import Folded
-from powertui.data.energy.symmetry import Finding
 from powertui.data.model import Floats, Int64s
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme

@@ -44,7 +44,9 @@ async def test_symmetry_finds_the_burst_and_goes_there(make: Maker) -> None:
         text = words(shell, "#findings")
         assert text.count(" W, ") == 1
         assert "epoch 1, steps 4" in text
-        assert "+55 W" in text
+        assert "+59 W" in text
+        assert "smaller differences: Enter" in text
+        assert "would show a burst" in text
         assert "no difference in the trace" in text
         assert "tracing" in text
         picture = chart_text(shell.screen.query_one("#folded", FoldedChart))
@@ -56,6 +58,40 @@ async def test_symmetry_finds_the_burst_and_goes_there(make: Maker) -> None:
         viewport = shell.screen.timeline.viewport
         assert viewport is not None
         assert 13e12 < viewport.t0 < 15.8e12 < 18.2e12 < viewport.t1 < 21e12
+
+
+async def test_smaller_differences_are_one_line_until_somebody_asks(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        assert words(shell, "#findings").count("against") == 1
+        await pilot.press("down", "enter")
+        await settled(pilot)
+        assert isinstance(shell.screen, SymmetryScreen)
+        assert words(shell, "#findings").count("against") > 5
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(shell.screen, TimelineScreen)
+
+
+async def test_without_epochs_the_page_lists_findings_all_the_same(make: Maker, shared_data: Path) -> None:
+    shell = make(shared_data / "own" / "bursts" / "jax_no_epochs_100ms")
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        assert "Epochs were not compared: the steps belong to no epoch." in chart_text(
+            shell.screen.query_one("#folded", FoldedChart)
+        )
+        assert "steps 110-131: +59 W" in words(shell, "#findings")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(shell.screen, TimelineScreen)
+        viewport = shell.screen.timeline.viewport
+        assert viewport is not None
+        assert viewport.t0 < 8.3e12 < 9.8e12 < viewport.t1
 
 
 async def test_symmetry_turns_to_other_epochs_and_to_times(make: Maker) -> None:

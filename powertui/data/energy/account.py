@@ -14,12 +14,13 @@ import numpy as np
 
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
-from powertui.data.energy import align, belongs, idle, integrate, leading, mixture, placing, predict, scopes, symmetry
+from powertui.data.energy import align, belongs, idle, integrate, leading, mixture, placing, predict, scopes
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.belongs import Share
+from powertui.data.energy.findings import joined
+from powertui.data.energy.findings.finding import Findings, Ops, ops_by_name
 from powertui.data.energy.integrate import Energy
-from powertui.data.energy.symmetry import Ops, Symmetry
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
     PS_PER_NS,
@@ -32,6 +33,7 @@ from powertui.data.model import (
     PowerOnTrace,
     PowerSeries,
     Run,
+    ScalarSeries,
     Steps,
     Trace,
 )
@@ -162,9 +164,10 @@ class Account:
         where = "begins {} after the profile ends" if gap >= 0 else "ends {} before the profile begins"
         return f"The power log does not overlap this run: it {where.format(_long(abs(gap)))}."
 
-    def compare(self, ops: Ops | None = None) -> Symmetry:
-        """What makes one epoch unlike the others."""
-        return symmetry.compare(self.steps, self.epochs, self.power, ops)
+    def compare(self, ops: Ops | None = None, scalars: Sequence[ScalarSeries] = ()) -> Findings:
+        """What stands out. `scalars` tell where training went on beside the profile."""
+        training = align.Context(self.trace, self.steps, self.epochs).training
+        return joined.of(joined.Told(self.trace, self.steps, self.epochs, self.power, scalars, training), ops)
 
 
 def _long(ps: int) -> str:
@@ -188,13 +191,14 @@ def key(index: int, aligning: Aligning) -> tuple[object, ...]:
     return ("account", index, aligning)
 
 
-def findings(profile: Profile, aligning: Aligning | None = None) -> Symmetry:
-    """What makes one epoch of a profile unlike the others, and which ops ran longer there: worked out once."""
+def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
+    """What stands out in a profile, and which ops ran longer there: worked out once."""
     how = aligning or Aligning()
     trace = profile.trace
 
-    def compare() -> Symmetry:
-        return of(profile, how).compare(symmetry.ops_by_name(lambda lo, hi: op_stats.of(trace, lo, hi).ops))
+    def compare() -> Findings:
+        ops = ops_by_name(lambda lo, hi: op_stats.of(trace, lo, hi).ops)
+        return of(profile, how).compare(ops, profile.opened.run.scalars)
 
     return profile.opened.cached(("findings", profile.index, how), compare)
 

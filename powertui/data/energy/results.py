@@ -13,8 +13,9 @@ import numpy as np
 from powertui.data.energy import account, host_energy, tables
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
+from powertui.data.energy.findings import told as words
+from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.integrate import Energy
-from powertui.data.energy.symmetry import Symmetry
 from powertui.data.model import PS_PER_NS, PS_PER_S, Badge, PowerSeries
 from powertui.data.table import Column, Fact, Lazy, Place, Result, Table, optional, text_column
 from powertui.data.tools import steps as step_tool
@@ -146,17 +147,19 @@ def _steps(question: Question, found: Account) -> Table:
 
 
 def findings(question: Question) -> Result:
-    """Stretches of steps that drew more or less, or took longer, than the same steps of the other epochs."""
+    """Stretches that drew power, or took time, that neither the trace, nor other epochs, nor their neighbours let expect."""
     profile = question.profile
     told = account.findings(profile, question.aligning)
     if question.lo is not None or question.hi is not None:
         starts, ends = (np.array([span[side] for span in _spans(told)], np.int64) for side in (0, 1))
         rows = np.flatnonzero(touches(starts, ends, *question.window)).tolist()
         told = replace(told, findings=tuple(told.findings[row] for row in rows))
-    return Result("findings", "Findings", (tables.findings(told, profile),), notes=told.notes)
+    notes = [words.folded(len(told.smaller)) + ", not listed"] if told.smaller else []
+    notes += [text for text in (told.could, f"epochs were not compared: {told.reason}" if told.reason else "") if text]
+    return Result("findings", "Findings", (tables.findings(told, profile),), notes=(*notes, *told.notes))
 
 
-def _spans(told: Symmetry) -> list[tuple[int, int]]:
+def _spans(told: Findings) -> list[tuple[int, int]]:
     return [(one.start_ps, one.end_ps) for one in told.findings]
 
 

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, window_energy
+from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.energy.integrate import Energy
-from powertui.data.energy.symmetry import Finding, Symmetry
 from powertui.data.model import PS_PER_NS, PS_PER_S
 from powertui.data.opened import Opened, Profile
 from powertui.data.table import Column, Place, Table, optional, text_column
@@ -81,18 +81,19 @@ def windows(opened: Opened) -> Table:
     return Table("windows", "Windows of the recording", columns, empty="No recording names a window.", noun="window")
 
 
-def findings(found: Symmetry, profile: Profile) -> Table:
+def findings(found: Findings, profile: Profile) -> Table:
     """What stands out, the largest energy first."""
 
     def place(row: int) -> Place:
         return Place(profile.opened.name, profile.index, found.findings[row].start_ps, found.findings[row].end_ps)
 
-    return replace(NO_FINDINGS, columns=_finding_columns(found.findings), place=place, empty=found.reason or NO_FINDINGS.empty)
+    return replace(NO_FINDINGS, columns=_finding_columns(found.findings), place=place)
 
 
 def _finding_columns(all: Sequence[Finding]) -> tuple[Column, ...]:
     return (
         text_column("kind", "kind", [one.kind for one in all], weight=4),
+        text_column("witness", "told by", [", ".join(one.witnesses) for one in all], weight=3),
         optional("epoch", "epoch", "integer", [one.epoch for one in all], weight=8),
         optional("step_lo", "first step", "integer", [one.step_lo for one in all], weight=7),
         optional("step_hi", "last step", "integer", [one.step_hi for one in all], weight=7),
@@ -105,6 +106,7 @@ def _finding_columns(all: Sequence[Finding]) -> tuple[Column, ...]:
         optional("delta_s", "time", "number", [one.delta_seconds for one in all], unit="s", weight=6),
         optional("p", "p", "number", [one.p for one in all], weight=3),
         text_column("badge", "badge", [one.badge.value for one in all], weight=4),
+        optional("explained", "explained", "flag", [one.explained for one in all], weight=3),
         text_column("text", "what", [one.text for one in all], weight=9),
     )
 
@@ -114,5 +116,5 @@ NO_ENERGIES = Table(
 )
 NO_FINDINGS = Table(
     "findings", "What stands out", _finding_columns([]), noun="finding",
-    empty="No stretch of steps differs from the same steps of the other epochs by more than chance.",
+    empty="Nothing stands out that matters.",
 )  # fmt: skip

@@ -83,7 +83,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool("steps", "Steps", "Every step: when it ran, and how long.", f"{_HERE}.steps:answer"),
     Tool("epochs", "Epochs", "Every epoch: where it lies, its steps, its scalars.", f"{_HERE}.epochs:answer"),
     Tool("energy", "Energy", "Joules of every epoch and step, with their intervals.", f"{_ENERGY}:energy"),
-    Tool("findings", "Findings", "Stretches of an epoch that drew more or took longer than in the others.",
+    Tool("findings", "Findings", "Stretches that drew power or took time that nothing lets one expect.",
          f"{_ENERGY}:findings"),
     Tool("sensors", "Sensors", "Channels of power found with the run, and what each resolves.", f"{_ENERGY}:sensors_found"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What makes one epoch unlike the others: found when it is there, not found when it is not."""
+"""What stands out in a run: found when it is there, not found when it is not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import fold, symmetry
+from powertui.data.energy import fold
+from powertui.data.energy.findings import joined
+from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import Epoch, Epochs, Phase, PowerOnTrace, Steps
 from tests.synthetic import Burst, Plan
 from tests.synthetic.placed import make, sensed, truly_placed
@@ -15,12 +17,16 @@ from tests.synthetic.placed import make, sensed, truly_placed
 QUIET = Plan(seconds=40, step_s=0.2, epochs=2)
 
 
-def compared(one, name: str, seed: int, **options: object) -> symmetry.Symmetry:
+def compared(one, name: str, seed: int, **options: object) -> Findings:
     found, taken = sensed(one, name, seed)
-    return symmetry.compare(one.steps, one.epochs, truly_placed(found, taken), **options)  # type: ignore[arg-type]
+    return told(one, one.epochs, truly_placed(found, taken), **options)
 
 
-def power_of(result: symmetry.Symmetry) -> list[symmetry.Finding]:
+def told(one, epochs: Epochs, power: PowerOnTrace | None, **options: object) -> Findings:
+    return joined.of(joined.Told(one.trace, one.steps, epochs, power), **options)  # type: ignore[arg-type]
+
+
+def power_of(result: Findings) -> list[Finding]:
     return [f for f in result.findings if f.kind == "power"]
 
 
@@ -69,7 +75,7 @@ def test_tracing_and_validation_are_named_and_not_reported() -> None:
     one = make(4, QUIET)
     epochs = replace(one.epochs, phases=(Phase("validation", 1, 2_000_000_000_001, 0, "test"),))
     found, taken = sensed(one, "nvml-1s", 4)
-    result = symmetry.compare(one.steps, epochs, truly_placed(found, taken))
+    result = told(one, epochs, truly_placed(found, taken))
     assert not result.findings
     assert any("step 0: tracing" in note for note in result.notes)
     assert any("validation, 2.00 s; not compared" in note for note in result.notes)
@@ -84,7 +90,8 @@ def test_one_epoch_has_nothing_to_be_compared_with() -> None:
 
 def test_without_power_times_are_compared_all_the_same() -> None:
     steps = _steps(2, 60, slow=(1, 20, 40, 1.8))
-    result = symmetry.compare(steps, Epochs((Epoch(0, None, None, ""), Epoch(1, None, None, ""))), None)
+    two = Epochs((Epoch(0, None, None, ""), Epoch(1, None, None, "")))
+    result = joined.of(joined.Told(make(1, QUIET).trace, steps, two, None))
     (finding,) = result.findings
     assert (finding.kind, finding.epoch, finding.step_lo, finding.step_hi) == ("time", 1, 20, 40)
     assert finding.delta_watts is None
@@ -96,7 +103,7 @@ def test_an_ambiguous_alignment_is_said_and_marks_findings_as_estimated() -> Non
     one = make(6, replace(QUIET, bursts=(Burst(1, 45, 71, 60.0),)))
     found, taken = sensed(one, "nvml-1s", 6)
     power: PowerOnTrace = replace(truly_placed(found, taken), status="ambiguous")
-    result = symmetry.compare(one.steps, one.epochs, power)
+    result = told(one, one.epochs, power)
     assert [f.badge.value for f in power_of(result)] == ["estimated"]
     assert "ambiguous" in " ".join(result.notes)
 

@@ -1,0 +1,174 @@
+"""What a sensor should have read, by what the trace says ran: for every reading the power that is explained.
+
+Inside the profile a reading is the sum of what each kind of work drew in its window. The watts of the kinds are fitted
+robustly, with a prior: a kind that was hardly seen draws about as much as the usual work, give or take half of it. So a
+reading of work like the usual is judged sharply, and one of other work (compiling, an epoch's end) only when it lies far
+off: that is its doubt. What is not known of the sensor (its window, its place on the trace) is doubt as well, wherever
+the expected power changes.
+
+Outside the profile nothing is known but, where the run's scalars tell, that training went on as usual: then everything
+up to the usual power of training is explained, and only more than that is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.energy.findings import pace as paces
+from powertui.data.energy.findings import work as work_kinds
+from powertui.data.energy.findings.boxes import Readings
+from powertui.data.energy.findings.pace import Pace
+from powertui.data.energy.findings.work import Work
+from powertui.data.energy.samples import Samples
+from powertui.data.model import Bools, Floats
+
+_TURNS = 30  # of the robust fit
+_STARTS = (10, 25, 40, 50, 60, 75)  # percentiles of the readings that a fit begins with, each in turn
+_KEPT = 0.6  # of the readings: the fit that explains these best is taken
+_CUT = 4.685  # Tukey's: residuals farther off count nothing
+_UNLIKE = 0.5  # of the power of work: what one kind may draw more or less than another
+_WHOLE = 0.98  # a window is inside the profile with so much of itself
+_LEAST = 8  # readings that a level needs
+_HALF = 0.7  # the range that a window or place may make a reading lie in, as one sigma
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Readings with what is explained of them, and what that stands on."""
+
+    readings: Readings
+    watts: tuple[tuple[str, float], ...]  # the idle machine first, then what each kind of work adds
+    level: float  # the usual power of training
+    reason: str = ""  # why nothing can be judged
+
+
+def of(
+    data: Samples, work: Work, offset: float, *, doubt_s: float = 0.0, pace: Pace = paces.NOTHING,
+    training: tuple[float, float] | None = None,
+) -> Expected:  # fmt: skip
+    """Every reading of a log whose zero lies at `offset` (s) on the trace, ± `doubt_s`. `training`: from when to when."""
+    lo, hi = data.lo + offset, data.hi + offset
+    good = np.isfinite(data.watts) & (data.watts > 0)
+    length = np.maximum(hi - lo, 1e-12)
+    inside = np.clip(np.minimum(hi, work.span[1]) - np.maximum(lo, work.span[0]), 0, None) / length
+    within = good & (inside >= _WHOLE)
+    usual = good & (inside < 1 - _WHOLE) & pace.holds(lo, hi)
+    fit = _fit(data, work, lo, hi, within) if within.sum() >= _LEAST else None
+    if fit is None and usual.sum() < _LEAST:
+        return _nothing(data, lo, hi, f"too few readings of the power log lie wholly in the profile ({int(within.sum())})")
+    floor = np.full(len(data), _least(data))
+    ceiling = np.full(len(data), np.inf)
+    doubt = np.full(len(data), np.inf)
+    level = float(np.percentile(data.watts[usual], 75)) if usual.sum() >= _LEAST else -np.inf
+    if fit is not None:
+        expected, unsure = fit.expected(data, work, lo, hi, doubt_s)
+        floor[within] = ceiling[within] = expected[within]
+        doubt[within] = unsure[within]
+        level = max(level, fit.level)
+    swing = fit.swing if fit is not None else level - _least(data)
+    ceiling[usual] = level
+    doubt[usual] = 0.1 * swing
+    around = ~(within | usual)
+    doubt[around] = 0.25 * swing
+    if training is not None:
+        ceiling[around & (lo >= training[0]) & (hi <= training[1])] = level
+    judged = within | usual
+    watts = fit.watts if fit is not None else (("training", level),)
+    return Expected(Readings(lo, hi, np.where(good, data.watts, np.nan), floor, ceiling, doubt, judged, data.quantum), watts, level)
+
+
+def _nothing(data: Samples, lo: Floats, hi: Floats, reason: str) -> Expected:
+    flat = np.zeros(len(data))
+    return Expected(Readings(lo, hi, data.watts, flat, flat, flat, np.zeros(len(data), np.bool_), data.quantum), (), 0.0, reason)
+
+
+def _least(data: Samples) -> float:
+    """The power of the machine when it does least, as far as the log saw it."""
+    return float(np.percentile(data.watts[np.isfinite(data.watts) & (data.watts > 0)], 3))
+
+
+# ── inside the profile ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    names: tuple[str, ...]
+    coefficients: Floats  # base first
+    covariance: Floats
+    usual: tuple[Floats, Floats]  # shares of each kind, idle first, that the middle nine tenths of the readings have
+    level: float
+    swing: float  # watts between the idle machine and usual work
+
+    @property
+    def watts(self) -> tuple[tuple[str, float], ...]:
+        return tuple(zip(self.names, (float(c) for c in self.coefficients), strict=True))
+
+    def expected(self, data: Samples, work: Work, lo: Floats, hi: Floats, doubt_s: float) -> tuple[Floats, Floats]:
+        """Watts of each reading, and one sigma of what is not known of that."""
+        columns = _columns(work, lo, hi)
+        watts = columns @ self.coefficients
+        learnt = np.einsum("ij,jk,ik->i", columns, self.covariance, columns)
+        unlike = _UNLIKE * self.swing * _unlike(columns, self.usual)
+        reach = np.zeros(len(watts))
+        shift = doubt_s + data.late + 0.1 * data.refresh
+        factors = (1.0,) if data.known_window else (0.5, 1.0, 2.0)
+        for by in (-shift, 0.0, shift):
+            for factor in factors:
+                other = _columns(work, hi - factor * (hi - lo) + by, hi + by) @ self.coefficients
+                reach = np.maximum(reach, np.abs(other - watts))
+        return watts, np.sqrt(learnt + unlike**2 + (_HALF * reach) ** 2)
+
+
+def _columns(work: Work, lo: Floats, hi: Floats) -> Floats:
+    """1, and the share of each kind of work: what lies outside the profile counts as idle here."""
+    return np.concatenate([np.ones((len(lo), 1)), work.shares(lo, hi)], axis=1)
+
+
+def _mixture(columns: Floats) -> Floats:
+    shares = columns[:, 1:]
+    return np.concatenate([1 - shares.sum(axis=1, keepdims=True), shares], axis=1)
+
+
+def _unlike(columns: Floats, usual: tuple[Floats, Floats]) -> Floats:
+    """The share of a window that is filled by other work than usual."""
+    mixture = _mixture(columns)
+    more = np.clip(mixture - usual[1], 0, None).sum(axis=1)
+    less = np.clip(usual[0] - mixture, 0, None).sum(axis=1)
+    return np.asarray(np.maximum(more, less))
+
+
+def _fit(data: Samples, work: Work, lo: Floats, hi: Floats, rows: Bools) -> _Fit:
+    columns, watts = _columns(work, lo, hi)[rows], data.watts[rows]
+    low, high = np.percentile(_mixture(columns), [5, 95], axis=0)
+    floor = max(data.quantum / np.sqrt(12), 1e-3 * float(np.median(watts)))
+    found = None
+    for start in np.percentile(watts, _STARTS):
+        one = _from(columns, watts, float(start), _least(data), work.names, floor)
+        if found is None or one[0] < found[0]:
+            found = one
+    assert found is not None
+    _, coefficients, covariance, level, swing = found
+    return _Fit(("idle", *work.names), coefficients, covariance, (low, high), level, swing)
+
+
+def _from(
+    columns: Floats, watts: Floats, level: float, least: float, names: tuple[str, ...], floor: float
+) -> tuple[float, Floats, Floats, float, float]:
+    """A robust fit that begins with a guess of the usual power of work: its cost, and what it finds."""
+    swing = max(level - least, 0.1 * level)
+    prior = np.array([level - swing, *(swing / 2 if name == work_kinds.BETWEEN_NAME else swing for name in names)])
+    precision = np.diag(1.0 / np.array([0.25 * swing, *(0.5 * swing for _ in names)]) ** 2)
+    coefficients = prior.copy()
+    residual = watts - columns @ coefficients
+    for turn in range(_TURNS):
+        scale = max(1.4826 * float(np.median(np.abs(residual))), floor)
+        weight = np.clip(1 - (residual / (_CUT * scale)) ** 2, 0, None) ** 2 / scale**2
+        covariance = np.linalg.inv((columns * weight[:, None]).T @ columns + precision)
+        before, coefficients = coefficients, covariance @ ((columns * weight[:, None]).T @ watts + precision @ prior)
+        residual = watts - columns @ coefficients
+        if turn and np.abs(coefficients - before).max() < 1e-3 * swing:
+            break
+    usual = float(np.median(columns @ coefficients))
+    return float(np.sort(np.abs(residual))[: max(1, int(_KEPT * len(residual)))].sum()), coefficients, covariance, usual, swing

@@ -1,0 +1,96 @@
+"""What a finding is, and all that is told beside the findings of one trace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from powertui.data.energy.fold import Folded
+from powertui.data.model import Badge
+
+# The witnesses: what a stretch is unlike.
+UNEXPLAINED, EPOCHS, NEIGHBOURS = "unexplained", "epochs", "neighbours"
+
+# What ran between two times: name → self time in ps.
+Ops = Callable[[int, int], Mapping[str, int]]
+
+
+class Op(NamedTuple):
+    """An op that ran longer in a stretch than it usually does in one like it."""
+
+    name: str
+    more_s: float
+    usual_s: float
+    here_s: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One stretch that drew power, or took time, that nothing beside it lets one expect."""
+
+    kind: str  # "power" or "time"
+    witnesses: tuple[str, ...]
+    start_ps: int
+    end_ps: int
+    start_within: tuple[int, int]  # 95 % intervals, ps
+    end_within: tuple[int, int]
+    epoch: int | None  # the program's own number: of the epoch that holds most of it
+    step_lo: int | None  # the program's own numbers, of that epoch, both included
+    step_hi: int | None
+    elsewhere: tuple[tuple[int | None, int, int], ...]  # (epoch, start, end) of what it is held against
+    delta_watts: float | None  # None without power
+    lo_watts: float | None  # its 95 % interval
+    hi_watts: float | None
+    delta_joules: float | None
+    lo_joules: float | None
+    hi_joules: float | None
+    delta_seconds: float | None  # what its steps took longer; None where no step lies in it
+    p: float  # how often noise alone would show such a stretch anywhere
+    badge: Badge
+    explained: bool = False  # by ops that ran longer
+    ops: tuple[Op, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A burst that would have been found nine times in ten: so many watts, from so many seconds on."""
+
+    watts: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What stands out in one trace, what could have been found, and what was left out."""
+
+    folded: Folded | None  # the epochs laid onto each other, where there are several
+    findings: tuple[Finding, ...]  # those that matter, the largest energy first
+    smaller: tuple[Finding, ...] = ()  # real, but too small to matter
+    limits: tuple[Limit, ...] = ()
+    could: str = ""  # the same in a sentence, or why nothing could have been found
+    notes: tuple[str, ...] = ()
+    reason: str = ""  # why epochs could not be compared
+
+
+class _Ran(Protocol):
+    """A row of an op table, as far as it is needed here."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def self_time(self) -> int: ...
+
+
+def ops_by_name(table: Callable[[int, int], Iterable[_Ran]]) -> Ops:
+    """Self times by name, over all devices, from an op table of any window."""
+
+    def between(lo: int, hi: int) -> Mapping[str, int]:
+        ran: Counter[str] = Counter()
+        for op in table(lo, hi):
+            ran[op.name] += op.self_time
+        return ran
+
+    return between

@@ -1,0 +1,311 @@
+"""All witnesses heard, and what they say joined to one list of stretches, the largest energy first.
+
+A stretch that several witnesses name is one finding. It matters when it is at least 5 % of the energy (or time) of its own
+stretch and 0.5 % of the run's; what is less is kept apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from powertui.data.energy import fold as folding
+from powertui.data.energy import integrate
+from powertui.data.energy.findings import boxes, could_find, epochs, neighbours, told, unexplained
+from powertui.data.energy.findings.boxes import Box
+from powertui.data.energy.findings.finding import EPOCHS, NEIGHBOURS, UNEXPLAINED, Finding, Findings, Limit, Op, Ops
+from powertui.data.energy.findings.unexplained import Unexplained
+from powertui.data.energy.fold import Folded
+from powertui.data.model import PS_PER_S, Badge, Epochs, Floats, Int64s, PowerOnTrace, ScalarSeries, Steps, Trace
+
+OF_STRETCH = 0.05
+OF_RUN = 0.005
+_SAME = 0.3  # of the shorter of two stretches: they are one
+_OPS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What findings are made from."""
+
+    trace: Trace
+    steps: Steps
+    epochs: Epochs
+    power: PowerOnTrace | None
+    scalars: Sequence[ScalarSeries] = ()
+    training: tuple[int, int] | None = None
+
+
+def of(run: Told, ops: Ops | None = None, *, seed: int = 0) -> Findings:
+    """Everything that stands out in one trace."""
+    return _Joining(run, ops, np.random.default_rng([43, seed])).all()
+
+
+class _Joining:
+    def __init__(self, run: Told, ops: Ops | None, rng: np.random.Generator) -> None:
+        self.run, self.ops, self.rng = run, ops, rng
+        self.power = run.power if run.power is not None and run.power.status != "none" else None
+        folded = folding.fold(run.steps, run.epochs, self.power)
+        self.folded: Folded | None = None if isinstance(folded, str) else folded
+        self.reason = folded if isinstance(folded, str) else ""
+        self.lengths = neighbours.seconds(run.steps)
+        self.usual = _usual(run.steps, self.lengths, self.folded)
+        self.badge = Badge.MEASURED if self.power is not None and self.power.status == "aligned" else Badge.ESTIMATED
+
+    def all(self) -> Findings:
+        notes = list(self.folded.notes) if self.folded is not None else []
+        found: list[Finding] = []
+        limits: tuple[Limit, ...] = ()
+        could = ""
+        if self.power is None:
+            notes.append("there is no power on this trace: only times are compared")
+        else:
+            if self.power.status == "ambiguous":
+                notes.append("the alignment of the power log is ambiguous: the start and end of a stretch are just as uncertain")
+            seen = unexplained.of(self.run.trace, self.run.steps, self.power, self.run.scalars, self.run.training)
+            found += [self._of_box(box, UNEXPLAINED) for box in seen.boxes]
+            found = self._with_epochs(found, seen)
+            limits, could = self._could(seen)
+            if seen.doubtful:
+                many = "stretches stand" if seen.doubtful > 1 else "stretch stands"
+                notes.append(f"{seen.doubtful} {many} out only at some of the places where the power log may lie: not told")
+        found = self._with_times(found)
+        matter = [one for one in found if self._matters(one)]
+        smaller = [one for one in found if one not in matter]
+        return Findings(
+            self.folded, tuple(self._finished(one) for one in sorted(matter, key=_size)),
+            tuple(self._finished(one) for one in sorted(smaller, key=_size)), limits, could, tuple(notes), self.reason,
+        )  # fmt: skip
+
+    # ── the witnesses ────────────────────────────────────────────────────────────────────────────
+
+    def _of_box(self, box: Box, witness: str) -> Finding:
+        start, end = round(box.start * PS_PER_S), round(box.end * PS_PER_S)
+        within = [(round(a * PS_PER_S), round(b * PS_PER_S)) for a, b in (box.start_within, box.end_within)]
+        rows = _inside(self.run.steps, start, end)
+        return self._at(Finding(
+            "power", (witness,), start, end, within[0], within[1], None, None, None, (), box.watts, box.lo_watts, box.hi_watts,
+            box.joules, box.lo_joules, box.hi_joules, self._longer(rows), box.p, self.badge,
+        ), rows)  # fmt: skip
+
+    def _with_epochs(self, found: list[Finding], seen: Unexplained) -> list[Finding]:
+        """Stretches that are unlike the other epochs: the same as one that nothing explains, its mirror, or new."""
+        if self.folded is None or self.power is None:
+            return found
+        out = list(found)
+        for line, box in epochs.power(self.folded, self.power):
+            one = self._of_box(box, EPOCHS)
+            one = replace(one, epoch=self.folded.epochs[line])
+            same = next((i for i, f in enumerate(out) if _overlap(f, one) >= _SAME and (f.delta_watts or 0) * box.watts > 0), None)
+            if same is not None:
+                out[same] = replace(out[same], witnesses=tuple(dict.fromkeys((*out[same].witnesses, EPOCHS))))
+            elif not any(_mirrored(f, one) for f in found) and _credible(one, seen):
+                out.append(one)
+        return out
+
+    def _with_times(self, found: list[Finding]) -> list[Finding]:
+        """Steps that took longer: part of a stretch that is told already, or a finding of their own."""
+        out = list(found)
+        rows: list[tuple[int, int, float, str]] = []
+        if self.folded is not None:
+            for line, stretch in epochs.time(self.folded, self.rng):
+                columns = np.arange(stretch.first, stretch.last)
+                there = self.folded.start[line, columns]
+                at = np.flatnonzero(np.isin(self.run.steps.start, there[there >= 0]))
+                if len(at):
+                    rows.append((int(at[0]), int(at[-1]) + 1, stretch.p, EPOCHS))
+        rows += [(one.first, one.last, one.p, NEIGHBOURS) for one in neighbours.time(self.run.steps, self.rng)]
+        ends = self.run.steps.ends()
+        for first, last, p, witness in rows:
+            start, end = int(self.run.steps.start[first]), int(ends[last - 1])
+            at = np.arange(first, last)
+            one = self._at(Finding(
+                "time", (witness,), start, end, (start, start), (end, end), None, None, None, (), None, None, None, None, None,
+                None, self._longer(at), p, Badge.MEASURED,
+            ), at)  # fmt: skip
+            same = next((i for i, f in enumerate(out) if _overlap(f, one) >= _SAME), None)
+            if same is None:
+                out.append(one)
+            elif witness not in out[same].witnesses and (out[same].kind == "time" or _overlap(out[same], one) >= 0.5):
+                out[same] = replace(out[same], witnesses=(*out[same].witnesses, witness))
+        return out
+
+    def _could(self, seen: Unexplained) -> tuple[tuple[Limit, ...], str]:
+        if seen.expected is None or seen.noise is None:
+            return (), f"no burst could have been found: {seen.reason}" if seen.reason else ""
+        readings = seen.expected.readings
+        span = (self.run.trace.span[0] / PS_PER_S, self.run.trace.span[1] / PS_PER_S)
+        judged = readings.judged
+        if not (judged & (readings.lo < span[1]) & (readings.hi > span[0])).any() and self.run.training is not None:
+            span = (self.run.training[0] / PS_PER_S, self.run.training[1] / PS_PER_S)
+        joules = OF_RUN * self._run()[0]
+        least = np.where(np.isfinite(readings.ceiling), readings.ceiling, 0.0) * OF_STRETCH / (1 - OF_STRETCH)
+        found = could_find.limits(readings, seen.noise, span, least, joules)
+        return found, could_find.sentence(found, span[1] - span[0])
+
+    # ── what is told of one ──────────────────────────────────────────────────────────────────────
+
+    def _at(self, one: Finding, rows: Int64s) -> Finding:
+        """The same, with the epoch and the steps that it lies in."""
+        steps = self.run.steps
+        if len(rows):
+            inside = steps.epoch[rows]
+            epoch = int(np.bincount(inside[inside >= 0]).argmax()) if (inside >= 0).any() else -1
+            mine = rows[inside == epoch]
+            number = [int(steps.number[i]) if steps.number[i] >= 0 else int(i - mine[0]) for i in (mine[0], mine[-1])]
+            return replace(one, epoch=self._number(epoch), step_lo=number[0], step_hi=number[1], elsewhere=self._like(mine, one))
+        for index in range(len(self.run.epochs)):
+            bounds = self.run.epochs.bounds(index, steps)
+            if bounds is not None and bounds[0] <= (one.start_ps + one.end_ps) // 2 < bounds[1]:
+                return replace(one, epoch=self._number(index))
+        return one
+
+    def _number(self, epoch: int) -> int | None:
+        if epoch < 0:
+            return None
+        return self.run.epochs[epoch].number if epoch < len(self.run.epochs) else epoch
+
+    def _like(self, rows: Int64s, one: Finding) -> tuple[tuple[int | None, int, int], ...]:
+        """The same steps of other epochs; without these as many steps before and behind."""
+        steps, ends = self.run.steps, self.run.steps.ends()
+        if self.folded is not None:
+            line = next((i for i in range(len(self.folded.epochs)) if np.isin(self.folded.start[i], steps.start[rows]).any()), None)
+            if line is not None:
+                columns = np.flatnonzero(np.isin(self.folded.start[line], steps.start[rows]))
+                found = []
+                for other, number in enumerate(self.folded.epochs):
+                    have = columns[self.folded.start[other, columns] >= 0]
+                    if other != line and len(have):
+                        found.append((number, int(self.folded.start[other, have[0]]), int(self.folded.end[other, have[-1]])))
+                if found:
+                    return tuple(found)
+        count, first, last = len(rows), int(rows[0]), int(rows[-1])
+        sides = [(first - count, first), (last + 1, last + 1 + count)]
+        return tuple((None, int(steps.start[a]), int(ends[b - 1])) for a, b in sides if a >= 0 and b <= len(steps))
+
+    def _longer(self, rows: Int64s) -> float | None:
+        """Seconds that steps took longer than usual."""
+        known = rows[np.isfinite(self.usual[rows])] if len(rows) else rows
+        return float((self.lengths[known] - self.usual[known]).sum()) if len(known) else None
+
+    def _run(self) -> tuple[float, float]:
+        """Joules and seconds of the whole run, as far as it is known."""
+        lo, hi = self.run.trace.span
+        if self.run.training is not None:
+            lo, hi = min(lo, self.run.training[0]), max(hi, self.run.training[1])
+        if self.power is None or not len(self.power.times):
+            return 0.0, (hi - lo) / PS_PER_S
+        a, b = max(lo, int(self.power.times[0])), min(hi, int(self.power.times[-1]))
+        if b <= a:
+            return 0.0, (hi - lo) / PS_PER_S
+        return self._joules(a, b), (hi - lo) / PS_PER_S
+
+    def _joules(self, lo: int, hi: int) -> float:
+        assert self.power is not None
+        found = integrate.energies(self.power, [lo], [hi])
+        return float(found.covered_joules[0] / max(float(found.coverage[0]), 1e-9))
+
+    def _matters(self, one: Finding) -> bool:
+        joules, seconds = self._run()
+        if one.delta_joules is not None and one.delta_watts is not None and self.power is not None:
+            stretch = self._joules(one.start_ps, max(one.end_ps, one.start_ps + 1))
+            if abs(one.delta_joules) >= max(OF_STRETCH * abs(stretch), OF_RUN * joules):
+                return True
+        if one.delta_seconds is None or one.kind == "power":
+            return False
+        length = (one.end_ps - one.start_ps) / PS_PER_S
+        return abs(one.delta_seconds) >= max(OF_STRETCH * length, OF_RUN * seconds)
+
+    def _finished(self, one: Finding) -> Finding:
+        """The same, with the ops that ran longer there, and a sentence."""
+        lo, hi = self.run.trace.span
+        outside = one.end_ps <= lo or one.start_ps >= hi
+        ops = self._more(one) if self.ops is not None and not outside else ()
+        explained = bool(ops) and UNEXPLAINED not in one.witnesses
+        if one.kind == "time":
+            explained = sum(op.more_s for op in ops) >= 0.5 * abs(one.delta_seconds or 0.0)
+        one = replace(one, ops=ops, explained=explained)
+        return replace(one, text=told.sentence(one, asked=self.ops is not None, outside=outside))
+
+    def _more(self, one: Finding) -> tuple[Op, ...]:
+        """Ops whose self time differs from that elsewhere by more than 2 % of the stretch and a fifth of itself."""
+        if self.ops is None or not one.elsewhere:
+            return ()
+        steps, ends = self.run.steps, self.run.steps.ends()
+        rows = _inside(steps, one.start_ps, one.end_ps)
+        if not len(rows):
+            return ()
+        start, end = int(steps.start[rows[0]]), int(ends[rows[-1]])
+        here = self.ops(start, end)
+        rest = [self.ops(a, b) for _, a, b in one.elsewhere]
+        found = []
+        for name, ran in here.items():
+            usual = float(np.median([other.get(name, 0) for other in rest]))
+            if ran - usual > max(0.02 * (end - start), 0.2 * usual):
+                found.append(Op(name, (ran - usual) / PS_PER_S, usual / PS_PER_S, ran / PS_PER_S))
+        return tuple(sorted(found, key=lambda op: -op.more_s)[:_OPS])
+
+
+def _size(one: Finding) -> tuple[bool, float, float]:
+    return one.kind != "power", -abs(one.delta_joules or 0.0), -abs(one.delta_seconds or 0.0)
+
+
+def _inside(steps: Steps, start: int, end: int) -> Int64s:
+    """Steps at least half of which lie in a stretch, or that hold half of it."""
+    if not len(steps):
+        return np.empty(0, np.int64)
+    ends = steps.ends()
+    over = np.minimum(ends, end) - np.maximum(steps.start, start)
+    return np.flatnonzero(2 * over >= np.maximum(np.minimum(ends - steps.start, end - start), 1))
+
+
+def _usual(steps: Steps, lengths: Floats, folded: Folded | None) -> Floats:
+    """How long each step usually takes: as in the other epochs, else as the others of its group. NaN where it traced."""
+    usual = np.full(len(steps), np.nan)
+    for rows in neighbours.groups(steps):
+        good = neighbours.regular(lengths[rows])
+        if good.any():
+            usual[rows[good]] = float(np.median(lengths[rows][good]))
+    if folded is not None:
+        where = {int(at): row for row, at in enumerate(steps.start)}
+        for line in range(len(folded.epochs)):
+            good = np.isfinite(folded.seconds) & ~folded.tracing
+            rest = epochs.others(folded.seconds, good, line)
+            for column in np.flatnonzero(good[line] & np.isfinite(rest)):
+                row = where[int(folded.start[line, column])]
+                usual[row] = rest[column] if np.isfinite(usual[row]) else np.nan
+    return usual
+
+
+def _overlap(one: Finding, other: Finding) -> float:
+    both = min(one.end_ps, other.end_ps) - max(one.start_ps, other.start_ps)
+    return both / max(min(one.end_ps - one.start_ps, other.end_ps - other.start_ps), 1)
+
+
+def _mirrored(one: Finding, other: Finding) -> bool:
+    """Whether the second only shows, in another epoch, that the first is unlike it."""
+    return (
+        any(number == other.epoch and start < other.end_ps and end > other.start_ps for number, start, end in one.elsewhere)
+        and (one.delta_watts or 0.0) * (other.delta_watts or 0.0) < 0
+    )
+
+
+def _credible(one: Finding, seen: Unexplained) -> bool:
+    """Whether the trace allows that an epoch is unlike the others there: other work ran, or it cannot tell what to expect.
+
+    Where the trace tells exactly what ran, and that the same ran elsewhere, only the sensor's sampling is left to differ.
+    """
+    if seen.expected is None or one.delta_watts is None:
+        return True
+    readings, watts = seen.expected.readings, one.delta_watts
+    there = readings.judged & (boxes.covered(readings, one.start_ps / PS_PER_S, one.end_ps / PS_PER_S) > 0.5)
+    if not there.any():
+        return True
+    usual = np.zeros(len(readings), np.bool_)
+    for _, start, end in one.elsewhere:
+        usual |= readings.judged & (boxes.covered(readings, start / PS_PER_S, end / PS_PER_S) > 0.5)
+    ran = float(readings.ceiling[there].mean() - readings.ceiling[usual].mean()) if usual.any() else 0.0
+    rest = float(readings.beyond()[there].mean())
+    return bool(readings.doubt[there].mean() > abs(watts) / 3 or (ran + rest) / watts >= 0.5)

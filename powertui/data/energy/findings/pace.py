@@ -1,0 +1,55 @@
+"""Where training went on at its usual pace though nothing was profiled: told by what it logged every few batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import NS_PER_S, Bools, Clock, Floats, ScalarSeries
+
+_POINTS = 8  # logged values that tell a pace
+_USUAL = 0.6  # of the median pace: a foreign load slows training, a pause for something else stops it
+
+
+@dataclass(frozen=True, eq=False)
+class Pace:
+    """Stretches in which training went on as usual, s on the trace, in order and apart."""
+
+    start: Floats
+    end: Floats
+
+    def holds(self, lo: Floats, hi: Floats) -> Bools:
+        """Whether all of each window lies in such a stretch."""
+        if not len(self.start):
+            return np.zeros(len(lo), np.bool_)
+        row = np.searchsorted(self.start, lo, side="right") - 1
+        return np.asarray((row >= 0) & (hi <= self.end[np.maximum(row, 0)]))
+
+
+NOTHING = Pace(np.empty(0), np.empty(0))
+
+
+def of(scalars: Sequence[ScalarSeries], clock: Clock) -> Pace:
+    """From the longest series of the training's own scalars, on the clock of a trace."""
+    if not clock.known:
+        return NOTHING
+    mine = [one for one in scalars if one.group != "validation" and len(one.steps) > _POINTS]
+    if not mine:
+        return NOTHING
+    longest = max(mine, key=lambda one: len(one.steps))
+    order = np.argsort(longest.wall_ns, kind="stable")
+    at, step = (longest.wall_ns[order] - clock.mid_ns) / NS_PER_S, longest.steps[order].astype(np.float64)
+    length, moved = np.diff(at), np.diff(step)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(length > 0, moved / length, 0.0)
+    forward = rate > 0
+    if forward.sum() < _POINTS:
+        return NOTHING
+    usual = np.flatnonzero(rate >= _USUAL * float(np.median(rate[forward])))
+    if not len(usual):
+        return NOTHING
+    opens = np.concatenate([[True], np.diff(usual) > 1])
+    closes = np.concatenate([opens[1:], [True]])
+    return Pace(at[usual[opens]], at[usual[closes] + 1])

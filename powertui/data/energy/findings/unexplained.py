@@ -1,0 +1,108 @@
+"""The first witness: power that nothing in the trace explains, with one epoch, with none, or outside all steps.
+
+Where a log may lie at several places, it is looked for at each of them. A stretch is told when it stands out at places that
+together are nearly sure; its figures are then drawn from all of these, by their weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.energy import placing, predict, samples
+from powertui.data.energy.findings import boxes, expected, pace, work
+from powertui.data.energy.findings.boxes import Box, Noise
+from powertui.data.energy.findings.expected import Expected
+from powertui.data.energy.samples import Samples
+from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerOnTrace, ScalarSeries, Steps, Trace
+
+_SURE = 0.9  # of the weight of all places
+_FEW = 0.02  # a place that weighs less is not looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Unexplained:
+    """Stretches, and at the likeliest place what they were held against."""
+
+    boxes: tuple[Box, ...]
+    expected: Expected | None
+    noise: Noise | None
+    doubtful: int = 0  # stretches that stand out at some places only
+    reason: str = ""
+
+
+def of(
+    trace: Trace, steps: Steps, power: PowerOnTrace, scalars: Sequence[ScalarSeries], training: tuple[int, int] | None
+) -> Unexplained:  # fmt: skip
+    """What the channel drew that nothing in the trace explains."""
+    if trace.span[1] <= trace.span[0]:
+        return Unexplained((), None, None, reason="the profile is empty")
+    data = samples.of(power.series)
+    gaps = steps.start_to_start()
+    step_s = float(np.median(gaps[gaps > 0])) / PS_PER_S if (gaps > 0).sum() >= 3 else None
+    ran = work.of(trace, predict.activities(trace), step_s)
+    going = pace.of(scalars, trace.clock)
+    trained = (training[0] / PS_PER_S, training[1] / PS_PER_S) if training is not None else None
+    places = [(p.weight, one) for p, one in zip(power.places, placing.everywhere(power), strict=True) if p.weight >= _FEW]
+    looked: list[tuple[float, Expected, list[Box], Noise]] = []
+    for weight, one in places or [(1.0, power)]:
+        moved = _moved(data, one)
+        half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
+        model = expected.of(moved, ran, 0.0, doubt_s=half / 1.96, pace=going, training=trained)
+        found, noise = boxes.found(model.readings) if not model.reason else ([], None)
+        looked.append((weight, model, found, noise or boxes.noise_of(np.empty(0), 1.0)))
+    _, first, found, noise = looked[0]
+    if first.reason:
+        return Unexplained((), None, None, reason=first.reason)
+    offsets = [one.offset_ps / PS_PER_S for _, one in places] or [power.offset_ps / PS_PER_S]
+    kept, doubtful = _at_all([(w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)])
+    at = offsets[0]
+    sigma = float(np.hypot(_spread([w for w, *_ in looked], offsets), data.late / np.sqrt(3)))
+    if len(looked) == 1:
+        sigma = float(np.hypot(sigma, (power.offset_hi_ps - power.offset_lo_ps) / 2 / PS_PER_S / 1.96))
+    return Unexplained(tuple(one.moved(at).wider(sigma) for one in kept), first, noise, doubtful)
+
+
+def _moved(data: Samples, power: PowerOnTrace) -> Samples:
+    """The windows on the trace's clock, where that of the log drifts against it, too."""
+    times, series = power.times, power.series.times
+    if not len(times) or len(times) != len(series):
+        shift: Floats | float = power.offset_ps / PS_PER_S
+    else:
+        log = series / NS_PER_S
+        shift = np.interp(data.hi, log, times / PS_PER_S - log)
+    return Samples(data.lo + shift, data.hi + shift, data.watts, data.refresh, data.late, data.quantum, data.known_window)
+
+
+def _spread(weights: Sequence[float], offsets: Sequence[float]) -> float:
+    """One sigma of the place."""
+    share = np.asarray(weights) / sum(weights)
+    middle = float(share @ np.asarray(offsets))
+    return float(np.sqrt(share @ (np.asarray(offsets) - middle) ** 2))
+
+
+def _at_all(looked: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
+    """Boxes on the log's own clock that stand out at nearly all places, joined; and how many stand out at some only."""
+    if len(looked) == 1:
+        return looked[0][1], 0
+    total = sum(weight for weight, _ in looked)
+    every = sorted(((weight, at, box) for at, (weight, found) in enumerate(looked) for box in found), key=lambda one: -one[0])
+    kept: list[Box] = []
+    doubtful = 0
+    while every:
+        _, _, lead = every[0]
+        same = [one for one in every if one[2].watts * lead.watts > 0 and _overlap(one[2], lead) >= 0.5]
+        every = [one for one in every if one not in same]
+        weight = sum({at: w for w, at, _ in same}.values()) / total
+        if weight >= _SURE:
+            kept.append(boxes.joined([(w, box) for w, _, box in same]))
+        elif weight >= 0.1:
+            doubtful += 1
+    return sorted(kept, key=lambda one: one.start), doubtful
+
+
+def _overlap(one: Box, other: Box) -> float:
+    both = min(one.end, other.end) - max(one.start, other.start)
+    return both / max(min(one.end - one.start, other.end - other.start), 1e-9)

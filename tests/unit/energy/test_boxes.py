@@ -1,0 +1,83 @@
+"""Boxes of foreign power in readings: edges and heights of the load, not of the sensor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from powertui.data.energy.findings import boxes, could_find
+from powertui.data.energy.findings.boxes import Readings
+
+
+def readings(
+    length: float, width: float, pace: float, loads: list[tuple[float, float, float]], *, noise: float = 0.5, seed: int = 0
+) -> Readings:
+    """A sensor that averages over `width`, read every `pace`, of a machine at 200 W with such (start, end, watts) on top."""
+    hi = np.arange(width, length, pace)
+    watts = 200 + noise * np.random.default_rng(seed).standard_normal(len(hi))
+    for start, end, load in loads:
+        watts += load * np.clip(np.minimum(hi, end) - np.maximum(hi - width, start), 0, None) / width
+    flat = np.full(len(hi), 200.0)
+    return Readings(hi - width, hi, watts, flat, flat, np.full(len(hi), 0.2), np.ones(len(hi), np.bool_), 0.0)
+
+
+@pytest.mark.parametrize(("width", "pace"), [(0.025, 0.1), (0.1, 0.1), (0.5, 0.5), (1.0, 1.0), (1.0, 0.1), (3.0, 3.0)])
+@pytest.mark.parametrize("load", [(20.33, 28.7, 40.0), (11.2, 24.9, -35.0)])
+def test_the_edges_and_watts_are_those_of_the_load(width: float, pace: float, load: tuple[float, float, float]) -> None:
+    (box,) = boxes.found(readings(60, width, pace, [load]))[0]
+    assert box.start_within[0] - 0.01 <= load[0] <= box.start_within[1] + 0.01
+    assert box.end_within[0] - 0.01 <= load[1] <= box.end_within[1] + 0.01
+    assert abs(box.start - load[0]) <= max(width, pace)
+    assert abs(box.end - load[1]) <= max(width, pace)
+    assert box.watts == pytest.approx(load[2], rel=0.1)
+    assert box.lo_watts < load[2] < box.hi_watts
+    assert box.joules == pytest.approx(load[2] * (load[1] - load[0]), rel=0.05)
+
+
+def test_a_load_shorter_than_the_window_is_known_by_its_energy() -> None:
+    (box,) = boxes.found(readings(60, 3.0, 3.0, [(31.0, 32.0, 60.0)]))[0]
+    assert box.lo_joules < 60 < box.hi_joules
+    assert box.lo_watts < 60 < box.hi_watts
+    assert box.hi_watts > 2 * box.lo_watts  # how high it was, no such sensor can tell
+
+
+def test_two_loads_with_a_pause_are_two() -> None:
+    found = boxes.found(readings(60, 0.5, 0.5, [(10, 14, 70.0), (20, 26, 40.0)]))[0]
+    assert [round(box.watts, -1) for box in found] == [70, 40]
+
+
+def test_noise_is_nothing_however_alike_neighbours_are() -> None:
+    told = 0
+    for seed in range(60):
+        one = readings(60, 0.5, 0.5, [], noise=0.0)
+        drift = np.convolve(np.random.default_rng(seed).standard_normal(len(one) + 20), np.ones(8) / 8, "valid")[: len(one)]
+        told += bool(
+            boxes.found(Readings(one.lo, one.hi, one.watts + drift, *(one.floor, one.ceiling, one.doubt, one.judged, 0.0)))[0]
+        )
+    assert told <= 2
+
+
+def test_where_a_range_is_explained_only_what_lies_beyond_counts() -> None:
+    one = readings(60, 1.0, 1.0, [(10, 20, 30.0), (30, 40, 80.0)])
+    wide = Readings(one.lo, one.hi, one.watts, one.floor, one.ceiling + 40, one.doubt, one.judged, 0.0)
+    (box,) = boxes.found(wide)[0]
+    assert 29 < box.start < 31
+
+
+def test_what_could_be_found_is_found() -> None:
+    """Nine times in ten at the very limit that is told, and hardly ever at a third of it."""
+    one = readings(60, 0.5, 0.5, [])
+    _, noise = boxes.found(one)
+    nothing = np.zeros(len(one))
+    limits = could_find.limits(one, noise, (0.0, 60.0), nothing, 0.0)
+    assert limits
+    limit = limits[0]
+    rng = np.random.default_rng(5)
+    hits = {1.0: 0, 0.3: 0}
+    for part in hits:
+        for seed in range(60):
+            start = rng.uniform(1, 55 - limit.seconds)
+            found = boxes.found(readings(60, 0.5, 0.5, [(start, start + limit.seconds, part * limit.watts)], seed=seed))[0]
+            hits[part] += any(box.start < start + limit.seconds and box.end > start for box in found)
+    assert hits[1.0] >= 54
+    assert hits[0.3] <= 20

@@ -1,0 +1,66 @@
+"""Recordings of real trainings with a foreign process whose times are known: it is found, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from powertui.data import logdir
+from powertui.data.asked import Aligning, Reading
+from powertui.data.energy import account
+from powertui.data.energy.findings.finding import Finding
+from powertui.data.opened import Opened
+
+BURSTS = (
+    "bursts/jax_no_epochs_100ms", "bursts/keras_1ep", "bursts/keras_2ep_log_ends_early", "bursts/keras_3ep_slow_sensor",
+    "bursts/keras_4ep_1s_sensor", "long_training", "two_epochs_with_burst",
+)  # fmt: skip
+
+
+def opened(folder: Path) -> Opened:
+    (entry, *_) = logdir.scan(str(folder)).chosen(None)
+    return Opened(entry, Reading(power=(str(folder / "power.csv"),), find_power=False))
+
+
+def power_of(one: Opened) -> list[Finding]:
+    return [found for found in account.findings(one.profiles[0], Aligning()).findings if found.kind == "power"]
+
+
+def truth(folder: Path, one: Opened) -> tuple[float, float]:
+    """When the foreign process ran, in s of the trace."""
+    clock = one.profiles[0].clock
+    (event,) = [e for e in json.loads((folder / "truth_events.json").read_text()) if e[0] in ("burst_start", "burn_start")]
+    (begin,) = [x for x in event[1:] if isinstance(x, float) and x > 1e9]
+    return begin - clock.mid_ns / 1e9, begin - clock.mid_ns / 1e9 + (event[-1] if event[-1] < 1e9 else 2.5)
+
+
+@pytest.mark.parametrize("name", BURSTS)
+def test_the_burst_is_found_and_nothing_else_is(shared_data: Path, name: str) -> None:
+    folder = shared_data / "own" / name
+    one = opened(folder)
+    begin, end = truth(folder, one)
+    (found,) = power_of(one)
+    window = max(one.run.power[0].sensor.refresh_s.value if one.run.power[0].sensor.refresh_s else 1.0, 0.5)
+    assert abs(found.start_ps / 1e12 - begin) <= window
+    assert abs(found.end_ps / 1e12 - end) <= window
+    assert found.delta_watts == pytest.approx(60, rel=0.1)
+    assert found.lo_watts is not None
+    assert found.hi_watts is not None
+    assert found.lo_watts - 2 < 60 < found.hi_watts + 2  # the process did not draw 60 W to the watt
+    assert "unexplained" in found.witnesses
+    assert not found.explained
+
+
+def test_a_quiet_recording_has_no_finding(shared_data: Path) -> None:
+    one = opened(shared_data / "own" / "bursts" / "keras_quiet_3ep")
+    everything = account.findings(one.profiles[0])
+    assert everything.findings == ()
+    assert "would show a burst of 20 W from" in everything.could
+
+
+def test_what_was_not_profiled_says_so(shared_data: Path) -> None:
+    (found,) = power_of(opened(shared_data / "own" / "long_training"))
+    assert (found.epoch, found.step_lo, found.delta_seconds) == (3, None, None)
+    assert "not profiled" in found.text
