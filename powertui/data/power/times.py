@@ -27,6 +27,7 @@ APART = 400 * DAY  # a time further than this from the log's middle was damaged,
 LOCAL = "local time without zone"
 ABSOLUTE = "absolute timestamps"
 BMC = "BMC clock"
+_FALL = 1800 * S  # stamps that fall by more are those of clocks that were put back
 BMC_SLACK = 120 * S  # BMCs are often not synchronised: minutes have been seen
 
 Kind = Literal["absolute", "local", "time of day", "elapsed"]
@@ -74,6 +75,8 @@ class TimeColumn:
     kind: Kind
     words: str  # "Unix seconds", for a person
     offset_s: int | None = None
+    later_ns: int = 0  # all of it may lie so much later: it was written in an hour that the clocks repeat
+    problem: str = ""  # why the zone that was named cannot be right
 
     def __post_init__(self) -> None:
         if self.ok.any():
@@ -252,18 +255,32 @@ def in_zone(column: TimeColumn, tz: str | None) -> TimeColumn:
     offset = zone_offset(tz)
     if offset is not None:
         return replace(column, ns=column.ns - offset * S, kind="absolute", offset_s=offset, words=f"local time in {tz}")
-    offsets = _offsets(tz, column)
+    rows = np.flatnonzero(column.ok)
+    found = _offsets(tz, column.ns[rows])
+    if found is None:
+        return replace(column, problem=f"it holds times that clocks in {tz} never showed: check --tz")
+    offsets = np.zeros(len(column.ns), np.int64)
+    offsets[rows] = found.offsets
+    twice = ", in the hour that its clocks showed twice" if found.later_s else ""
     return replace(
         column,
         ns=column.ns - offsets * S,
         kind="absolute",
-        offset_s=int(offsets[0]) if len(offsets) else None,
-        words=f"local time in {tz}",
+        offset_s=int(found.offsets[0]) if len(rows) and not found.later_s else None,
+        words=f"local time in {tz}{twice}",
+        later_ns=found.later_s * S,
     )
 
 
-def _offsets(tz: str, column: TimeColumn) -> Int64s:
-    """Seconds east of UTC for every row; the hour that the autumn repeats is told apart by the fall of the stamps."""
+class _Offsets(NamedTuple):
+    """Seconds east of UTC for every row; and how much later all of them may lie, where they are in doubt."""
+
+    offsets: Int64s
+    later_s: int = 0
+
+
+def _offsets(tz: str, ns: Int64s) -> _Offsets | None:
+    """The hour that autumn repeats is told apart by the fall of the stamps, or by what follows; None for times in spring's gap."""
     import zoneinfo
 
     try:
@@ -273,38 +290,50 @@ def _offsets(tz: str, column: TimeColumn) -> Int64s:
             f"--tz {tz}: this machine does not know that time zone",
             hint="Give a name like America/Sao_Paulo or an offset like -03:00.",
         ) from None
-    rows = np.flatnonzero(column.ok)
-    out = np.zeros(len(column.ns), np.int64)
-    if not len(rows):
-        return out
+    out = np.zeros(len(ns), np.int64)
+    if not len(ns):
+        return _Offsets(out)
 
-    def east(ns: int, fold: int) -> int:
-        moment = (datetime(1970, 1, 1) + timedelta(microseconds=ns // 1000)).replace(tzinfo=zone, fold=fold)
-        return int((moment.utcoffset() or timedelta()).total_seconds())
+    def east(ns: int) -> tuple[int, int]:
+        moment = (datetime(1970, 1, 1) + timedelta(microseconds=ns // 1000)).replace(tzinfo=zone)
+        first, second = (moment.replace(fold=fold).utcoffset() or timedelta() for fold in (0, 1))
+        return round(first.total_seconds()), round(second.total_seconds())
 
-    ends = [east(int(column.ns[rows[i]]), fold) for i in (0, -1) for fold in (0, 1)]
-    if len(set(ends)) == 1 and column.ns[rows[-1]] - column.ns[rows[0]] < 60 * DAY:
-        out[:] = ends[0]
-        return out
-    fold, last = 0, int(column.ns[rows[0]])
-    for row in rows:
-        ns = int(column.ns[row])
-        if ns < last - 1800 * S:
-            fold = 1
-        elif ns > last + DAY:
+    ends = {*east(int(ns[0])), *east(int(ns[-1]))}
+    if len(ends) == 1 and ns[-1] - ns[0] < 60 * DAY:
+        out[:] = ends.pop()
+        return _Offsets(out)
+    fold, last = 0, int(ns[0])
+    leading: int | None = 0  # how many rows from the first on lie in an hour that comes twice, before the stamps fell
+    for row, now in enumerate(ns.tolist()):
+        both = east(now)
+        if both[0] < both[1]:
+            return None
+        if now < last - _FALL:
+            fold, leading = 1, None
+        elif now > last + DAY:
             fold = 0
-        out[row], last = east(ns, fold), ns
-    return out
+        if leading == row and both[0] > both[1]:
+            leading = row + 1
+        out[row], last = both[fold], now
+    if not leading:
+        return _Offsets(out)
+    if leading == len(ns):
+        return _Offsets(out, int(np.subtract(*east(int(ns[0])))))
+    if ns[leading] - ns[leading - 1] < _FALL:  # it went straight on into the next hour: that was the second time round
+        out[:leading] = [east(now)[1] for now in ns[:leading].tolist()]
+    return _Offsets(out)
 
 
 def clock(column: TimeColumn, zero_ns: int) -> Clock:
     """Where the log's zero lies, if `zero_ns` of this column is its zero."""
     if column.kind == "absolute":
-        return Clock(zero_ns, zero_ns, ABSOLUTE, column.words, column.offset_s)
+        return Clock(zero_ns, zero_ns + column.later_ns, ABSOLUTE, column.words, column.offset_s)
     if column.kind == "local":
         return Clock(
-            zero_ns - 14 * 3600 * S, zero_ns + 12 * 3600 * S, LOCAL, "give --tz, or let the profile's own evidence resolve it"
-        )
+            zero_ns - 14 * 3600 * S, zero_ns + 12 * 3600 * S, LOCAL,
+            column.problem or "give --tz, or let the profile's own evidence resolve it",
+        )  # fmt: skip
     return Clock(detail=column.words)
 
 

@@ -98,6 +98,43 @@ def test_an_autumn_night_with_two_hours_of_the_same_name() -> None:
     assert (np.diff(found.ns) // (60 * S)).tolist() == [30, 30, 29, 1, 30, 30]
 
 
+def autumn(*hours: tuple[int, int]) -> times.TimeColumn:
+    """Stamps of the night in which Berlin's clocks showed the time from 2 to 3 twice; 02:00 was at 00:00 and at 01:00 UTC."""
+    return times.in_zone(times.from_texts([f"2024-10-27 {h:02}:{m:02}:00" for h, m in hours]), "Europe/Berlin")
+
+
+TWO_O_CLOCK = 1_729_987_200 * S  # 00:00 UTC
+
+
+def test_a_log_inside_the_hour_that_comes_twice_may_be_of_either() -> None:
+    found = autumn((2, 0), (2, 10), (2, 20))
+    clock = times.clock(found, int(found.ns[0]))
+    assert (clock.lo_ns, clock.hi_ns) == (TWO_O_CLOCK, TWO_O_CLOCK + 3600 * S)
+    assert "twice" in clock.detail
+    assert clock.utc_offset_s is None
+
+
+def test_a_log_that_goes_on_after_that_hour_was_written_the_second_time_round() -> None:
+    found = autumn((2, 40), (2, 50), (3, 0), (3, 10))
+    assert found.ns.tolist() == [TWO_O_CLOCK + minutes * 60 * S for minutes in (100, 110, 120, 130)]
+    assert found.later_ns == 0
+
+
+def test_a_log_that_falls_inside_that_hour_was_there_both_times() -> None:
+    found = autumn((2, 40), (2, 50), (2, 0), (2, 10))
+    assert found.ns.tolist() == [TWO_O_CLOCK + minutes * 60 * S for minutes in (40, 50, 60, 70)]
+    assert found.later_ns == 0
+
+
+def test_times_that_a_zone_never_showed_are_not_of_that_zone() -> None:
+    """Berlin's clocks went from 02:00 to 03:00 on 31 March 2024."""
+    found = times.in_zone(times.from_texts(["2024-03-31 02:30:00", "2024-03-31 02:31:00"]), "Europe/Berlin")
+    assert found.kind == "local"
+    clock = times.clock(found, int(found.ns[0]))
+    assert clock.half_ns == 13 * 3600 * S  # any zone
+    assert "never showed" in clock.detail
+
+
 def test_a_clock_without_a_zone_is_resolved_once() -> None:
     column = times.from_texts(["2024-03-01 10:00:00", "2024-03-01 10:00:01"])
     naive = times.clock(column, int(column.ns[0]))
