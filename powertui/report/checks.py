@@ -205,12 +205,14 @@ def _steps(steps: Steps, entry: RunEntry) -> Iterator[Check]:
         yield Check("steps", "note", what, f"if these are not your steps: powertui report {path} --step-marker 'REGEX'")
     else:
         yield Check("steps", "ok", f"{len(steps):,} from {steps.source}")
+    for note in steps.notes:
+        yield Check("steps", "note", note)
     if "Profiled batch" in steps.source:
         yield Check(
             "steps", "note", "Keras 3 marks steps in a way that TensorBoard's overview does not know, so it shows none for this run"
         )
     if steps.asynchronous:
-        what = "the steps were dispatched asynchronously: judge them by start to start and by their work, not by duration"
+        what = "the steps were dispatched asynchronously: judge them by device time, or by start to start, not by the host's time"
         yield Check("steps", "note", what)
 
 

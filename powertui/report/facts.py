@@ -16,8 +16,8 @@ import numpy as np
 from powertui.data.logdir import Logdir, OtherFile, RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, Epochs, PowerSeries, ProcessKind, Run, Steps, Trace, Warn
 from powertui.data.run import clocks
+from powertui.report import step_facts
 
-STEP_ROWS = 5_000  # of one host
 EPOCH_ROWS = 2_000
 WARNINGS = 100
 
@@ -123,7 +123,7 @@ def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "end_s": trace.span[1] / PS_PER_S,
         "clock": clock_facts(trace.clock),
         "from": _instant(clocks.began(trace)),
-        "steps": _steps(trace, steps, epochs),
+        "steps": step_facts.of(trace, steps, epochs),
         "epochs": _epochs(steps, epochs),
         "phases": [
             {
@@ -136,73 +136,6 @@ def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
             for phase in epochs.phases
         ],
     }
-
-
-def _steps(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
-    gaps = steps.start_to_start()
-    facts: Facts = {
-        "count": len(steps),
-        "source": steps.source,
-        "asynchronous": steps.asynchronous,
-        "duration": _spread(steps.duration),
-        "start_to_start": _spread(gaps[gaps >= 0]),
-        "host": _spread(steps.host[steps.host >= 0]),
-        "device": _spread(steps.device[steps.device >= 0]),
-        "step": _spread(steps.step[steps.step >= 0]),
-        "device_by": steps.device_by or None,
-        "inferred": steps.inferred,
-        "confidence": steps.confidence or None,
-        "work_s": None,
-        "rows": [
-            {
-                "epoch": epochs[step.epoch].number if step.epoch is not None else None,
-                "number": step.number if step.number >= 0 else None,
-                "name": step.name,
-                "start_s": step.start / PS_PER_S,
-                "duration_s": step.duration / PS_PER_S,
-                "start_to_start_s": _seconds(step.start_to_start),
-                "host_s": _seconds(step.host),
-                "device_s": _seconds(step.device),
-                "step_s": _seconds(step.step),
-            }
-            for step in (steps[i] for i in range(min(len(steps), STEP_ROWS)))
-        ],
-        "rows_left_out": max(0, len(steps) - STEP_ROWS),
-    }
-    if steps.asynchronous and len(steps) > 1:
-        from powertui.data.run.steps import work_of
-
-        # The markers say only when the work was asked for: the mean over all steps is what can be said.
-        facts["work_s"] = (work_of(trace, steps).end - int(steps.start[0])) / PS_PER_S
-    return facts
-
-
-def _seconds(ps: int | None) -> float | None:
-    return None if ps is None else ps / PS_PER_S
-
-
-def _spread(values: np.ndarray[Any, np.dtype[np.int64]]) -> Facts | None:
-    """Median and extremes of times in ps, in s; None where there is none."""
-    if not len(values):
-        return None
-    in_order = np.sort(values)  # once: the library's own median and percentile cost a quarter of a millisecond each
-    return {
-        "median_s": _quantile(in_order, 0.5) / PS_PER_S,
-        "mean_s": float(values.mean()) / PS_PER_S,
-        "p95_s": _quantile(in_order, 0.95) / PS_PER_S,
-        "min_s": int(in_order[0]) / PS_PER_S,
-        "max_s": int(in_order[-1]) / PS_PER_S,
-        "first_s": int(values[0]) / PS_PER_S,
-    }
-
-
-def _quantile(in_order: np.ndarray[Any, np.dtype[np.int64]], share: float) -> float:
-    """Between two values in proportion, as numpy's percentile by default."""
-    place = share * (len(in_order) - 1)
-    below = int(place)
-    low, high = float(in_order[below]), float(in_order[min(below + 1, len(in_order) - 1)])
-    part = place - below
-    return high - (high - low) * (1 - part) if part >= 0.5 else low + (high - low) * part
 
 
 def _epochs(steps: Steps, epochs: Epochs) -> Facts:

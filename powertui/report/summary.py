@@ -14,7 +14,7 @@ from powertui.data.model import PS_PER_S, Run, Warn
 from powertui.data.opened import Opened
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
-from powertui.report import chart, checks, facts, many, text
+from powertui.report import chart, checks, facts, many, step_facts, text
 from powertui.report.facts import Facts
 
 EPOCHS_SHOWN = 12
@@ -98,7 +98,7 @@ def describe(one: Facts, columns: int = 0) -> list[str]:
     several = len(profiles) > 1
     for profile in profiles:
         prefix = f"{plain(profile['host'])}: " if several else ""
-        rows += [("steps", (prefix if index == 0 else "") + line) for index, line in enumerate(step_lines(profile["steps"]))]
+        rows += [("steps", (prefix if index == 0 else "") + line) for index, line in enumerate(step_facts.lines(profile["steps"]))]
     lines = [plain(one["name"]), *text.labelled(rows)]
     if len(profiles) == 1:
         lines += chart.of_steps(_times(profiles[0]["steps"]), columns, indent=" " * 9)
@@ -158,32 +158,9 @@ def _time(profile: Facts) -> str:
     return f"{length}, from {when} ({plain(clock['source'])}: {plain(clock['detail'])})"
 
 
-def step_lines(steps: Facts) -> list[str]:
-    """Steps in a few lines: how many, how long, and what marked them."""
-    if not steps["count"]:
-        return [f"none: {plain(steps['source'])}. Name a marker: --step-marker REGEX"]
-    spread = steps["duration"]
-    count = f"{steps['count']:,}"
-    if steps["count"] == 1:
-        lines = [f"{count}: {_s(spread['median_s'])}"]
-    else:
-        extremes = f"{_s(spread['min_s'])} to {_s(spread['max_s'])}, the first {_s(spread['first_s'])}"
-        lines = [f"{count}: median {_s(spread['median_s'])}, {extremes}"]
-    if steps["asynchronous"]:
-        lines.append("dispatched asynchronously: these times end when the call returned, while the work ran on")
-        if steps["work_s"] is not None:
-            mean = steps["work_s"] / steps["count"]
-            lines.append(f"their work took {_s(steps['work_s'])}: {_s(mean)} a step on average")
-    gaps = steps["start_to_start"]
-    if gaps is not None:
-        lines.append(f"start to start: median {_s(gaps['median_s'])}, {_s(gaps['min_s'])} to {_s(gaps['max_s'])}")
-    lines.append(f"marked by {plain(steps['source'])}")
-    return lines
-
-
 def _times(steps: Facts) -> list[float]:
     """What a chart of steps shows: how long each took, or the time to the next where markers do not cover the work."""
-    key = "start_to_start_s" if steps["asynchronous"] else "duration_s"
+    key = "start_to_start_s" if steps["asynchronous"] and steps["device_s"] is None else "step_s"
     return [row[key] for row in steps["rows"] if row[key] is not None]
 
 
@@ -298,7 +275,7 @@ def _markdown(found: Logdir, runs: Sequence[Facts]) -> list[str]:
     headers = ["run", "hosts", "devices", "events", "steps", "median step", "epochs", "duration", "start", "clock"]
     rows = []
     for one in runs:
-        spread = next((p["steps"]["duration"] for p in one["profiles"] if p["steps"]["duration"]), None)
+        spread = next((p["steps"]["step_s"] for p in one["profiles"] if p["steps"]["step_s"]), None)
         clock, begun = one["clock"], one["from"]
         known = begun["lo_ns"] is not None
         rows.append([
@@ -314,7 +291,7 @@ def _markdown(found: Logdir, runs: Sequence[Facts]) -> list[str]:
         for profile in one["profiles"]:
             if len(one["profiles"]) > 1:
                 lines += [f"### {text.markdown_text(profile['host'])}", ""]
-            lines += [f"- {text.markdown_text(line)}" for line in step_lines(profile["steps"])]
+            lines += [f"- {text.markdown_text(line)}" for line in step_facts.lines(profile["steps"])]
             lines += _markdown_epochs(profile["epochs"])
         lines += [f"- warning: {text.markdown_text(line)}" for line in one["warnings"]]
     return lines

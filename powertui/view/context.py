@@ -109,7 +109,9 @@ def _step(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> 
     if step.name and step.name != str(step.number):
         facts.append(Fact("name", plain(step.name, 100)))
     facts.append(Fact("start", units.instant(step.start, units.resolution(step.duration))))
-    facts.append(Fact("duration", units.duration(step.duration)))
+    for name, ps in (("step", step.step), ("host", step.host), ("device", step.device)):
+        if ps is not None:
+            facts.append(Fact(f"{name} time", units.duration(ps)))
     if step.start_to_start is not None:
         facts.append(Fact("to next", units.duration(step.start_to_start)))
     facts.extend(_energies(power, step.start, step.end))

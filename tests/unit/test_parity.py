@@ -62,19 +62,10 @@ COMPARED = [one for one in RESULTS if not within(one.path, (*_ALONE, *_WITHOUT_S
 @cache
 def ours(folder: str) -> pd.DataFrame:
     (run,) = powertui.open(_SHARED / folder)
-    steps = run.steps
-    return steps if "step_s" in steps else steps.assign(step_s=steps["duration"] / 1e12)
+    return run.steps
 
 
-_OPEN = ("golden/gpu_tf_t4/", "public/e4040_hd2551/", "20221104-212610/", "public/powerboard_tf22_run")
-_DEVICES = pytest.mark.xfail(strict=True, reason="the device's step line and the step cut at the end are not read yet")
-
-
-def marked(result: Result) -> object:
-    return pytest.param(result, marks=_DEVICES if any(part in result.path for part in _OPEN) else (), id=result.path)
-
-
-@pytest.mark.parametrize("result", [marked(result) for result in COMPARED])
+@pytest.mark.parametrize("result", COMPARED, ids=lambda result: result.path)
 def test_step_times_are_those_that_were_stored(result: Result) -> None:
     theirs = stored.steps(_SHARED / result.path)
     steps = ours(result.profile)

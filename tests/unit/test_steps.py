@@ -181,7 +181,7 @@ def test_evaluation_is_set_apart(tmp_path: Path) -> None:
     test = every("test", 3, first=50 * MS, step_num="i", _r=1)
     found = steps.search(trace_of(tmp_path, host([*train, *test])))
     assert len(found.steps) == 4
-    assert len(found.evaluation) == 3
+    assert found.other.kinds == ["test"] * 3
 
 
 def test_an_evaluation_alone_has_steps(tmp_path: Path) -> None:
@@ -246,10 +246,8 @@ def test_outermost_keeps_exactly_what_no_other_holds(spans: list[tuple[int, int]
     start = np.array([s for s, _ in spans], np.int64)
     length = np.array([n for _, n in spans], np.int64)
     count = len(spans)
-    none, no = np.full(count, -1, np.int64), np.zeros(count, np.bool_)
-    whole = marks.join(
-        [marks.Marks(start, length, none, none, [""] * count, [""] * count, no, no, no, no, np.zeros(count, np.int32))]
-    )
+    none, no, code = np.full(count, -1, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.int32)
+    whole = marks.join([marks.Marks(start, length, none, none, [""] * count, [""] * count, no, no, no, code, code, none)])
     kept = whole.outermost()
     pairs = list(zip(whole.start.tolist(), (whole.start + whole.duration).tolist(), strict=True))
     expected = [
@@ -305,7 +303,7 @@ def test_the_same_steps_from_the_other_format(data: Path) -> None:
         ("own/jax_cpu/plugins/profile/2026_11_21_00_50_48", 20, "train with a step_num"),
         ("own/two_epochs_with_burst", 200, "Profiled batch"),
         ("own/trace_export", 50, "launches of FunctionRun"),
-        ("public/powerboard_tf22_run195247", 20, "TraceContext with a step_num and an epoch_num"),
+        ("public/powerboard_tf22_run195247", 21, "TraceContext with a step_num and an epoch_num"),  # the last one cut
         ("public/e4040_hd2551", 1, "EagerKernelExecute with a step_name"),
         ("public/e4040_yg2820/logs/fit/20221031-233351", 1, "EagerKernelExecute with a step_name"),
         ("public/tf_gpu_multiworker", 1, "the Steps line of /device:GPU:4, /device:GPU:6"),

@@ -1,9 +1,9 @@
-"""Epochs: from the program's own numbers, from step numbers that start again, from tfevents; and the phases between.
+"""Epochs: from the program's own numbers, from step numbers that start again, from tfevents.
 
 Profiles rarely know epochs. TF 2.2 writes `epoch_num`; elsewhere a step number that starts again tells where one
 began; and Keras logs `epoch_loss` and its kin to tfevents, one point an epoch, whose wall time is the epoch's END.
 The three are put together: numbers from whoever knows them, bounds from tfevents where a clock ties them to the
-trace, else from the steps. What nothing tells stays None. Validation and tracing are named as phases.
+trace, else from the steps. What nothing tells stays None.
 """
 
 from __future__ import annotations
@@ -15,14 +15,11 @@ import numpy as np
 
 from powertui.data.by_number import ByNumber
 from powertui.data.formats.tfevents import EventLog
-from powertui.data.model import PS_PER_NS, Clock, Epoch, Epochs, Int32s, Phase, Steps, Trace
+from powertui.data.model import PS_PER_NS, Clock, Epoch, Epochs, Int32s, Steps, Trace
 from powertui.data.run import clocks, steps
-from powertui.data.run.logged import LIMIT_NS, Logged, from_logs
+from powertui.data.run.logged import Logged, from_logs, in_trace
+from powertui.data.run.phases import phases_of
 from powertui.data.run.steps import Found
-
-_TRACING = 5  # a first step this many times the median is tracing and compiling
-_GAP = 10  # a gap between epochs this many times the median step has a name
-
 
 # How the number of an epoch is known, for a person.
 _HOW = {
@@ -47,7 +44,7 @@ def place(trace: Trace, found: Found, logs: Sequence[EventLog] = ()) -> tuple[St
     index_of = {epoch.number: index for index, epoch in enumerate(table)}
     index = np.array([index_of.get(number, -1) for number in numbers.tolist()], np.int32)
     marked = replace(found.steps, epoch=index)
-    phases = _phases(marked, found, table, clock, logged)
+    phases = phases_of(marked, found, table, clock, logged)
     return marked, Epochs(table, phases, _describe(table, how))
 
 
@@ -115,7 +112,7 @@ def _table(marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[Logged
     for number in sorted({*of_log, *of_steps}):
         known = of_log.get(number)
         if known is not None and clock.known:
-            start, end = _in_trace(known.start, clock), _in_trace(known.end, clock)
+            start, end = in_trace(known.start, clock), in_trace(known.end, clock)
             source = "tfevents" if number not in place or how == "tfevents" else f"{_HOW[how]}, bounds from tfevents"
             out.append(Epoch(number, start, end, source, slack, known.scalars))
             continue
@@ -133,85 +130,8 @@ def _table(marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[Logged
     return tuple(out)
 
 
-def _in_trace(wall_ns: int | None, clock: Clock) -> int | None:
-    if wall_ns is None or abs(wall_ns - clock.mid_ns) > LIMIT_NS:
-        return None
-    return (wall_ns - clock.mid_ns) * PS_PER_NS
-
-
 def _describe(table: Sequence[Epoch], how: str) -> str:
     if not table:
         return "no epoch_num, no step number that starts again and no epoch scalars in tfevents"
     timed = how in ("epoch_num", "restarts") and any("tfevents" in epoch.source for epoch in table)
     return _HOW[how] + ("; bounds from epoch scalars in tfevents" if timed else "")
-
-
-# ── phases ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def _phases(marked: Steps, found: Found, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]) -> tuple[Phase, ...]:
-    out: list[Phase] = []
-    tracing = _tracing(marked) if not found.inferred else None
-    if tracing is not None:
-        out.append(tracing)
-    if len(found.evaluation):
-        out += _evaluations(marked, found)
-    elif len(marked):
-        out += _after_epochs(marked, table, clock, logged)
-    return tuple(sorted(out, key=lambda phase: phase.start))
-
-
-def _tracing(marked: Steps) -> Phase | None:
-    """The first step of a program traces and compiles."""
-    if len(marked) < 4:
-        return None
-    length = marked.start_to_start() if marked.asynchronous else marked.duration
-    median = float(np.median(length[1:][length[1:] >= 0])) if (length[1:] >= 0).any() else 0.0
-    first = int(marked.duration[0])
-    if median <= 0 or first < _TRACING * median:
-        return None
-    epoch = int(marked.epoch[0])
-    source = f"the first step took {first / median:.0f} times the median step"
-    return Phase("tracing", int(marked.start[0]), int(marked.start[0]) + first, epoch if epoch >= 0 else None, source)
-
-
-def _evaluations(marked: Steps, found: Found) -> list[Phase]:
-    """Test steps with no training step between them are one validation."""
-    evaluation = found.evaluation
-    before = np.searchsorted(marked.start, evaluation.start)  # how many training steps began earlier
-    stops = evaluation.start + evaluation.duration
-    counts, which = np.unique(before, return_inverse=True)
-    out = []
-    for count, rows in zip(counts.tolist(), ByNumber(which, len(counts)), strict=True):
-        epoch = int(marked.epoch[count - 1]) if count else -1
-        end = int(stops[rows].max())
-        what = f"{len(rows)} events named {evaluation.kinds[int(rows[0])]}"
-        out.append(Phase("validation", int(evaluation.start[rows[0]]), end, epoch if epoch >= 0 else None, what))
-    return out
-
-
-def _after_epochs(marked: Steps, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]) -> list[Phase]:
-    """What lies between the last step of an epoch and the first of the next, or the epoch's end."""
-    out = []
-    ends = marked.start + marked.duration
-    median = float(np.median(marked.duration))
-    validated = {epoch.number: epoch.validated for epoch in logged}
-    highest = int(marked.number.max())
-    groups = ByNumber(marked.epoch, len(table))
-    for index in range(len(table)):
-        rows = groups[index]
-        if not len(rows):
-            continue
-        last = int(ends[rows].max())
-        followed = int(rows[-1]) + 1 < len(marked)
-        if not followed and not (index > 0 and int(marked.number[rows[-1]]) == highest and len(groups[index - 1])):
-            continue  # the profile may have stopped in the middle of the epoch
-        wall = validated.get(table[index].number)
-        stop = _in_trace(wall, clock) if wall is not None and clock.known else None
-        limit = int(marked.start[rows[-1] + 1]) if followed else None
-        if stop is not None and stop > last:
-            out.append(Phase("validation", last, min(stop, limit or stop), index, "from the last step to its results in tfevents"))
-        elif limit is not None and limit - last > _GAP * median:
-            name = "validation" if wall is not None else "between epochs"
-            out.append(Phase(name, last, limit, index, "between the last step of an epoch and the first of the next"))
-    return out

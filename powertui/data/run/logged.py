@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from powertui.data.formats.tfevents import EventLog
+from powertui.data.model import PS_PER_NS, Clock
 
 _TRAIN = ("train", "training", "")
 LIMIT_NS = 1 << 52  # 52 days in ps fit an int64 many times over; farther away it is another training
@@ -24,6 +25,13 @@ class Logged(NamedTuple):
     end: int
     validated: int | None  # when its validation's results were logged
     scalars: tuple[tuple[str, float], ...]
+
+
+def in_trace(wall_ns: int | None, clock: Clock) -> int | None:
+    """A moment in Unix ns on the clock of a trace, in ps; None where it is not known or out of all reach."""
+    if wall_ns is None or abs(wall_ns - clock.mid_ns) > LIMIT_NS:
+        return None
+    return (wall_ns - clock.mid_ns) * PS_PER_NS
 
 
 def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[Logged, ...]:

@@ -25,7 +25,21 @@ _COMB = 5_000
 
 _EXPLICIT = ("train", "test", "TraceContext")
 _TRAILING = re.compile(r"(-?\d+)\D*$")
-_EVALUATION = re.compile(r"^(test|eval|valid|predict)", re.IGNORECASE)
+
+# What a mark's name says of the work it marks: Marks.phase counts in these.
+PHASES = ("training", "validation", "evaluation", "prediction", "checkpoint", "tracing")
+TRAINING = PHASES.index("training")
+EVALUATIONS = tuple(PHASES.index(phase) for phase in ("validation", "evaluation", "prediction"))
+_WORDS = {
+    "validation": "val|valid|validate|validating|validation",
+    "evaluation": "test|testing|eval|evaluate|evaluating|evaluation",
+    "prediction": "predict|predicting|prediction|infer|inference",
+    "checkpoint": "(?:save|write|load|restore)?[_ ]?(?:checkpoint|checkpointing|ckpt)|save",
+    "tracing": "tracing|compile|compiling|compilation",
+}
+_NAMED = tuple(
+    (PHASES.index(phase), re.compile(rf"^(?:(?:run|do|model)[._ ])?(?i:{words})(?![a-z])")) for phase, words in _WORDS.items()
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +55,9 @@ class Marks:
     explicit: Bools  # named train/test/TraceContext
     titled: Bools  # has a step_name: collectors that grouped the events gave it to the root of each group
     numbered: Bools  # has a step_num
-    evaluation: Bools  # a test or validation step
+    phase: Int32s  # what it marks: an index into PHASES
     lines: Int32s  # which line of the trace (index over Trace.tracks())
+    group: Int64s  # the collector's group_id
 
     def __len__(self) -> int:
         return len(self.start)
@@ -54,7 +69,7 @@ class Marks:
         return Marks(
             self.start[index], self.duration[index], self.number[index], self.epoch[index],
             [self.labels[i] for i in picked], [self.kinds[i] for i in picked],
-            self.explicit[index], self.titled[index], self.numbered[index], self.evaluation[index], self.lines[index],
+            self.explicit[index], self.titled[index], self.numbered[index], self.phase[index], self.lines[index], self.group[index],
         )  # fmt: skip
 
     def outermost(self) -> Marks:
@@ -76,9 +91,9 @@ def marked(trace: Trace) -> Marks:
             if (process.kind is ProcessKind.HOST) == hosts:
                 tracks = [track for _, track in lines]
                 samples = [_sample(track.events, len(trace.names)) for track in tracks]
-                carried = _carried(trace, process, tracks, samples, (*_CARRIES, *_ROOTS))
-                rooted = np.logical_or.reduce([carried[name] for name in _ROOTS])
-                names = np.logical_or.reduce([carried[name] for name in _CARRIES]) | _explicit(trace, rooted)
+                carry = _carried(trace, process, tracks, samples, (*_CARRIES, *_ROOTS))
+                rooted = np.logical_or.reduce([carry[name] for name in _ROOTS])
+                names = np.logical_or.reduce([carry[name] for name in _CARRIES]) | _explicit(trace, rooted, carry["_r"])
                 held = [line for line, rows in zip(lines, samples, strict=True) if names[line[1].events.name[rows]].any()]
                 parts += list(_of_names(trace, process, held, names, must_carry=True))
         if any(len(part) for part in parts):
@@ -109,14 +124,15 @@ def join(parts: Sequence[Marks]) -> Marks:
     if not parts:
         empty = np.empty(0, np.int64)
         none = np.empty(0, np.bool_)
-        return Marks(empty, empty, empty, empty, [], [], none, none, none, none, np.empty(0, np.int32))
+        codes = np.empty(0, np.int32)
+        return Marks(empty, empty, empty, empty, [], [], none, none, none, codes, codes, empty)
     whole = Marks(
         np.concatenate([p.start for p in parts]), np.concatenate([p.duration for p in parts]),
         np.concatenate([p.number for p in parts]), np.concatenate([p.epoch for p in parts]),
         [label for p in parts for label in p.labels], [kind for p in parts for kind in p.kinds],
         np.concatenate([p.explicit for p in parts]), np.concatenate([p.titled for p in parts]),
-        np.concatenate([p.numbered for p in parts]), np.concatenate([p.evaluation for p in parts]),
-        np.concatenate([p.lines for p in parts]),
+        np.concatenate([p.numbered for p in parts]), np.concatenate([p.phase for p in parts]),
+        np.concatenate([p.lines for p in parts]), np.concatenate([p.group for p in parts]),
     )  # fmt: skip
     return whole.take(np.lexsort((-whole.duration, whole.start)))
 
@@ -129,7 +145,8 @@ def of_events(trace: Trace, line: int, events: Events) -> Marks:
     numbers = np.array([trailing_number(name) for name in names], np.int64).reshape(-1)
     no = np.zeros(count, np.bool_)
     return Marks(
-        events.start, events.duration, numbers, none, names, names, no, no, no, no, np.full(count, line, np.int32)
+        events.start, events.duration, numbers, none, names, names, no, no, no, np.zeros(count, np.int32),
+        np.full(count, line, np.int32), none,
     )  # fmt: skip
 
 
@@ -153,11 +170,12 @@ def _planes(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]]:
             yield process, lines
 
 
-def _explicit(trace: Trace, names: Bools) -> Bools:
-    """Those of these names that are a step marker's."""
+def _explicit(trace: Trace, names: Bools, roots: Bools) -> Bools:
+    """Those of these names that are a step marker's; of roots also those that name another phase than training."""
     out = np.zeros(len(names), np.bool_)
     for index in np.flatnonzero(names).tolist():
-        out[index] = _is_explicit(trace.names.full(index))
+        name = trace.names.full(index)
+        out[index] = _is_explicit(name) or (roots[index] and phase_of(name) != TRAINING)
     return out
 
 
@@ -165,11 +183,20 @@ def _is_explicit(name: str) -> bool:
     return name.startswith(_EXPLICIT) and "/" not in name
 
 
+def phase_of(name: str) -> int:
+    """What kind of work a mark of this name marks: an index into PHASES."""
+    return next((phase for phase, pattern in _NAMED if pattern.match(name)), TRAINING)
+
+
 def carriers(trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str] = _CARRIES) -> Bools:
     """Which names carry one of these stats, judged by a sample of each line."""
-    samples = [_sample(track.events, len(trace.names)) for track in tracks]
-    found: Bools = np.logical_or.reduce(list(_carried(trace, process, tracks, samples, stats).values()))
+    found: Bools = np.logical_or.reduce(list(carried(trace, process, tracks, stats).values()))
     return found
+
+
+def carried(trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str]) -> dict[str, Bools]:
+    """For each of these stats which names carry it, judged by a sample of each line."""
+    return _carried(trace, process, tracks, [_sample(track.events, len(trace.names)) for track in tracks], stats)
 
 
 def _carried(
@@ -214,10 +241,11 @@ def _of_names(
 def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColumn]) -> Marks:
     texts = {int(i): trace.names.full(int(i)) for i in wire.distinct(events.name).tolist()}
     kinds = [texts[i] for i in events.name.tolist()]
-    numbers = _whole(columns["step_num"])
-    epochs = _whole(columns["epoch_num"])
+    numbers = whole(columns["step_num"])
+    epochs = whole(columns["epoch_num"])
     labels = []
-    evaluation = np.zeros(len(events), np.bool_)
+    said: dict[str, int] = {}
+    phase = np.zeros(len(events), np.int32)
     for row, kind in enumerate(kinds):
         step_name = columns["step_name"].text(row)
         if numbers[row] < 0:
@@ -226,16 +254,19 @@ def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColum
         prefix = graph or kind
         number = int(numbers[row])
         labels.append(step_name or (f"{prefix} {number}" if number >= 0 and not prefix.endswith(str(number)) else prefix))
-        evaluation[row] = bool(_EVALUATION.match(graph or step_name or kind))
+        text = graph or step_name or kind
+        if text not in said:
+            said[text] = phase_of(text)
+        phase[row] = said[text]
     rooted = np.logical_or.reduce([columns[name].present for name in ("step_num", "epoch_num", *_ROOTS)])
-    explicit = rooted & np.array([_is_explicit(kind) for kind in kinds], np.bool_)
+    explicit = rooted & np.array([_is_explicit(kind) for kind in kinds], np.bool_) | columns["_r"].present & (phase != TRAINING)
     return Marks(
         events.start, events.duration, numbers, epochs, labels, kinds, explicit, columns["step_name"].present,
-        columns["step_num"].present, evaluation, np.full(len(events), line, np.int32),
+        columns["step_num"].present, phase, np.full(len(events), line, np.int32), whole(columns["group_id"]),
     )  # fmt: skip
 
 
-def _whole(column: StatColumn) -> Int64s:
+def whole(column: StatColumn) -> Int64s:
     """The numbers of a column; -1 where it has none. Texts that are numbers (TF 2.2's JSON) count as such."""
     numbers = np.isfinite(column.floats) & column.present
     out = np.where(numbers, column.ints, -1)

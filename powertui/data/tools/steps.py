@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.model import UNKNOWN, Epochs, Int64s, Steps
-from powertui.data.table import Column, Fact, Lazy, Place, Result, Table
+from powertui.data.table import Column, Fact, Lazy, Place, Result, Table, optional, text_column
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 
@@ -31,11 +31,41 @@ def answer(question: Question) -> Result:
     def place(row: int) -> Place:
         return Place(question.opened.name, question.host, int(start[row]), int(end[row]))
 
-    notes = []
+    notes = list(steps.notes)
     if steps.asynchronous:
-        notes.append("Steps are dispatched asynchronously: a duration is the time until the call returned; the work ran on.")
+        notes.append("Steps are dispatched asynchronously: host time is the time until the call returned; the work ran on.")
+    if len(steps.markers) > 1:
+        other = steps.markers[1]
+        notes.append(f"Next best marker: {other.name} (score {other.score:.2f} against {steps.markers[0].score:.2f}).")
     table = Table("steps", "Steps", columns, place, ("start_s", False), empty(steps), ("start_s",), "step")
-    return Result("steps", "Steps", (table,), (Fact("source", "marked by", steps.source or None),), notes=tuple(notes))
+    each = (_each(question, steps),) if steps.on else ()
+    facts = (
+        Fact("source", "marked by", steps.source or None),
+        Fact("confidence", "confidence", steps.confidence or None),
+        Fact("device_by", "device time by", steps.device_by or None),
+    )
+    return Result("steps", "Steps", (table, *each), facts, notes=tuple(notes))
+
+
+def _each(question: Question, steps: Steps) -> Table:
+    """The devices, or the replicas on the host, one row each: a straggler stands out."""
+
+    def medians(columns: list[Int64s]) -> list[int | None]:
+        return [int(np.median(known)) if len(known := times[times >= 0]) else None for times in columns]
+
+    columns = (
+        text_column("name", "on", [one.name for one in steps.on], weight=6),
+        text_column("kind", "kind", [one.kind for one in steps.on], weight=3),
+        Column("steps", "steps", "integer", np.array([len(one) for one in steps.on], np.int64), weight=7),
+        optional("step_s", "median step time", "duration", medians([one.duration for one in steps.on]), weight=9),
+        optional("device_s", "median device time", "duration", medians([one.work for one in steps.on]), weight=8),
+    )
+
+    def place(row: int) -> Place:
+        one = steps.on[row]
+        return Place(question.opened.name, question.host, int(one.start.min()), int((one.start + one.duration).max()))
+
+    return Table("on", "On each device or replica", columns, place, ("step_s", True), "", (), "device")
 
 
 def _time(name: str, label: str, times: Int64s) -> Column:

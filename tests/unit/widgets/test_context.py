@@ -42,7 +42,7 @@ def test_run_cursor_and_step() -> None:
     assert section(context, "cursor")["epoch"] == "0"
     assert section(context, "cursor")["loss"] == "0.5"
     step = section(context, "step")
-    assert step == {"step": "1", "name": "train 1", "start": "0.02200s", "duration": "19 ms", "to next": "20 ms"}
+    assert step == {"step": "1", "name": "train 1", "start": "0.02200s", "step time": "19 ms", "to next": "20 ms"}
 
 
 def test_between_steps_the_last_one_still_counts_and_before_the_first_none() -> None:

@@ -1,0 +1,159 @@
+"""Which step each piece of device work belongs to, by the best link that the file has, and which that is.
+
+In this order: the collector's own group ids; the call that launched the work (a correlation id, or a run id), by the step in which
+it began; the step line of the device that ran the work; and where nothing else tells, the time at which it ran. The last is wrong
+as soon as the host runs ahead, and is therefore named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import Int64s, Trace
+from powertui.data.run.candidates import Candidate
+from powertui.data.run.rows import Rows
+from powertui.data.run.work import Work
+
+GROUP, LINE, TIME = "group id", "device step line", "time"
+_MOST = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """The steps that collectors drew on devices, and which of the run's steps each is (-1: none)."""
+
+    device: list[str]
+    start: Int64s
+    duration: Int64s
+    row: Int64s
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The row of each event of `Work`, -1 for none, and how it is known."""
+
+    row: Int64s
+    by: str
+    direct: bool = True  # launches lie inside marks; else only inside the stretch from one mark to the next
+
+
+def drawn(trace: Trace, lines: Candidate | None, rows: Rows, work: Work | None, *, own: bool) -> Drawn:
+    """What the step lines of the devices say. `own`: they are what the rows were made of."""
+    if lines is None:
+        empty = np.empty(0, np.int64)
+        return Drawn([], empty, empty, empty)
+    marks = rows.marks if own else lines.marks
+    names = {line: process.name for line, (process, _) in enumerate(trace.tracks())}
+    device = [names[line] for line in marks.lines.tolist()]
+    row = rows.row_of if own else _rows_of(marks.group, marks.number, marks.start, marks.duration, device, rows, work)
+    return Drawn(device, marks.start, marks.duration, row)
+
+
+def _rows_of(
+    group: Int64s, number: Int64s, start: Int64s, duration: Int64s, device: Sequence[str], rows: Rows, work: Work | None
+) -> Int64s:
+    by_group = _looked_up(group, rows.marks.group, rows.row_of)
+    if (by_group >= 0).mean() > _MOST:
+        return by_group
+    if work is not None and work.launched.any():
+        by_launch = _by_majority(start, duration, device, work, by_call(work, rows)[0])
+        if (by_launch >= 0).mean() > _MOST:
+            return by_launch
+    return _by_number(number, start, rows)
+
+
+def _looked_up(keys: Int64s, known: Int64s, values: Int64s) -> Int64s:
+    """The value of each key among the known ones (those from 0 on); -1 where there is none."""
+    has = known >= 0
+    if not has.any():
+        return np.full(len(keys), -1, np.int64)
+    names, first = np.unique(known[has], return_index=True)
+    place = np.minimum(names.searchsorted(keys), len(names) - 1)
+    return np.where((names[place] == keys) & (keys >= 0), values[has][first][place], -1)
+
+
+def _by_number(number: Int64s, start: Int64s, rows: Rows) -> Int64s:
+    """The last step of that number that began before; the next one where none did."""
+    out = np.full(len(number), -1, np.int64)
+    for value in np.unique(number[number >= 0]).tolist():
+        mine = np.flatnonzero(rows.number == value)
+        if len(mine):
+            at = np.flatnonzero(number == value)
+            place = rows.start[mine].searchsorted(start[at], side="right") - 1
+            out[at] = mine[np.maximum(place, 0)]
+    return out
+
+
+def _by_majority(start: Int64s, duration: Int64s, device: Sequence[str], work: Work, row: Int64s) -> Int64s:
+    """The step that launched most of the work inside each drawn one, on its device."""
+    out = np.full(len(start), -1, np.int64)
+    index = {name: i for i, name in enumerate(work.devices)}
+    for at in range(len(start)):
+        inside = (work.device == index.get(device[at], -1)) & (work.start >= start[at]) & (work.end <= start[at] + duration[at])
+        mine = row[inside & (row >= 0)]
+        if len(mine):
+            out[at] = int(np.bincount(mine).argmax())
+    return out
+
+
+def give(work: Work, rows: Rows, lines: Drawn, ends: Int64s) -> Given:
+    """The step of all work. `ends` is where each step ends at the latest: where the next one begins."""
+    if (work.group >= 0).mean() > _MOST:
+        row = _looked_up(work.group, rows.marks.group, rows.row_of)
+        if (row >= 0).any():
+            return Given(row, GROUP)
+    if work.launched.mean() > _MOST and not _on_devices(rows, lines):
+        row, direct = by_call(work, rows)
+        if not direct:
+            row = np.where(row >= 0, row, _in_stretch(work.launch, rows.start, ends))
+            row[~work.launched] = -1
+        if (row >= 0).any():
+            return Given(row, work.link, direct)
+    if len(lines.row) and (lines.row >= 0).any():
+        return Given(_in_lines(work, lines), LINE)
+    return Given(_in_stretch(work.start, rows.start, ends), TIME, direct=False)
+
+
+def _on_devices(rows: Rows, lines: Drawn) -> bool:
+    return lines.row is rows.row_of
+
+
+def by_call(work: Work, rows: Rows) -> tuple[Int64s, bool]:
+    """(the row whose mark was open when each piece of work was launched, -1 for none; whether that is so for most)."""
+    marks = rows.marks
+    out = np.full(len(work), -1, np.int64)
+    began = np.full(len(work), np.iinfo(np.int64).min)
+    for line in np.unique(marks.lines).tolist():
+        mine = np.flatnonzero(marks.lines == line)  # on one line marks do not overlap
+        start = marks.start[mine]
+        place = start.searchsorted(work.launch, side="right") - 1
+        at = mine[np.maximum(place, 0)]
+        held = work.launched & (place >= 0) & (work.launch < marks.start[at] + marks.duration[at])
+        same = work.launch_line == line
+        # The mark of the launch's own line knows best; of other lines' the one that was opened last.
+        better = held & (same | (marks.start[at] > began))
+        out[better] = rows.row_of[at[better]]
+        began[better] = np.where(same[better], np.iinfo(np.int64).max, marks.start[at[better]])
+    return out, int(work.duration[out >= 0].sum()) > _MOST * int(work.duration[work.launched].sum())
+
+
+def _in_stretch(moments: Int64s, start: Int64s, ends: Int64s) -> Int64s:
+    place = start.searchsorted(moments, side="right") - 1
+    at = np.maximum(place, 0)
+    return np.where((place >= 0) & (moments < ends[at]), at, -1)
+
+
+def _in_lines(work: Work, lines: Drawn) -> Int64s:
+    """The step drawn on the same device that was open when the work began."""
+    out = np.full(len(work), -1, np.int64)
+    names = np.array([work.devices.index(name) if name in work.devices else -1 for name in lines.device], np.int32)
+    for device in np.unique(names[names >= 0]).tolist():
+        mine = np.flatnonzero(names == device)
+        mine = mine[np.argsort(lines.start[mine], kind="stable")]
+        events = np.flatnonzero(work.device == device)
+        at = _in_stretch(work.start[events], lines.start[mine], lines.start[mine] + lines.duration[mine])
+        out[events] = np.where(at >= 0, lines.row[mine[np.maximum(at, 0)]], -1)
+    return out

@@ -1,0 +1,242 @@
+"""What could mark the steps of a trace: events with step numbers, lines that collectors drew, and whatever runs again and again.
+
+Each is found by itself; `ladder` judges them. Launches are looked for only when nothing else convinces: that asks every name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from powertui.data.model import Bools, Events, Int64s, Process, ProcessKind, Trace, Track, TrackKind
+from powertui.data.run import marks
+from powertui.data.run.marks import Marks
+
+# What a candidate's numbers are worth.
+OWN, NAMED, TITLED, ROOT, NONE = 1.0, 0.9, 0.7, 0.4, 0.0
+
+_PROFILER_STEP = re.compile(r"^ProfilerStep\s*#?\s*\d+$")
+_DIGITS = re.compile(r"\d+")
+_IMPLICIT = frozenset({"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process", "Session::Run"})
+
+# What launches a compiled module or graph on the host, the surest first.
+_LAUNCHES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^PjitFunction\(.+\)$",
+        r"^(jit|pjit|pmap|xla)_\w+",
+        r"^(FunctionRun|SessionRun|Session::Run|RunGraph)$",
+        r"(PjRt|Pjrt|Tfrt|StreamExecutor)\w*(Loaded)?Executable::Execute$",
+    )
+)
+# Single operations that JAX's eager mode compiles on the way to the work: never a step.
+_HELPERS = re.compile(
+    r"\((_?(convert_element_type|broadcast_in_dim|broadcast|copy|iota|full|zeros_like|ones_like|reshape|squeeze|expand_dims|transpose"
+    r"|concatenate|slice|dynamic_slice|device_put|threefry\w*|random_\w+|fold_in|split|uniform|normal|randint|where|astype))\)$"
+)
+MIN_LAUNCHES = 3
+_TOP = 4  # launches of so many names are worth a judgement
+_NESTED = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Marks that could be steps."""
+
+    title: str  # for a person: Steps.source
+    pattern: str  # what --step-marker takes to choose them
+    marks: Marks  # by start
+    numbering: float  # how much its numbers are worth
+    device: bool = False  # the marks lie on devices
+    apart: bool = False  # each line is one device's own steps
+    inferred: bool = False  # nothing marks steps: it only repeats
+
+
+def explicit(found: Marks) -> list[Candidate]:
+    """One candidate for each kind of event that carries a step number, a step name or a root level."""
+    families: dict[str, list[int]] = {}
+    own = found.numbered | (found.epoch >= 0) | found.explicit
+    for row, kind in enumerate(found.kinds):
+        if own[row]:
+            families.setdefault(_DIGITS.sub("#", kind), []).append(row)
+        elif not own.any():  # roots without a mark of the program's: the steps where there are no others
+            families.setdefault("", []).append(row)
+    made = [_of_family(found.take(np.array(rows, np.int64))) for rows in families.values()]
+    return made + list(_joint(made))
+
+
+def _of_family(family: Marks) -> Candidate:
+    own = bool((family.numbered | (family.epoch >= 0)).any())
+    numbering = OWN if own else TITLED if family.titled.any() else ROOT
+    return Candidate(describe(family), pattern_of(family.kinds), family, numbering)
+
+
+def _joint(made: list[Candidate]) -> Iterator[Candidate]:
+    """Two kinds of marks that share the work: each counts some of the steps, or both are parts of every step."""
+    own = [one for one in made if one.numbering == OWN and len(one.marks) > 1]
+    for index, one in enumerate(own):
+        for other in own[index + 1 :]:
+            together = marks.join([one.marks, other.marks])
+            if len(together.outermost()) < 0.95 * len(together):
+                continue
+            shared = float(np.isin(other.marks.number, one.marks.number).mean())
+            first, second = float(one.marks.duration.sum()), float(other.marks.duration.sum())
+            alike = min(first, second) > 0.5 * max(first, second)
+            interleaved = one.marks.start[0] < other.marks.start[-1] and other.marks.start[0] < one.marks.start[-1]
+            if interleaved and alike and (shared < 0.1 or shared > 0.9):
+                yield Candidate(describe(together), pattern_of(together.kinds), together, OWN)
+
+
+def pattern_of(kinds: list[str]) -> str:
+    """A regex that these names match, and hardly any other."""
+    names = sorted({_DIGITS.sub("#", kind) for kind in kinds})[:4]
+    texts = [re.escape(name).replace(r"\#", r"\d+") for name in names]
+    return f"^{texts[0]}$" if len(texts) == 1 else f"^({'|'.join(texts)})$"
+
+
+def describe(chosen: Marks) -> str:
+    """What marks these steps, for a person."""
+    kinds: dict[str, int] = {}
+    for kind in chosen.kinds:
+        kinds[kind] = kinds.get(kind, 0) + 1
+    names = sorted(kinds, key=lambda kind: -kinds[kind])
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more names" if len(names) > 3 else "")
+    stat = "step_num" if chosen.numbered.any() else "step_name" if chosen.titled.any() else "root mark"
+    extra = " and an epoch_num" if (chosen.epoch >= 0).any() else ""
+    return f"events named {shown} with a {stat}{extra}"
+
+
+def cut(found: Marks, chosen: Marks) -> Marks:
+    """Roots of groups before the first and after the last of the chosen marks: steps whose own mark the profile's end cut off."""
+    if not len(chosen) or not (chosen.group >= 0).any():
+        return marks.join([])
+    implicit = np.fromiter((kind in _IMPLICIT for kind in found.kinds), np.bool_, len(found))
+    beyond = (found.start >= int((chosen.start + chosen.duration).max())) | (
+        found.start + found.duration <= int(chosen.start.min())
+    )
+    unmarked = found.titled & ~found.numbered & ~found.explicit & implicit & beyond & ~np.isin(found.group, chosen.group)
+    bare = found.take(unmarked).outermost()
+    return replace(bare, number=np.full(len(bare), -1, np.int64))
+
+
+# ── lines and names ──────────────────────────────────────────────────────────────────────────────
+
+
+def device_lines(trace: Trace) -> Candidate | None:
+    """`Steps` lines that the collector drew, one for each device."""
+    parts: list[Marks] = []
+    planes: list[str] = []
+    for line, (process, track) in enumerate(trace.tracks()):
+        if track.kind is TrackKind.STEPS and process.kind is ProcessKind.DEVICE and len(track.events):
+            parts.append(_drawn(trace, line, process, track))
+            planes.append(process.name)
+    whole = marks.join(parts)
+    if not len(whole):
+        return None
+    names = sorted(dict.fromkeys(planes))
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return Candidate(f"the Steps line of {shown}", r"^\d+$", whole, NAMED, device=True, apart=True)
+
+
+def _drawn(trace: Trace, line: int, process: Process, track: Track) -> Marks:
+    events = track.lane(0)
+    made = marks.of_events(trace, line, events)
+    columns = process.source.columns(events.position, ("group_id", "step_name", "step_num"))
+    named = [columns["step_name"].text(row) for row in range(len(events))]
+    number = marks.whole(columns["step_num"])
+    for row, text in enumerate(named):
+        if number[row] < 0:
+            told = marks.trailing_number(text) if text is not None else -1
+            number[row] = told if told >= 0 else made.number[row]
+    return replace(made, number=number, group=marks.whole(columns["group_id"]))
+
+
+def profiler_steps(trace: Trace) -> Candidate | None:
+    """`ProfilerStep#N`, on the host where it is there."""
+    for kinds in ((ProcessKind.HOST,), (ProcessKind.DEVICE, ProcessKind.OTHER)):
+        found = marks.named(trace, lambda name: _PROFILER_STEP.match(name) is not None, kinds=kinds)
+        if len(found):
+            return Candidate("events named ProfilerStep#N", r"^ProfilerStep", found, NAMED)
+    return None
+
+
+def repeated(trace: Trace) -> list[Candidate]:
+    """Modules of devices, else launches of the host, that ran three times or more, the longest first. They are counted."""
+    found = list(_modules(trace)) or list(_calls(trace))
+    return found[:_TOP]
+
+
+def _modules(trace: Trace) -> Iterator[Candidate]:
+    every = np.ones(len(trace.names), np.bool_)
+    lanes = [
+        (line, track.lane(0))
+        for line, (_, track) in enumerate(trace.tracks())
+        if track.kind is TrackKind.MODULES and len(track.events)
+    ]  # fmt: skip
+    best = max((ranked for _, lane in lanes if (ranked := _ranked(lane, every))), key=lambda ranked: ranked[0][1], default=[])
+    for name, _ in best[:_TOP]:
+        rows = [(line, lane[lane.name == name]) for line, lane in lanes]
+        most = max(len(events) for _, events in rows)
+        # Each device runs a module of its own; one that ran it less often entered the profile late, and cannot be counted along.
+        parts = [_counted(marks.of_events(trace, line, events)) for line, events in rows if len(events) == most]
+        full = trace.names.full(name)
+        title = f"launches of the module {full[:80]} (no step marker in the profile)"
+        yield Candidate(title, f"^{re.escape(full)}$", marks.join(parts), NONE, device=True, apart=True, inferred=True)
+
+
+def _calls(trace: Trace) -> Iterator[Candidate]:
+    texts = [trace.names.full(i) for i in range(len(trace.names))]
+    for pattern in _LAUNCHES:
+        fits = (pattern.search(text) is not None and _HELPERS.search(text) is None for text in texts)
+        wanted = np.fromiter(fits, np.bool_, len(texts))
+        if not wanted.any():
+            continue
+        ranked: list[tuple[int, int, Track, int]] = []
+        for line, (process, track) in enumerate(trace.tracks()):
+            if process.kind is ProcessKind.HOST and not track.derived and len(track.events):
+                ranked += [(spent, line, track, name) for name, spent in _ranked(track.events, wanted)]
+        made = 0
+        for _, line, track, name in sorted(ranked, key=lambda one: (-one[0], one[1], one[3])):
+            events = track.events[track.events.name == name]
+            events = events[np.argsort(events.start, kind="stable")]
+            chosen = marks.of_events(trace, line, events).outermost()
+            if len(chosen) >= MIN_LAUNCHES:
+                made += 1
+                title = f"launches of {texts[name][:80]} (no step marker in the profile)"
+                yield Candidate(title, f"^{re.escape(texts[name])}$", _counted(chosen), NONE, inferred=True)
+            if made == _TOP:
+                return
+        if made:
+            return
+
+
+def _ranked(events: Events, wanted: Bools) -> list[tuple[int, int]]:
+    """(name, its ps without the longest) of the wanted names that ran often enough, most time first."""
+    rows = wanted[events.name]
+    if not rows.any():
+        return []
+    names, which, counts = np.unique(events.name[rows], return_inverse=True, return_counts=True)
+    durations = events.duration[rows].astype(np.float64)
+    spent = np.bincount(which.ravel(), weights=durations).astype(np.float64)
+    longest = np.zeros(len(names))
+    np.maximum.at(longest, which.ravel(), durations)
+    totals = spent - longest  # the first launch traces and compiles: a helper that ran once more must not win by that
+    order = np.argsort(-totals, kind="stable")
+    return [(int(names[i]), int(totals[i])) for i in order.tolist() if counts[i] >= MIN_LAUNCHES]
+
+
+def _counted(chosen: Marks) -> Marks:
+    count = len(chosen)
+    return replace(chosen, number=np.arange(count), labels=[f"launch {i}" for i in range(count)])
+
+
+def inside(one: Marks, moments: Int64s) -> Bools:
+    """Which moments lie in any of these marks."""
+    if not len(one):
+        return np.zeros(len(moments), np.bool_)
+    until = np.maximum.accumulate(one.start + one.duration)
+    place = one.start.searchsorted(moments, side="right") - 1
+    return np.asarray((place >= 0) & (moments < until[np.maximum(place, 0)]))

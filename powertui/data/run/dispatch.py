@@ -1,0 +1,97 @@
+"""Whether the work of steps runs on after their marks are closed, where no device tells: in pools of the host's own threads.
+
+The work of the steps is what repeats with them. Names may differ from step to step (`fusion.1`, `fusion.2`), the profile may cut
+the last step short: so names are counted without their numbers, per process, and need not come out even.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Events, Int32s, Int64s, ProcessKind, Steps, Trace
+
+# A line that feeds the input pipeline is not the work of a step that runs on.
+_INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+_WORK_GOES_ON = 0.5  # share of the steps' work that runs while no marker is open
+_SHORT_MARKER = 0.5  # time around the markers, as a share of theirs
+_OFTEN = 0.8  # times a step: a cut end leaves a little less than once
+_FEW = 3  # steps: fewer repeat nothing
+_NAMES = 50_000  # to look at: a program with more of them names no two alike
+
+
+class Ran(NamedTuple):
+    """The work that the steps asked for."""
+
+    total: int  # ps
+    outside: int  # of which began when no step's marker was open
+    end: int  # when the last of it ended
+
+
+def asynchronous(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> bool:
+    """Whether the marks (by start) end before the host's work does."""
+    if len(start) < _FEW:
+        return False
+    # Cheap first: markers that fill the time, with little after the last, cannot hide much.
+    marked = int((stop - start).sum())
+    around = max(int(stop.max()), trace.span[1]) - int(start[0]) - marked
+    if around < _SHORT_MARKER * marked:
+        return False
+    ran = _on_host(trace, start, stop, lines)
+    return ran.outside > _WORK_GOES_ON * ran.total
+
+
+def ran(trace: Trace, steps: Steps) -> Ran:
+    """The work of the steps: that of their devices, else what repeats with them on the host."""
+    stop = steps.start + np.where(steps.host >= 0, steps.host, steps.duration)
+    ends = [int((one.start + one.duration).max()) for one in steps.on if one.kind == "device" and len(one)]
+    if ends:
+        total = int(steps.device[steps.device >= 0].sum())
+        return Ran(total, 0, max(ends))
+    return _on_host(trace, steps.start, stop, np.empty(0, np.int32))
+
+
+def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> Ran:
+    own = set(lines.tolist())
+    stops = np.maximum.accumulate(stop)
+    total = outside = 0
+    end = int(stops[-1])
+    by_process: dict[int, list[Events]] = {}
+    for line, (process, track) in enumerate(trace.tracks()):
+        real = process.kind in (ProcessKind.HOST, ProcessKind.DEVICE) and not track.derived and len(track.events)
+        if real and line not in own and not _INPUT_LINE.search(track.name):
+            by_process.setdefault(id(process), []).append(track.events)
+    if not by_process:
+        return Ran(0, 0, end)
+    families = _families(trace)
+    for several in by_process.values():
+        # Pools hand the work of a step to any of their threads: count per process, not per line.
+        counts = np.zeros(int(families.max()) + 1 if len(families) else 1, np.int64)
+        for events in several:
+            counts += np.bincount(families[events.name], minlength=len(counts))
+        repeats = counts >= _OFTEN * len(start)
+        for events in several:
+            rows = np.flatnonzero(repeats[families[events.name]] & (events.duration > 0))
+            if not len(rows):
+                continue
+            work = events[rows]
+            inside = np.searchsorted(start, work.start, side="right") - 1
+            in_step = (inside >= 0) & (work.start < stops[np.maximum(inside, 0)])
+            total += int(work.duration.sum())
+            outside += int(work.duration[~in_step].sum())
+            end = max(end, int(work.end.max()))
+    return Ran(total, outside, end)
+
+
+def _families(trace: Trace) -> Int64s:
+    """Names that differ in their numbers alone, as one."""
+    if len(trace.names) > _NAMES:
+        return np.arange(len(trace.names), dtype=np.int64)
+    codes: dict[str, int] = {}
+    out = np.empty(len(trace.names), np.int64)
+    for index in range(len(trace.names)):
+        out[index] = codes.setdefault(_DIGITS.sub("", trace.names.full(index)), len(codes))
+    return out

@@ -1,0 +1,103 @@
+"""Phases: stretches with a name that are no steps. Tracing, validation, evaluation, prediction, checkpoints.
+
+They come from all marks of the profile, whichever of them became the steps; where nothing marks a validation, from the wall time
+of its results in tfevents. They are named so that nobody takes them for findings, or for steps that took long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui.data.by_number import ByNumber
+from powertui.data.model import Clock, Epoch, Phase, Steps
+from powertui.data.run.logged import Logged, in_trace
+from powertui.data.run.marks import EVALUATIONS, PHASES
+from powertui.data.run.steps import Found
+
+_TRACING = 5  # a first step this many times the median is tracing and compiling
+_GAP = 10  # a gap between epochs this many times the median step has a name
+
+
+def phases_of(marked: Steps, found: Found, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]) -> tuple[Phase, ...]:
+    """All of them, by start."""
+    out = _marked(marked, found)
+    tracing = _tracing(marked, found) if not marked.inferred else None
+    if tracing is not None and not any(phase.name == tracing.name for phase in out):
+        out.append(tracing)
+    if len(marked) and not np.isin(found.other.phase, EVALUATIONS).any():
+        out += _after_epochs(marked, table, clock, logged)
+    return tuple(sorted(out, key=lambda phase: phase.start))
+
+
+def _tracing(marked: Steps, found: Found) -> Phase | None:
+    """The first step of a program traces and compiles."""
+    if len(marked) < 4:
+        return None
+    length = marked.start_to_start() if marked.asynchronous else marked.duration
+    median = float(np.median(length[1:][length[1:] >= 0])) if (length[1:] >= 0).any() else 0.0
+    start, first = found.first or (int(marked.start[0]), int(marked.duration[0]))
+    if median <= 0 or first < _TRACING * median:
+        return None
+    epoch = int(marked.epoch[0])
+    source = f"the first step took {first / median:.0f} times the median step"
+    return Phase("tracing", start, start + first, epoch if epoch >= 0 else None, source)
+
+
+def _marked(marked: Steps, found: Found) -> list[Phase]:
+    """Marks of one kind of work with no training step between them are one phase."""
+    other = found.other
+    if not len(other):
+        return []
+    before = np.zeros(len(other), np.int64) if found.alone else np.searchsorted(np.sort(marked.start), other.start)
+    kind = _names(other.phase, alone=found.alone)
+    new = np.ones(len(other), np.bool_)
+    new[1:] = (kind[1:] != kind[:-1]) | (before[1:] != before[:-1])
+    which = np.cumsum(new) - 1
+    stops = other.start + other.duration
+    out = []
+    for rows in ByNumber(which, int(which[-1]) + 1):
+        count = int(before[rows[0]])
+        epoch = int(marked.epoch[count - 1]) if count else -1
+        events = "1 event" if len(rows) == 1 else f"{len(rows)} events"
+        name = PHASES[int(kind[rows[0]])]
+        what = f"{events} named {other.kinds[int(rows[0])]}"
+        out.append(Phase(name, int(other.start[rows[0]]), int(stops[rows].max()), epoch if epoch >= 0 else None, what))
+    return out
+
+
+def _names(
+    phase: np.ndarray[tuple[int, ...], np.dtype[np.int32]], *, alone: bool
+) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+    """An evaluation that runs while training is its validation, whatever its marks are called."""
+    if alone:
+        return phase
+    return np.where(phase == PHASES.index("evaluation"), PHASES.index("validation"), phase)
+
+
+def _after_epochs(marked: Steps, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]) -> list[Phase]:
+    """What lies between the last step of an epoch and the first of the next, or the epoch's end."""
+    out = []
+    ends = marked.start + marked.duration
+    median = float(np.median(marked.duration))
+    validated = {epoch.number: epoch.validated for epoch in logged}
+    highest = int(marked.number.max())
+    groups = ByNumber(marked.epoch, len(table))
+    for index in range(len(table)):
+        rows = groups[index]
+        if not len(rows):
+            continue
+        last = int(ends[rows].max())
+        followed = int(rows[-1]) + 1 < len(marked)
+        if not followed and not (index > 0 and int(marked.number[rows[-1]]) == highest and len(groups[index - 1])):
+            continue  # the profile may have stopped in the middle of the epoch
+        wall = validated.get(table[index].number)
+        stop = in_trace(wall, clock) if wall is not None and clock.known else None
+        limit = int(marked.start[rows[-1] + 1]) if followed else None
+        if stop is not None and stop > last:
+            out.append(Phase("validation", last, min(stop, limit or stop), index, "from the last step to its results in tfevents"))
+        elif limit is not None and limit - last > _GAP * median:
+            name = "validation" if wall is not None else "between epochs"
+            out.append(Phase(name, last, limit, index, "between the last step of an epoch and the first of the next"))
+    return out

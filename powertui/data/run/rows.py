@@ -1,0 +1,232 @@
+"""From marks to steps: which marks are parts of one step, which lines run side by side, and where the numbers start again.
+
+A step number may be marked several times: in parts (gradient accumulation), on several threads that run side by side (replicas),
+once an epoch. Lines whose marks never overlap are one sequence, whichever thread each step ran on; lines that overlap are replicas,
+each with a sequence of its own. Numbers start again where a line falls back to its first number or to one that it had:
+neither a countdown nor two steps out of order is an epoch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import Bools, Int32s, Int64s
+from powertui.data.run.marks import Marks
+from powertui.data.run.work import covered, extents
+
+_OVERLAPPING = 0.1  # share of marks that overlap one of another line: from here on lines run side by side
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Steps as their marks tell them, by start."""
+
+    number: Int64s
+    turn: Int32s  # which time around the numbers go, or the program's own epoch; -1 everywhere without either
+    start: Int64s  # of the first part
+    end: Int64s  # of the last part
+    marked: Int64s  # how long its longest replica took, from the first part to the last
+    marked_start: Int64s  # where that one began
+    open: Int64s  # how long at least one mark was open
+    labels: list[str]
+    lines: Int32s  # of the first part
+    row_of: Int64s  # the row of each mark
+    marks: Marks
+    replicas: tuple[tuple[int, Int64s], ...]  # (line, its marks) of lines that run side by side; () for one sequence
+    epoch_num: bool
+    ordinal: bool  # no mark carries a number: they were counted
+    parts: bool  # some step has several marks on one line
+    doubt: str  # what cannot be told from the numbers; "" for nothing
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+
+def of(marks: Marks, *, apart: bool = False) -> Rows:
+    """The steps that these marks (by start) tell of. `apart`: each line is known to count for itself, as those of devices do."""
+    marks = _outermost_of_lines(marks)
+    count = len(marks)
+    sequences, side_by_side = _sequences(marks, apart)
+    number = marks.number.copy()
+    ordinal = not (number >= 0).any()
+    turn = np.full(count, -1, np.int64)
+    own = bool((marks.epoch >= 0).any())
+    doubt = ""
+    for rows in sequences:
+        if ordinal:
+            number[rows] = np.arange(len(rows))
+        turns, unsure = _turns(number[rows])
+        turn[rows] = turns
+        doubt = doubt or unsure
+    if own:
+        turn = marks.epoch.copy()
+    elif side_by_side:
+        _align(marks, number, turn, sequences)
+    key = _keys(number, turn)
+    _, first, row_of = np.unique(key, return_index=True, return_inverse=True)
+    row_of = row_of.ravel()
+    start, end = extents(row_of, marks.start, marks.start + marks.duration, len(first))
+    order = np.lexsort((first, start))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    row_of, first, start, end = place[row_of], first[order], start[order], end[order]
+    marked_start, marked = _longest(marks, row_of, len(first))
+    restarts = own or bool((turn > turn.min()).any()) if count else False
+    several = np.unique(np.stack([row_of, marks.lines.astype(np.int64)]), axis=1).shape[1] < count if count else False
+    return Rows(
+        number[first], np.where(restarts, turn[first], -1).astype(np.int32), start, end, marked, marked_start,
+        covered(row_of, marks.start, marks.start + marks.duration, len(first)), [marks.labels[i] for i in first.tolist()],
+        marks.lines[first], row_of, marks, tuple((int(marks.lines[rows[0]]), rows) for rows in sequences) if side_by_side else (),
+        own, ordinal, bool(several), doubt,
+    )  # fmt: skip
+
+
+def _outermost_of_lines(marks: Marks) -> Marks:
+    """A mark within a mark of its own line is a detail of it."""
+    lines = np.unique(marks.lines).tolist()
+    if len(lines) < 2:
+        return marks.outermost()
+    keep = np.zeros(len(marks), np.bool_)
+    for line in lines:
+        mine = np.flatnonzero(marks.lines == line)
+        end = marks.start[mine] + marks.duration[mine]
+        before = np.maximum.accumulate(end)
+        inside = np.zeros(len(mine), np.bool_)
+        inside[1:] = (end[1:] <= before[:-1]) & (marks.start[mine][1:] < before[:-1])
+        keep[mine[~inside]] = True
+    return marks.take(keep)
+
+
+def _sequences(marks: Marks, apart: bool) -> tuple[list[Int64s], bool]:
+    """(the rows of each sequence by start, the longest first; whether they run side by side)."""
+    every = np.arange(len(marks))
+    lines, which = np.unique(marks.lines, return_inverse=True)
+    if len(lines) < 2:
+        return [every], False
+    end = marks.start + marks.duration
+    # A mark overlaps one of another line when the furthest end before it lies beyond its start.
+    reached = np.maximum.accumulate(end)
+    overlaps = np.zeros(len(marks), np.bool_)
+    overlaps[1:] = marks.start[1:] < reached[:-1]
+    which = which.ravel()
+    rows = sorted((np.flatnonzero(which == index) for index in range(len(lines))), key=len, reverse=True)
+    if apart or overlaps.sum() > _OVERLAPPING * len(marks) or _taking_turns(marks.number, which, rows):
+        return rows, True
+    return [every], False
+
+
+def _taking_turns(number: Int64s, which: Int64s, rows: list[Int64s]) -> bool:
+    """Whether lines that never overlap still count the same steps each, one now and then the other."""
+    lead = number[rows[0]]
+    for mine in rows:
+        if (number[mine] < 0).any() or (np.diff(number[mine]) < 0).any():
+            return False
+        if np.isin(number[mine], lead).mean() < 0.5:
+            return False
+    return bool((np.diff(which) != 0).sum() > 2 * len(rows))
+
+
+def _turns(number: Int64s) -> tuple[Int64s, str]:
+    """(which time around each number is, what cannot be told)."""
+    turns = np.zeros(len(number), np.int64)
+    counted = np.flatnonzero(number >= 0)
+    if len(counted) < 2:
+        return turns, ""
+    values = number[counted]
+    if (values == values[0]).all():
+        if values[0] > 1:  # an epoch would begin with 0 or 1: these are parts of one step
+            return turns, ""
+        turns[counted] = np.arange(len(counted))
+        why = f"every mark has the number {int(values[0])}: each was taken for an epoch of one batch, they may be parts of one step"
+        return np.maximum.accumulate(turns), why
+    change = np.diff(values)
+    if (change < 0).sum() > (change > 0).sum():  # a countdown: what starts again goes up
+        values = -values
+        change = -change
+    begins = _restarts(values.tolist()) if (change < 0).any() else []
+    turn = np.zeros(len(values), np.int64)
+    turn[begins] = 1
+    turns[counted] = np.cumsum(turn)
+    return np.maximum.accumulate(turns), ""
+
+
+def _restarts(values: list[int]) -> list[int]:
+    """Where a rising sequence falls back to its first number or to one that it had; two that changed places are no restart."""
+    begins = []
+    seen = {values[0]}
+    least = values[0]
+    for at in range(1, len(values)):
+        value = values[at]
+        if value < values[at - 1]:
+            after = values[at + 1] if at + 1 < len(values) else value
+            swapped = after > values[at - 1] and value not in seen
+            if not swapped and (value <= least or value in seen):
+                begins.append(at)
+                seen, least = set(), value
+        seen.add(value)
+        least = min(least, value)
+    return begins
+
+
+def _align(marks: Marks, number: Int64s, turn: Int64s, sequences: list[Int64s]) -> None:
+    """Replicas may enter the profile on either side of an epoch's end: shift their turns to where their steps lie closest."""
+    lead = sequences[0]
+    if len(sequences) < 2 or not any((turn[rows] > 0).any() for rows in sequences):
+        return
+    keys = _keys(number[lead], turn[lead])
+    _, first = np.unique(keys, return_index=True)
+    begins = {(int(number[lead[i]]), int(turn[lead[i]])): int(marks.start[lead[i]]) for i in first.tolist()}
+    for rows in sequences[1:]:
+        best: tuple[float, int] | None = None
+        for shift in (0, 1, -1):
+            away = [
+                abs(begins[key] - int(marks.start[i]))
+                for i in rows.tolist()
+                if (key := (int(number[i]), int(turn[i]) + shift)) in begins
+            ]
+            if away and (best is None or float(np.median(away)) < best[0]):
+                best = float(np.median(away)), shift
+        if best is not None:
+            turn[rows] += best[1]
+    turn -= turn.min()
+
+
+def _keys(number: Int64s, turn: Int64s) -> Int64s:
+    """One code for each (turn, number); marks without a number have one each."""
+    values, which = np.unique(number, return_inverse=True)
+    _, around = np.unique(turn, return_inverse=True)
+    key = around.ravel() * len(values) + which.ravel()
+    bare = np.flatnonzero(number < 0)
+    key[bare] = (int(key.max()) + 1 if len(key) else 0) + np.arange(len(bare))
+    return np.asarray(key, np.int64)
+
+
+def _longest(marks: Marks, row_of: Int64s, count: int) -> tuple[Int64s, Int64s]:
+    """(start, length) of each row's longest replica, from its first part to its last."""
+    lines = np.unique(marks.lines, return_inverse=True)[1].ravel()
+    pair, which = np.unique(lines * max(1, count) + row_of, return_inverse=True)
+    lo, hi = extents(which.ravel(), marks.start, marks.start + marks.duration, len(pair))
+    row = pair % max(1, count)
+    order = np.lexsort((lo, -(hi - lo), row))
+    _, at = np.unique(row[order], return_index=True)
+    best = order[at]
+    return lo[best], (hi - lo)[best]
+
+
+def holes(number: Int64s, turn: Int32s, start: Int64s, other: Int64s, *, steady: bool) -> Bools:
+    """After which steps (by start) the next does not follow: numbers are missing, or other work begins (at `other`)."""
+    out = np.zeros(len(number), np.bool_)
+    if len(number) < 2:
+        return out
+    together = (turn[1:] == turn[:-1]) & (number[1:] >= 0) & (number[:-1] >= 0)
+    change = np.where(together, np.diff(number), 0)
+    if steady and together.any():
+        sizes, counts = np.unique(change[together], return_counts=True)
+        usual = int(sizes[np.argmax(counts)])
+        if usual and counts.max() > 0.5 * together.sum():
+            out[:-1] = together & (change * np.sign(usual) > abs(usual))
+    if len(other):
+        out[:-1] |= np.diff(np.sort(other).searchsorted(start)) > 0
+    return out

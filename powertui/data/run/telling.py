@@ -1,0 +1,98 @@
+"""What a person is told of the steps: what marked them, how sure that is and why, and what is odd about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s
+from powertui.data.run.assign import TIME, Given
+from powertui.data.run.candidates import OWN
+from powertui.data.run.ladder import LITTLE, Judged
+from powertui.data.run.rows import Rows
+from powertui.data.run.work import Work
+
+_CLOSE = 0.1  # scores nearer than this could go either way
+_LOST = 0.05  # of the devices' work without a step: worth a sentence
+
+
+class Told(NamedTuple):
+    """All that the sentences are made of."""
+
+    rows: Rows
+    judged: list[Judged]
+    given: Given | None
+    work: Work | None
+    asynchronous: bool
+    alone: bool  # an evaluation without training
+    cut: int  # steps whose own mark is not in the file
+
+
+def source(told: Told) -> str:
+    """What marked the steps."""
+    title = told.judged[0].candidate.title
+    return title + (", numbered in order" if told.rows.ordinal and not told.judged[0].candidate.inferred else "")
+
+
+def confidence(told: Told) -> str:
+    """How far to trust the steps and their times, in words: "sure", "likely" or "unsure" first, then why."""
+    best = told.judged[0]
+    unsure, likely = list(_doubts(told, best)), list(_weaknesses(told, best))
+    if unsure:
+        return "unsure: " + "; ".join(unsure)
+    if likely:
+        return "likely: " + "; ".join(likely)
+    return "sure: the program numbers its steps"
+
+
+def _doubts(told: Told, best: Judged) -> Iterator[str]:
+    if best.candidate.inferred:
+        yield "nothing marks steps, these are launches that repeat: a step_num or --step-marker would tell"
+    if told.rows.doubt:
+        yield told.rows.doubt
+    if told.given is not None and told.given.by == TIME and told.asynchronous:
+        yield "the devices' work carries no link to the calls that asked for it, and runs on after them"
+    if told.work is not None and best.covers < LITTLE and not best.candidate.inferred:
+        yield "hardly any of the devices' work was launched by what is marked"
+    if len(told.judged) > 1 and not told.judged[1].candidate.device and best.score - told.judged[1].score < _CLOSE:
+        other = told.judged[1].candidate
+        if not best.candidate.inferred and other.numbering >= best.candidate.numbering:
+            yield f"{other.title} would fit nearly as well"
+
+
+def _weaknesses(told: Told, best: Judged) -> Iterator[str]:
+    if best.candidate.numbering < OWN:
+        yield "the marks carry no step_num"
+    if told.given is not None and told.given.by == TIME:
+        yield "device work was given to steps by time"
+    elif told.given is not None and not told.given.direct:
+        yield "device work was launched between the marks, and given to the one before"
+
+
+def notes(told: Told, gaps: Bools, number: Int64s) -> tuple[str, ...]:
+    """What is odd about them, a sentence each."""
+    return tuple(_notes(told, gaps, number))
+
+
+def _notes(told: Told, gaps: Bools, number: Int64s) -> Iterator[str]:
+    if told.alone:
+        yield "Only an evaluation was profiled: these are its steps, no training ran."
+    if told.cut:
+        which = "The first and the last step were" if told.cut > 1 else "One step was"
+        yield f"{which} cut by the end of the profile: its mark is not in the file, its time is that of what ran of it."
+    if told.rows.parts:
+        yield "Several marks carry the same step number: they were taken as parts of one step."
+    if told.rows.replicas and not told.judged[0].candidate.device:
+        yield f"{len(told.rows.replicas)} threads run side by side with one marker: a step is one number on all of them."
+    missing = np.flatnonzero(gaps[:-1] & (np.abs(np.diff(number)) > 1)) if len(number) > 1 else np.empty(0, np.int64)
+    if len(missing):
+        first = int(missing[0])
+        times = f" ({len(missing)} times)" if len(missing) > 1 else ""
+        yield f"Step numbers are missing between {int(number[first])} and {int(number[first + 1])}{times}: that time is no step's."
+    if told.work is not None and told.given is not None and told.given.by != TIME:
+        lost = told.given.row < 0
+        share = float(told.work.duration[lost].sum()) / max(1, int(told.work.duration.sum()))
+        if share > _LOST:
+            yield f"{share:.0%} of the devices' work belongs to no step."
