@@ -1,13 +1,13 @@
 """Power that the kernel's hardware monitor shows: /sys/class/hwmon.
 
 hwmonN is numbered anew at every boot, so chips are found by their name and values by their label. Files are in µW (power) and
-µJ (energy). A counter of energy is better than a sample of power: watts are then the mean since the last reading.
-On POWER the chip is `ibmpowernv`; its readings may fail for a moment while the on-chip controllers reset.
+µJ (energy). A counter of energy is exact where a sample of power is a moment, so it is taken in the place of the power file with
+the same label. On POWER the chip is `ibmpowernv`: it counts power in whole watts, whatever its files' unit, and its readings may
+fail for a moment while the on-chip controllers reset.
 """
 
 from __future__ import annotations
 
-import errno
 import fnmatch
 import re
 from collections.abc import Sequence
@@ -15,35 +15,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.energy_counter import EnergyCounter
+from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none, reason_of
+from powertui.sampler.sysfs import read_number
 from powertui.sampler.urls import Address
 
-__all__ = ["AMD_CHIPS", "Chip", "HwmonSource", "Meter", "chips", "make", "make_amd", "read_number"]
+__all__ = ["AMD_CHIPS", "Chip", "HwmonSource", "Meter", "chips", "make", "make_amd"]
 
 AMD_CHIPS = ("amdgpu",)
 _NODE_CHIPS = ("acpi_power_meter", "power_meter", "ibmaem", "ibmpex")
-_VALUE = re.compile(r"power(\d+)_(input|average)")
-_FAULTS = {
-    errno.EIO: "the sensor cannot be read right now",
-    errno.ENODATA: "the sensor has no value right now",
-    errno.EAGAIN: "the sensor is busy",
-    errno.EBUSY: "the sensor is busy",
-    errno.ETIMEDOUT: "the sensor did not answer in time",
-    errno.ENODEV: "the device is gone",
-    errno.ENOENT: "the device is gone",
-    errno.EACCES: "it may not be read by you",
-    errno.EPERM: "it may not be read by you",
-}
-
-
-def read_number(path: Path) -> tuple[int | None, str]:
-    """The whole number in a file of /sys, or why there is none."""
-    try:
-        return int(path.read_text("ascii", "replace").strip()), ""
-    except OSError as error:
-        return None, _FAULTS.get(error.errno or 0, (error.strerror or "it cannot be read").lower())
-    except ValueError:
-        return None, "its content is not a number"
+_VALUE = re.compile(r"(power|energy)(\d+)_(input|average)")
+_WHOLE_WATTS = ("ibmpowernv",)  # the driver reads watts as an integer and multiplies them by a million
+_PART_OF_SOCKET = re.compile(r"Ecore\d+")  # amd_energy counts each core, and the sockets that hold them
 
 
 class Meter(NamedTuple):
@@ -53,7 +36,28 @@ class Meter(NamedTuple):
     label: str
     path: Path
     scope: str
-    averaged: bool
+    averaged: bool = False
+    counts: bool = False  # energy in µJ, running up
+
+    @property
+    def quantum_w(self) -> float | None:
+        """The step of its values, where the driver is known."""
+        return 1.0 if self.chip in _WHOLE_WATTS and not self.counts else None
+
+    @property
+    def kind(self) -> str:
+        """As `Channel` says it."""
+        return "interval" if self.counts else "sampled"
+
+    @property
+    def note(self) -> str:
+        """What a person should know of it."""
+        how = (
+            "; energy counter, watts are the mean since the last reading"
+            if self.counts
+            else ", averaged by the chip" * self.averaged
+        )
+        return f"{self.chip} {self.path.name}{how}"
 
 
 class Chip(NamedTuple):
@@ -75,27 +79,40 @@ def _scope(chip: str, label: str) -> str:
         return "gpu"
     if chip in _NODE_CHIPS or name in ("system", "total power", "system power"):
         return "node"
-    if re.fullmatch(r"(chip|p|proc|processor|cpu) ?\d* ?(power)?", name):
+    if re.fullmatch(r"(chip|p|proc|processor|cpu|esocket) ?\d* ?(power)?", name):
         return "package"
     return "dram" if "mem" in name or "centaur" in name else "rail" if label else "unknown"
 
 
 def chips(root: str) -> list[Chip]:
-    """Every chip that has power files, in a stable order, whatever its number is today."""
+    """Every chip that has power or energy files, in a stable order, whatever its number is today."""
     found: list[Chip] = []
     base = Path(root) / "sys/class/hwmon"
     for folder in sorted(base.glob("hwmon*"), key=lambda p: int(re.sub(r"\D", "", p.name) or 0)):
         name = _text(folder / "name") or folder.name
-        meters = []
-        files = {
-            m[1]: (p, m[2]) for p in sorted(folder.glob("power*")) if (m := _VALUE.fullmatch(p.name))
-        }  # input wins over average
-        for index, (path, kind) in sorted(files.items(), key=lambda item: int(item[0])):
-            label = _text(folder / f"power{index}_label")
-            meters.append(Meter(name, label or f"power{index}", path, _scope(name, label), kind == "average"))
+        meters = _meters(folder, name)
         if meters:
             found.append(Chip(name, folder, tuple(meters)))
     return found
+
+
+def _meters(folder: Path, chip: str) -> list[Meter]:
+    """The power and energy files of one chip. Of two with one label the energy counter stays."""
+    files: dict[tuple[str, int], tuple[Path, str]] = {}
+    for path in sorted(folder.glob("[pe][on]*")):  # input wins over average
+        if match := _VALUE.fullmatch(path.name):
+            files[match[1], int(match[2])] = (path, match[3])
+    powers: list[Meter] = []
+    counters: dict[str, Meter] = {}
+    for (what, index), (path, kind) in sorted(files.items(), key=lambda item: (item[0][0] != "power", item[0][1])):
+        label = _text(folder / f"{what}{index}_label")
+        meter = Meter(chip, label or f"{what}{index}", path, _scope(chip, label), kind == "average", what == "energy")
+        if what == "power":
+            powers.append(meter)
+        elif not _PART_OF_SOCKET.fullmatch(label):
+            counters.setdefault(label or f"power{index}", meter)
+    kept = [counters.pop(meter.label, meter) for meter in powers]
+    return kept + list(counters.values())
 
 
 class HwmonSource:
@@ -110,6 +127,7 @@ class HwmonSource:
         self.name = scheme
         self.channels: tuple[Channel, ...] = ()
         self._meters: dict[str, Meter] = {}
+        self._counters: dict[str, EnergyCounter] = {}
 
     def open(self) -> Info:
         every = chips(self._options.root)
@@ -139,30 +157,40 @@ class HwmonSource:
                 raise AuthenticationFailed(f"You may not read {denied}.", hint="Run as root, or allow it with a udev rule.")
             raise NotSupported(f"No power sensor here is called {' or '.join(self._options.sensors)}.")
         self.channels = tuple(
-            Channel(name, "", m.scope, 1e-6, note=f"{m.chip} {m.path.name}" + (", averaged by the chip" if m.averaged else ""))
-            for name, m in self._meters.items()
+            Channel(name, "", meter.scope, meter.quantum_w, meter.kind, meter.note) for name, meter in self._meters.items()
         )
+        self._counters = {name: EnergyCounter(m.path, self.name, name) for name, m in self._meters.items() if m.counts}
+        for counter in self._counters.values():
+            counter.read()  # the first difference needs a start
         notes = (f"{denied} is left out, because you may not read it.",) if denied else ()
         return Info("hwmon " + ", ".join(dict.fromkeys(c.name for c in wanted)), self._url, "", self.channels, {}, notes)
 
     def read(self) -> list[Reading]:
-        out = []
-        for name, meter in self._meters.items():
-            stamp = Stamp.now()
-            value, why = read_number(meter.path)
-            if value is None and "gone" in why:
+        found = [self._read_one(name, meter) for name, meter in self._meters.items()]
+        return [reading for reading in found if reading is not None]
+
+    def _read_one(self, name: str, meter: Meter) -> Reading | None:
+        if meter.counts:
+            reading = self._counters[name].read()
+            if reading is not None and "gone" in reason_of(reading.quality):
                 self._find_again(name, meter)
-            t, mono, rtt = stamp.middle()
-            watts = None if value is None else value / 1e6
-            out.append(Reading(t, mono, watts, rtt, self.name, name, none(why) if value is None else OK))
-        return out
+            return reading
+        stamp = Stamp.now()
+        value, why = read_number(meter.path)
+        if value is None and "gone" in why:
+            self._find_again(name, meter)
+        t, mono, rtt = stamp.middle()
+        watts = None if value is None else value / 1e6
+        return Reading(t, mono, watts, rtt, self.name, name, none(why) if value is None else OK)
 
     def _find_again(self, name: str, meter: Meter) -> None:
         """A driver that was loaded anew has another number."""
         for chip in chips(self._options.root):
             for other in chip.meters:
-                if (other.chip, other.label) == (meter.chip, meter.label):
+                if (other.chip, other.label, other.counts) == (meter.chip, meter.label, meter.counts):
                     self._meters[name] = other
+                    if other.counts:
+                        self._counters[name] = EnergyCounter(other.path, self.name, name)
 
     def close(self) -> None:
         """Nothing is held between readings."""

@@ -11,13 +11,17 @@ import fnmatch
 import re
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
-from powertui.sampler import dcmi
+from powertui.sampler import crypto_probe, dcmi
 from powertui.sampler.ipmi_client import KNOWN_SUITES, LEVELS, Connection, Transient
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
+
+if TYPE_CHECKING:
+    from powertui.sampler.ipmitool import IpmitoolSource
 
 __all__ = ["DCMI_CHANNEL", "IpmiSource", "Record", "make", "pick_sensors", "unit_is_watts"]
 
@@ -307,7 +311,12 @@ def _sensor_value(record: Record, payload: bytes) -> tuple[float | None, str]:
         return None, none(f"the sensor's value {payload[0]} has no meaning")
 
 
-def make(address: Address, options: Options) -> IpmiSource:
+def make(address: Address, options: Options) -> IpmiSource | IpmitoolSource:
     if not address.host:
         raise UsageError("ipmi: needs a host.", hint="Write ipmi://bmc, or ipmitool:open for this machine's own BMC.")
+    if why := crypto_probe.trouble():
+        from powertui.sampler.ipmitool import IpmitoolSource
+
+        note = f"{why} ipmitool is used instead. The distribution's python3-cryptography, in an environment that sees it, would do."
+        return IpmitoolSource(replace(address, scheme="ipmitool"), options, note)
     return IpmiSource(address, options)

@@ -42,10 +42,11 @@ class IpmitoolSource:
     min_period = 0.2
     reconnects = 0  # every reading is a login of its own
 
-    def __init__(self, address: Address, options: Options) -> None:
+    def __init__(self, address: Address, options: Options, note: str = "") -> None:
+        """`note`: why it is ipmitool, for a person who asked for something else."""
         if options.level not in LEVELS:
             raise UsageError(f"The privilege level {options.level!r} is not one of {', '.join(LEVELS)}.")
-        self._host, self._options = address.host, options
+        self._host, self._options, self._note = address.host, options, note
         self.name = join_host_port(address.host, address.port) if address.host else "ipmitool"
         self.channels: tuple[Channel, ...] = ()
         self._port = address.port or 623
@@ -62,7 +63,9 @@ class IpmitoolSource:
     def open(self) -> Info:
         program = self._find("ipmitool", "Install your distribution's ipmitool package.")
         facts = {"program": program.path}
-        notes = [f"{program.path} runs with the BMC's password and belongs to {program.owner}."] if program.owner else []
+        notes = [self._note] if self._note else []
+        if program.owner:
+            notes.append(f"{program.path} runs with the BMC's password and belongs to {program.owner}.")
         self._program = [program.path]
         if self._sudo and not self._host:
             self._program = [self._find("sudo", "Or give your group access to the BMC's device.").path, "-n", program.path]
@@ -97,7 +100,8 @@ class IpmitoolSource:
     def _find(self, name: str, hint: str) -> programs.Program:
         program = programs.find(name, as_root=self._sudo and not self._host)
         if not program.path:
-            raise NotSupported(program.refused or f"The program {name} is not installed.", hint=hint)
+            missing = program.refused or f"The program {name} is not installed."
+            raise NotSupported(f"{self._note} {missing}".strip(), hint=hint)
         return program
 
     def _login(self) -> None:

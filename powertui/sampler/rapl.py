@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
-from powertui.sampler.hwmon import read_number
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.energy_counter import EnergyCounter
+from powertui.sampler.source import Channel, Info, Options, Reading
+from powertui.sampler.sysfs import read_number
 from powertui.sampler.urls import Address
 
 __all__ = ["RaplSource", "Zone", "make", "zones"]
 
 _ZONE = re.compile(r"intel-rapl:(\d+)(?::(\d+))?")
 _SCOPES = {"package": "package", "dram": "dram", "psys": "plug", "core": "core", "uncore": "rail"}
-SHORTEST = 0.02  # s: a difference over less than this is mostly the counter's own step
-_LONGEST = 3600.0  # s: over longer holes a counter may have wrapped more than once
 
 
 class Zone(NamedTuple):
@@ -31,15 +30,6 @@ class Zone(NamedTuple):
     scope: str
     parent: str  # "" for a top zone
     limit: int  # the counter's largest value, µJ
-
-
-class _Counter:
-    """The unwrapped energy of one zone."""
-
-    def __init__(self) -> None:
-        self.raw: int | None = None
-        self.mono = 0.0
-        self.total = 0  # µJ since the source was opened
 
 
 def zones(root: str) -> list[Zone]:
@@ -75,7 +65,7 @@ class RaplSource:
         self._options = options
         self.channels: tuple[Channel, ...] = ()
         self._zones: list[Zone] = []
-        self._counters: dict[str, _Counter] = {}
+        self._counters: list[EnergyCounter] = []
 
     def open(self) -> Info:
         every = zones(self._options.root)
@@ -97,7 +87,7 @@ class RaplSource:
                 hint="Run as root, or: sudo chmod a+r " + str(wanted[0].path.parent.parent / "intel-rapl:*/energy_uj"),
             )
         self._zones = [z for z in wanted if z not in unreadable]
-        self._counters = {z.name: _Counter() for z in self._zones}
+        self._counters = [EnergyCounter(z.path, self.name, z.name, z.limit) for z in self._zones]
         left_out = [z.name for z in every if z not in self._zones]
         notes = (f"Left out, because others include them or you may not read them: {', '.join(left_out)}.",) if left_out else ()
         self.channels = tuple(
@@ -108,25 +98,7 @@ class RaplSource:
         return Info("rapl", "rapl:", "", self.channels, {}, notes)
 
     def read(self) -> list[Reading]:
-        return [reading for zone in self._zones if (reading := self._read_one(zone)) is not None]
-
-    def _read_one(self, zone: Zone) -> Reading | None:
-        counter = self._counters[zone.name]
-        stamp = Stamp.now()
-        raw, why = read_number(zone.path)
-        t, mono, rtt = stamp.middle()
-        if raw is None:
-            counter.raw = None
-            return Reading(t, mono, None, rtt, self.name, zone.name, none(why))
-        before, then = counter.raw, counter.mono
-        if before is not None and 0 <= mono - then < SHORTEST:
-            return None
-        counter.raw, counter.mono = raw, mono
-        if before is None or mono - then > _LONGEST or mono <= then:
-            return Reading(t, mono, None, rtt, self.name, zone.name, none("the counter's first reading"), counter.total / 1e6)
-        step = (raw - before) % (zone.limit + 1)
-        counter.total += step
-        return Reading(t, mono, step / 1e6 / (mono - then), rtt, self.name, zone.name, OK, counter.total / 1e6)
+        return [reading for counter in self._counters if (reading := counter.read()) is not None]
 
     def close(self) -> None:
         """Nothing is held between readings."""

@@ -90,6 +90,70 @@ def test_hwmon_says_what_to_do_where_there_is_none(tmp_path, power9):
     assert "ibmpowernv" in caught.value.hint
 
 
+def test_hwmon_on_power_counts_in_whole_watts_and_other_chips_are_not_known(power9):
+    _, info = opened("hwmon:", power9)
+    assert [c.quantum_w for c in info.channels] == [1.0, 1.0, 1.0, None]
+
+
+def counters(root, energies, chip="ibmpowernv", number=4):
+    base = f"sys/class/hwmon/hwmon{number}/"
+    put(root, base + "name", chip)
+    for index, (label, microjoules) in enumerate(energies, 1):
+        put(root, f"{base}energy{index}_input", microjoules)
+        put(root, f"{base}energy{index}_label", label)
+
+
+def test_hwmon_an_energy_counter_comes_before_the_samples_of_its_label(power9):
+    counters(power9, [("System", 5_000_000), ("Chip 0", 1_000_000), ("Chip 0 GPU", 2_000_000)])
+    source, info = opened("hwmon:ibmpowernv", power9)
+    assert [(c.name, c.kind, c.scope, c.quantum_w) for c in info.channels] == [
+        ("System", "interval", "node", None),
+        ("Chip 0", "interval", "package", None),
+        ("Chip 8", "sampled", "package", 1.0),
+        ("Chip 0 GPU", "interval", "gpu", None),
+    ]
+    time.sleep(0.05)
+    put(power9, "sys/class/hwmon/hwmon4/energy1_input", 20_000_000)
+    system, *_ = source.read()
+    assert system.joules == pytest.approx(15.0)
+    assert system.watts is not None
+    time.sleep(0.05)
+    put(power9, "sys/class/hwmon/hwmon4/energy1_input", 26_000_000)
+    again = source.read()[0]
+    assert again.joules == pytest.approx(21.0)
+    assert again.watts == pytest.approx(6.0 / (again.mono - system.mono))
+
+
+def test_hwmon_a_counter_that_was_set_back_is_a_gap_and_goes_on(power9):
+    counters(power9, [("System", 5_000_000)])
+    source, _ = opened("hwmon:ibmpowernv", power9, sensors=("System",))
+    for microjoules, watts in ((9_000_000, True), (1_000, False), (2_000_000, True)):
+        time.sleep(0.05)
+        put(power9, "sys/class/hwmon/hwmon4/energy1_input", microjoules)
+        (reading,) = source.read()
+        assert (reading.watts is not None) is watts
+    assert reading.joules == pytest.approx(4.0 + 1.999)
+
+
+def test_hwmon_a_counter_whose_driver_was_loaded_anew_is_found_again(power9):
+    counters(power9, [("System", 5_000_000)])
+    source, _ = opened("hwmon:ibmpowernv", power9, sensors=("System",))
+    hwmon = power9 / "sys/class/hwmon"
+    (hwmon / "hwmon4").rename(hwmon / "hwmon7")
+    assert [r.watts for r in source.read()] == [None]
+    for microjoules in (6_000_000, 7_000_000):
+        time.sleep(0.05)
+        put(power9, "sys/class/hwmon/hwmon7/energy1_input", microjoules)
+        readings = source.read()
+    assert readings[0].watts is not None
+
+
+def test_hwmon_sockets_are_counted_and_the_cores_inside_them_are_not(tmp_path):
+    counters(tmp_path, [("Ecore000", 1), ("Ecore001", 1), ("Esocket0", 9_000_000)], chip="amd_energy")
+    _, info = opened("hwmon:", tmp_path)
+    assert [(c.name, c.scope) for c in info.channels] == [("Esocket0", "package")]
+
+
 def rapl_tree(root, energies, limit=262_143_999_938):
     base = "sys/class/powercap/"
     for name, (label, energy) in energies.items():

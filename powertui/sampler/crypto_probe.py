@@ -1,0 +1,43 @@
+"""Whether python-ipmi's cryptography runs on this processor: asked of a child process, because finding out may kill it.
+
+PyPI's newest wheels of `cryptography` for POWER are compiled for POWER9: on a POWER8 their import ends with SIGILL, which no
+`except` sees. So there a child imports it first. Elsewhere no wheel of that kind is known, and nothing is asked.
+"""
+
+from __future__ import annotations
+
+import functools
+import platform
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+
+__all__ = ["dies_by", "trouble"]
+
+_IMPORT = "import pyipmi.interfaces.rmcpplus"
+_PATIENCE_S = 120.0  # an import from a slow network disk
+_MACHINES = ("ppc64le", "ppc64")
+
+
+def dies_by(python: Sequence[str]) -> str:
+    """The name of the signal that ends this Python when it imports the library; "" for none."""
+    try:
+        done = subprocess.run([*python, "-c", _IMPORT], capture_output=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    if done.returncode >= 0:
+        return ""
+    try:
+        return signal.Signals(-done.returncode).name
+    except ValueError:
+        return f"signal {-done.returncode}"
+
+
+@functools.cache
+def trouble() -> str:
+    """Why the native IPMI client cannot be used in this process, as a sentence; "" when it can."""
+    if platform.machine() not in _MACHINES or "pyipmi.interfaces.rmcpplus" in sys.modules:
+        return ""
+    name = dies_by((sys.executable, "-I"))
+    return f"The package cryptography does not run on this processor (its import ends with {name})." if name else ""

@@ -1,0 +1,30 @@
+"""Numbers in files of /sys, and why there is none."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+__all__ = ["read_number"]
+
+_FAULTS = {
+    errno.EIO: "the sensor cannot be read right now",
+    errno.ENODATA: "the sensor has no value right now",
+    errno.EAGAIN: "the sensor is busy",
+    errno.EBUSY: "the sensor is busy",
+    errno.ETIMEDOUT: "the sensor did not answer in time",
+    errno.ENODEV: "the device is gone",
+    errno.ENOENT: "the device is gone",
+    errno.EACCES: "it may not be read by you",
+    errno.EPERM: "it may not be read by you",
+}
+
+
+def read_number(path: Path) -> tuple[int | None, str]:
+    """The whole number in a file of /sys, or why there is none."""
+    try:
+        return int(path.read_text("ascii", "replace").strip()), ""
+    except OSError as error:
+        return None, _FAULTS.get(error.errno or 0, (error.strerror or "it cannot be read").lower())
+    except ValueError:
+        return None, "its content is not a number"
