@@ -36,7 +36,7 @@ class Wanted:
 
 def write(
     path: str, name: str | None, reading: Reading, aligning: Aligning, wanted: Wanted, *, what: str, output: str,
-    format: str | None, force: bool,
+    format: str | None, force: bool, comments: bool = False,
 ) -> int:  # fmt: skip
     """Write one window of one run. What was written is said on standard error, so that `-o -` stays clean."""
     opened = Opened(_one(logdir.scan(path).chosen(name), path), reading)
@@ -46,10 +46,13 @@ def write(
     index = _host(found, wanted.host)
     lo, hi = window(wanted, found, index, outside=what == "samples")
     belongs.check([found], reading.power_hosts)
-    power = tuple(one.power for one in account.of(opened.profiles[index], aligning).placed)
+    told = account.of(opened.profiles[index], aligning)
+    power = tuple(one.power for one in told.placed)
+    edge = next((edge for _, first, last, edge in told.epoch_windows() if (first, last) == (lo, hi)), 0.0)
     if format == "parquet" and output == "-" and sys.stdout.isatty():
         raise UsageError("Parquet is not for a terminal.", hint="Name a file with -o FILE.")
-    said = export.write(found, index, lo, hi, what=what, path=output, format=format, force=force, power=power)
+    said = export.write(found, index, lo, hi, what=what, path=output, format=format, force=force, power=power,
+                        comments=comments, edge_ps=edge, total=told.energy(lo, hi, edge_ps=edge))  # fmt: skip
     text.write(sys.stderr, said)
     return 0
 

@@ -24,6 +24,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", metavar="NAME", help="host of the run (default: the first)")
     parser.add_argument("-o", "--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
     parser.add_argument("--format", choices=("csv", "parquet", "json"), help="default: by the file's name, else csv")
+    parser.add_argument("--comments", action="store_true",
+                        help="CSV: say what it stands on in # lines above the table, not in a file beside it")  # fmt: skip
     parser.add_argument("--force", action="store_true", help="replace an existing file")
 
 
@@ -34,5 +36,5 @@ def run(args: argparse.Namespace) -> int:
     wanted = export.Wanted(args.from_, args.to, args.epoch, args.steps, args.marked, args.host)
     return export.write(
         args.path, args.run, common.reading_of(args), common.aligning_of(args), wanted,
-        what=args.what, output=args.output, format=args.format, force=args.force,
+        what=args.what, output=args.output, format=args.format, force=args.force, comments=args.comments,
     )  # fmt: skip

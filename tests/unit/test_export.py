@@ -44,10 +44,8 @@ def run(made) -> Run:
 def read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     text = path.read_bytes().decode()
     assert text.count("\n") == text.count("\r\n")  # RFC 4180 line ends, and none of their own
-    lines = text.split("\r\n")
-    notes = [line for line in lines if line.startswith("# ")]
-    body = "\r\n".join(line for line in lines if not line.startswith("# "))
-    return notes, list(csv.DictReader(io.StringIO(body)))
+    about = json.loads(Path(f"{path}.about.json").read_bytes())
+    return [f"# {key}: {value}" for key, value in about["about"]], list(csv.DictReader(io.StringIO(text)))
 
 
 def wrote(run: Run, power, path: Path, what: str, lo: float = 0.0, hi: float = 1e3, **options: object) -> str:
@@ -58,8 +56,9 @@ def test_samples_are_the_readings_in_the_window(run, power, tmp_path) -> None:
     path = tmp_path / "s.csv"
     said = wrote(run, power, path, "samples", 2, 9)
     notes, rows = read(path)
-    inside = (power.times >= 2e12) & (power.times < 9e12)
-    assert said == f"Wrote {inside.sum()} samples to {path}."
+    late = int(0.5e12)  # half of the sensor's window: the window is of what happened, not of when it was read
+    inside = (power.times - late >= 2e12) & (power.times - late < 9e12)
+    assert said.startswith(f"Wrote {inside.sum()} samples to {path}. The window: ")
     assert [float(r["trace_s"]) * 1e12 for r in rows] == pytest.approx(power.times[inside].tolist())
     assert [float(r["watts: nvml-1s"]) for r in rows] == power.watts[inside].tolist()
     text = "\n".join(notes)
@@ -154,7 +153,7 @@ def test_text_that_is_a_formula_is_disarmed_and_numbers_stay_numbers(run, made, 
         float(row["start_s"])
     assert not any(note.startswith("# forged") for note in notes)
     early = replace(power, times=power.times - int(20e12))
-    wrote(hostile, early, tmp_path / "s.csv", "samples", -30, 0)
+    wrote(hostile, early, tmp_path / "s.csv", "samples", -30, -1)
     _, rows = read(tmp_path / "s.csv")
     assert all(r["trace_s"].startswith("-") for r in rows)  # a negative time is a number, not a formula
 
@@ -254,8 +253,8 @@ def test_a_file_is_never_replaced_unless_asked(run, power, tmp_path) -> None:
     assert "--force" in caught.value.hint
     assert path.read_text() == "precious"
     wrote(run, power, path, "samples", force=True)
-    assert path.read_text().startswith("# powertui")
-    assert [p.name for p in tmp_path.iterdir()] == ["s.csv"]
+    assert path.read_text().startswith("unix_s,")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["s.csv", "s.csv.about.json"]
 
 
 def test_a_file_that_appears_meanwhile_is_not_replaced_either(tmp_path) -> None:
@@ -305,7 +304,7 @@ def test_standard_output_gets_the_bytes(run, power, monkeypatch) -> None:
     caught = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(caught))
     export.write(run, 0, 0, int(3e12), what="samples", path="-", power=(power,))
-    assert caught.getvalue().startswith(b"# powertui")
+    assert caught.getvalue().startswith(b"unix_s,")
 
 
 def test_what_cannot_be_exported_is_said(run, power, tmp_path) -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import tracemalloc
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import numpy as np
 import pytest
@@ -119,8 +120,10 @@ def rows_one_by_one(run: Run, lo: int, hi: int) -> list[list[object]]:
     for cut in windows.of(trace, lo, hi).cuts():
         for row in range(cut.first, cut.last):
             start, duration = int(cut.track.events.start[row]), int(cut.track.events.duration[row])
+            unix = trace.clock.mid_ns + start // 1000
+            iso = f"{datetime.fromtimestamp(unix // 10**9, timezone.utc):%Y-%m-%dT%H:%M:%S}.{unix % 10**9:09d}Z"
             rows.append([
-                units.fixed(trace.clock.mid_ns + start // 1000, 10**9, 9).encode(), units.fixed(start, 10**12, 12).encode(),
+                units.fixed(unix, 10**9, 9).encode(), iso, units.fixed(start, 10**12, 12).encode(),
                 units.fixed(duration, 10**12, 12).encode(), cut.process.name, cut.track.name or str(cut.track.key), cut.depth,
                 "yes" if cut.track.derived else "no", trace.names.full(int(cut.track.events.name[row])),
             ])  # fmt: skip

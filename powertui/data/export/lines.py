@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from powertui.data.model import Bools, Int64s, UInt32s
+from powertui.data.model import NS_PER_S, Bools, Int64s, UInt32s
 
 _KEPT_BYTES = 64 << 20  # of texts that were made; beyond it they are made again, so that a million long names fit
 
@@ -26,6 +26,21 @@ class Ticks:
 
     values: Int64s
     decimals: int
+    whole: bool = True  # False: only the point and what stands behind it
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Unix times in ns as ISO 8601 in UTC, with all nine decimals."""
+
+    ns: Int64s
+
+    def parts(self, quote: bytes = b"") -> list[Part]:
+        """What a line is made of, between quotes where a format wants them."""
+        seconds = self.ns // NS_PER_S
+        known, codes = np.unique(seconds, return_inverse=True)
+        texts = [quote + text.encode() for text in np.datetime_as_string(known.astype("datetime64[s]")).tolist()]
+        return [(codes, Texts(len(texts), texts.__getitem__)), Ticks(self.ns - seconds * NS_PER_S, 9, whole=False), b"Z" + quote]
 
 
 class Texts:
@@ -139,7 +154,8 @@ def _time(ticks: Ticks, before: bytes) -> list[Any]:
     unit = np.uint64(10**ticks.decimals)
     whole = size // unit
     rest = size - whole * unit
-    words += _whole(whole)
+    if ticks.whole:
+        words += _whole(whole)
     first = ticks.decimals % 4
     if first:
         digit = rest // np.uint64(10 ** (ticks.decimals - first))

@@ -12,8 +12,10 @@ import numpy.typing as npt
 from powertui import units
 from powertui.data.energy import marks, mixture, predict
 from powertui.data.energy import sensor as sensors
+from powertui.data.energy.integrate import Energy
 from powertui.data.energy.marks import MarkOnTrace
-from powertui.data.export.lines import Ticks
+from powertui.data.export.lines import Moments, Ticks
+from powertui.data.export.readings import Readings, together
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, UNKNOWN, Int64s, PowerOnTrace, Trace
 from powertui.data.tools import op_stats
 from powertui.data.window import Cut, Window
@@ -40,7 +42,7 @@ class Shared(NamedTuple):
 
 
 #: One column (a Shared: as many as its vocabulary is wide). What has no time at all is a list of None.
-Column: TypeAlias = "Ticks | Shared | Sequence[Cell]"
+Column: TypeAlias = "Ticks | Moments | Shared | Sequence[Cell]"
 
 
 class Batch(NamedTuple):
@@ -55,7 +57,7 @@ class Table(NamedTuple):
 
     columns: tuple[tuple[str, str], ...]
     batches: Callable[[], Iterator[Batch]]
-    kinds: tuple[str, ...]  # "time" (exact decimal), "number", "integer", "text": for formats with types
+    kinds: tuple[str, ...]  # "time" (exact decimal), "moment", "number", "integer", "text": for formats with types
 
 
 def seconds(ps: Int64s) -> Ticks:
@@ -75,6 +77,13 @@ def unix(trace: Trace, ps: Int64s) -> Column:
     if not trace.clock.known:
         return [None] * len(ps)
     return Ticks(trace.clock.mid_ns + ps // PS_PER_NS, 9)
+
+
+def moment(trace: Trace, ps: Int64s) -> Column:
+    """The same as a date and time that every program reads."""
+    if not trace.clock.known:
+        return [None] * len(ps)
+    return Moments(trace.clock.mid_ns + ps // PS_PER_NS)
 
 
 def table(window: Window, what: str) -> Table:
@@ -99,37 +108,35 @@ def channel_names(power: Sequence[PowerOnTrace]) -> list[str]:
 
 def _samples(window: Window) -> Table:
     power = [p for p in window.power if p.status != "none"]
+    names = channel_names(power)
     columns = [
-        ("unix_s", "Unix time of the reading"), ("trace_s", "the same on the profile's clock"),
+        ("unix_s", "Unix time of the reading"), ("time_utc", "the same as date and time"),
+        ("trace_s", "the same on the profile's clock"),
         ("about_s", "the moment the reading is about: earlier by half the sensor's window and its delay"),
-        *((f"watts: {name}", "W, empty where this channel has no reading") for name in channel_names(power)),
+        *((f"watts: {name}", "W, empty where this channel has no reading") for name in names),
+        *((f"joules: {name}", "its part of the window's energy, which they add up to; empty when not resolved") for name in names),
         ("epoch", "at about_s"), ("step", "at about_s"), ("op", "what ran at about_s, the deepest of the heaviest kind"),
     ]  # fmt: skip
-    kinds = ["time", "time", "time", *("number" for _ in power), "integer", "integer", "text"]
+    kinds = ["time", "moment", "time", "time", *("number" for _ in (*power, *power)), "integer", "integer", "text"]
     named = [mark for mark in marks.on_trace(power) if mark.end_ps is not None]
     if named:
         columns.append(("window", "at about_s: the window of the recording, the innermost of several"))
         kinds.append("text")
 
     def batches() -> Iterator[Batch]:
-        times = [one.times[window.samples(one)] for one in power]
-        every = np.unique(np.concatenate(times)) if times else np.empty(0, np.int64)
-        late = round(sensors.centre_s(power[0].series.sensor) * PS_PER_S) if power else 0
+        channels = [Readings.of(one, window.lo, window.hi) for one in power]
+        rows = together(channels)
         running = Running(window.trace)
-        for start in range(0, len(every), _CHUNK):
-            at = every[start : start + _CHUNK]
-            watts = []
-            for one, mine in zip(power, times, strict=True):
-                values = one.watts[window.samples(one)]
-                row = np.searchsorted(mine, at)
-                row[row == len(mine)] = 0
-                watts.append(np.where(mine[row] == at, values[row], np.nan) if len(mine) else np.full(len(at), np.nan))
-            where = at - late
-            readings = [[w if np.isfinite(w) else None for w in one.tolist()] for one in watts]
-            steps, epochs, ops = _step_at(window, where), _epoch_at(window, where), running.names(where)
-            windows = (_window_at(named, where),) if named else ()
+        for start in range(0, len(rows.at), _CHUNK):
+            at, about = rows.at[start : start + _CHUNK], rows.about[start : start + _CHUNK]
+            picked = [mine[start : start + _CHUNK] for mine in rows.of]
+            watts = [one.watts(mine) for one, mine in zip(channels, picked, strict=True)]
+            joules = [one.joules(mine) for one, mine in zip(channels, picked, strict=True)]
+            epochs, steps = _step_at(window, about)
+            windows = (_window_at(named, about),) if named else ()
             yield Batch(
-                len(at), (unix(window.trace, at), seconds(at), seconds(where), *readings, epochs, steps, ops, *windows),
+                len(at), (unix(window.trace, at), moment(window.trace, at), seconds(at), seconds(about), *watts, *joules,
+                          epochs, steps, running.names(about), *windows),
             )  # fmt: skip
 
     return Table(tuple(columns), batches, tuple(kinds))
@@ -144,22 +151,29 @@ def _window_at(named: Sequence[MarkOnTrace], at: Int64s) -> list[str | None]:
     return found
 
 
-def _step_at(window: Window, at: Int64s) -> list[int | None]:
+def _step_at(window: Window, at: Int64s) -> tuple[list[int | None], list[int | None]]:
+    """(epoch, step) at each moment, by the program's own numbers. Where there is a step, its epoch is meant."""
+    epochs = _epoch_at(window, at)
     steps = window.steps
     if not len(steps):
-        return [None] * len(at)
-    ends = steps.ends()
+        return epochs, [None] * len(at)
     row = np.searchsorted(steps.start, at, side="right") - 1
-    inside = (row >= 0) & (at < ends[np.maximum(row, 0)])
+    inside = (row >= 0) & (at < steps.ends()[np.maximum(row, 0)])
     numbers = np.where(steps.number >= 0, steps.number, np.arange(len(steps)))
-    return [int(numbers[r]) if ok else None for r, ok in zip(row.tolist(), inside.tolist(), strict=True)]
+    found: list[int | None] = [None] * len(at)
+    for i in np.flatnonzero(inside).tolist():
+        found[i] = int(numbers[row[i]])
+        epoch = int(steps.epoch[row[i]])
+        epochs[i] = _epoch_number(window, epoch) if epoch >= 0 else None
+    return epochs, found
 
 
 def _epoch_at(window: Window, at: Int64s) -> list[int | None]:
     found: list[int | None] = [None] * len(at)
-    for epoch in window.epochs:
-        if epoch.start is not None and epoch.end is not None:
-            for i in np.flatnonzero((at >= epoch.start) & (at < epoch.end)).tolist():
+    for index, epoch in enumerate(window.epochs):
+        bounds = window.epochs.bounds(index, window.steps)
+        if bounds is not None:
+            for i in np.flatnonzero((at >= bounds[0]) & (at < bounds[1])).tolist():
                 found[i] = epoch.number
     return found
 
@@ -201,11 +215,12 @@ def _steps(window: Window) -> Table:
     names = channel_names(power)
     columns: list[tuple[str, str]] = [
         ("epoch", ""), ("step", "the program's own number"), ("name", ""), ("unix_start_s", "Unix time"),
-        ("start_s", "trace time"), ("end_s", "the next step's start, or the end of the last one"),
+        ("start_utc", "the same as date and time"), ("start_s", "trace time"),
+        ("end_s", "the next step's start, or the end of the last one"),
         ("host_s", "how long its marker was open"), ("device_s", "its work on devices"),
         ("step_s", "its time by TensorFlow's rule"),
     ]  # fmt: skip
-    kinds = ["integer", "integer", "text", "time", "time", "time", "time", "time", "time"]
+    kinds = ["integer", "integer", "text", "time", "moment", "time", "time", "time", "time", "time"]
     for name in names:
         columns += [
             (f"joules: {name}", "empty when not resolved"), (f"lo_joules: {name}", "95% interval"), (f"hi_joules: {name}", ""),
@@ -220,7 +235,7 @@ def _steps(window: Window) -> Table:
         found = [steps[index] for index in picked.tolist()]
         cells: list[Column] = [
             [_epoch_number(window, step.epoch) for step in found], [step.number if step.number >= 0 else None for step in found],
-            [step.name for step in found], unix(window.trace, start), seconds(start), seconds(end),
+            [step.name for step in found], unix(window.trace, start), moment(window.trace, start), seconds(start), seconds(end),
             _known(steps.host[picked]), _known(steps.device[picked]), _known(steps.step[picked]),
         ]  # fmt: skip
         for one in power:
@@ -265,7 +280,8 @@ def _ops(window: Window) -> Table:
 
 def _events(window: Window) -> Table:
     columns = (
-        ("unix_start_s", "Unix time"), ("start_s", "trace time; may lie before the window"),
+        ("unix_start_s", "Unix time"), ("start_utc", "the same as date and time"),
+        ("start_s", "trace time; may lie before the window"),
         ("duration_s", "as recorded, not cut off"), ("plane", ""), ("line", ""), ("depth", "nesting"),
         ("derived", "drawn from other lines by the collector"), ("name", "as recorded"),
     )  # fmt: skip
@@ -276,10 +292,10 @@ def _events(window: Window) -> Table:
         names = Vocabulary(len(window.trace.names), lambda code: (full(code),))
         places = Vocabulary(len(cuts), lambda code: _place(cuts[code]), 4)
         for start, duration, name, cut in gathered(cuts):
-            times = (unix(window.trace, start), seconds(start), seconds(duration))
+            times = (unix(window.trace, start), moment(window.trace, start), seconds(start), seconds(duration))
             yield Batch(len(start), (*times, Shared(cut, places), Shared(name, names)))
 
-    return Table(columns, batches, ("time", "time", "time", "text", "text", "integer", "text", "text"))
+    return Table(columns, batches, ("time", "moment", "time", "time", "text", "text", "integer", "text", "text"))
 
 
 def _place(cut: Cut) -> tuple[Cell, ...]:
@@ -313,14 +329,15 @@ def _together(
     return np.concatenate(starts), np.concatenate(durations), np.concatenate(names), np.concatenate(cuts)
 
 
-def about(window: Window, run: str, version: str) -> list[tuple[str, Any]]:
-    """What a reader of the file must know: run, clock, window, and how the power got onto this clock."""
+def about(window: Window, run: str, version: str, energies: Sequence[tuple[str, Energy]] = ()) -> list[tuple[str, Any]]:
+    """What a reader of the file must know: run, clock, window with its energy, and how the power got onto this clock."""
     trace = window.trace
     clock = trace.clock
     facts: list[tuple[str, Any]] = [
         ("powertui", version), ("run", run), ("host", trace.host),
         ("window", f"{_exact(window.lo)} s to {_exact(window.hi)} s of the profile"),
     ]  # fmt: skip
+    facts += [("energy", f"{name}: {in_words(one)}") for name, one in energies]
     if clock.known:
         zero = units.fixed(clock.mid_ns, NS_PER_S, 9)
         half = units.fixed(clock.half_ns, NS_PER_S, 6)
@@ -336,6 +353,23 @@ def about(window: Window, run: str, version: str) -> list[tuple[str, Any]]:
         at = f"its zero lies at {_exact(one.offset_ps)} s of the profile (95% {low} to {high} s)"
         facts.append(("alignment", f"{name}: {one.status}, {one.source}; {at}"))
     return facts
+
+
+def energies(window: Window, *, edge_ps: float = 0.0) -> list[tuple[str, Energy]]:
+    """The energy of the window, channel by channel."""
+    names = channel_names(window.power)
+    return [
+        (name, mixture.energy(one, window.lo, window.hi, edge_ps=edge_ps))
+        for name, one in zip(names, window.power, strict=True)
+        if one.status != "none"
+    ]
+
+
+def in_words(one: Energy) -> str:
+    """ "123.4 J (95% 120.0 to 126.8 J), measured" """
+    if one.joules is None or one.lo is None or one.hi is None:
+        return one.reason or "not resolved"
+    return f"{one.joules:.6g} J (95% {one.lo:.6g} to {one.hi:.6g} J), {one.badge.value}"
 
 
 def _exact(ps: int) -> str:

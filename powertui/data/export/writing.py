@@ -1,11 +1,13 @@
 """A window of a run as a file: CSV, Parquet, JSON, or a trace that Perfetto opens. One content per file.
 
-CSV is RFC 4180 below a header of `#` lines that name run, clock, alignment and sensors. Numbers stay numbers; text that a
-spreadsheet would run as a formula is disarmed. A file appears whole or not at all, and never over another one unless asked.
+CSV is RFC 4180 and nothing else, so that every program reads it as it is: run, clock, alignment, sensors and the window's energy
+stand in a file beside it, or above it in `#` lines when that is asked. Numbers stay numbers; text that a spreadsheet would run as
+a formula is disarmed. A file appears whole or not at all, and never over another one unless asked.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import math
@@ -17,11 +19,12 @@ import numpy as np
 
 from powertui import __version__
 from powertui.data import window as windows
+from powertui.data.energy.integrate import Energy
 from powertui.data.export import files as export_files
 from powertui.data.export import lines as export_lines
 from powertui.data.export import perfetto
 from powertui.data.export import rows as export_rows
-from powertui.data.export.lines import Part, Texts, Ticks
+from powertui.data.export.lines import Moments, Part, Texts, Ticks
 from powertui.data.export.rows import Batch, Cell, Shared, Table, Vocabulary
 from powertui.data.model import PowerOnTrace, Run
 from powertui.data.window import Window
@@ -30,34 +33,76 @@ from powertui.plain import cell, plain
 
 WHAT = ("samples", "steps", "ops", "events", "perfetto")
 FORMATS = ("csv", "parquet", "json")
+BESIDE = ".about.json"  # what a CSV file stands on, beside it
 
 
 def write(
     run: Run, index: int, lo_ps: int, hi_ps: int, *, what: str, path: str, format: str | None = None, force: bool = False,
-    power: Sequence[PowerOnTrace] = (),
+    power: Sequence[PowerOnTrace] = (), comments: bool = False, edge_ps: float = 0.0, total: Energy | None = None,
 ) -> str:  # fmt: skip
-    """Write one window of one trace of a run; the answer is a sentence for a person. "-" is standard output."""
+    """Write one window of one trace of a run; the answer is a sentence for a person. "-" is standard output.
+
+    `comments`: in CSV, `#` lines above the table instead of a file beside it. `edge_ps`: one sigma of the window's ends, where
+    it is an epoch's. `total`: the window's energy over all channels that count, where somebody knows which do.
+    """
     if index >= len(run.traces):
         raise UsageError("There is no profile to export from.", hint="See what is there: powertui doctor PATH")
     window = windows.of(run.traces[index], lo_ps, hi_ps, steps=run.steps[index], epochs=run.epochs[index], power=power)
     if window.hi <= window.lo:
         raise UsageError("The window is empty.", hint="Its end must be after its start.")
     kind = _format(what, path, format)
-    facts = export_rows.about(window, run.name, __version__)
+    if what != "perfetto":
+        _check(window, what)
+    energies = export_rows.energies(window, edge_ps=edge_ps)
+    if total is not None and len(energies) > 1:
+        energies = [("all that count", total), *energies]
+    facts = export_rows.about(window, run.name, __version__, energies)
     counter = _Counter()
     if what == "perfetto":
         with export_files.opened(path, force=force) as stream:
             _write(stream, perfetto.chunks(window, facts, counter), path)
         return f"Wrote {counter.value:,} lines of trace to {_shown(path)}."
-    _check(window, what)
     table = export_rows.table(window, what)
     facts.insert(4, ("content", what))
-    with export_files.opened(path, force=force) as stream:
+    beside = path + BESIDE if kind == "csv" and not comments and _plain_file(path) else ""
+    with contextlib.ExitStack() as files:
+        stream = files.enter_context(export_files.opened(path, force=force))
+        if beside:
+            notes = files.enter_context(export_files.opened(beside, force=force))
+            notes.write(_notes(table, facts, energies))
         if kind == "parquet":
             _parquet(stream, table, facts, counter)
+        elif kind == "json":
+            _write(stream, _json(table, facts, energies, counter), path)
         else:
-            _write(stream, (_json if kind == "json" else _csv)(table, facts, counter), path)
-    return f"Wrote {counter.value:,} {what} to {_shown(path)}."
+            _write(stream, _csv(table, facts if comments else (), counter), path)
+    said = f"Wrote {counter.value:,} {what} to {_shown(path)}."
+    if energies and what in ("samples", "steps"):
+        said += f" The window: {export_rows.in_words(energies[0][1])}."
+    return said + (f" What it stands on: {_shown(beside)}." if beside else "")
+
+
+def _plain_file(path: str) -> bool:
+    """Whether a file can lie beside it: not of standard output, a pipe or a terminal."""
+    if path == export_files.STDOUT:
+        return False
+    place, there = export_files.look(path)
+    return there == "nothing" or place.is_file()
+
+
+def _notes(table: Table, facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]]) -> bytes:
+    """What a CSV file stands on, as JSON."""
+    head = {**_head(facts, energies), "columns": [{"name": name, "holds": meaning} for name, meaning in table.columns]}
+    return json.dumps(head, indent=1).encode() + b"\n"
+
+
+def _head(facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]]) -> dict[str, Any]:
+    told = [
+        {"channel": name, "joules": one.joules, "lo": one.lo, "hi": one.hi, "badge": one.badge.value if one.resolved else None,
+         "reason": one.reason or None}
+        for name, one in energies
+    ]  # fmt: skip
+    return {"about": [[key, str(value)] for key, value in facts], "energy": told}
 
 
 def _format(what: str, path: str, asked: str | None) -> str:
@@ -104,8 +149,8 @@ class _Counter:
 class _Writer:
     """Batches as lines: how a cell is written, what stands between two of them and behind the last."""
 
-    def __init__(self, cell: Callable[[Cell], bytes], between: bytes, begin: bytes, end: bytes) -> None:
-        self._cell, self._between, self._begin, self._end = cell, between, begin, end
+    def __init__(self, cell: Callable[[Cell], bytes], between: bytes, begin: bytes, end: bytes, quote: bytes = b"") -> None:
+        self._cell, self._between, self._begin, self._end, self._quote = cell, between, begin, end, quote
         self._known: dict[Vocabulary, Texts] = {}
 
     def lines(self, batch: Batch) -> bytes:
@@ -115,6 +160,8 @@ class _Writer:
             behind = self._between if i < len(batch.columns) - 1 else self._end
             if isinstance(column, Ticks):
                 parts += [column, behind]
+            elif isinstance(column, Moments):
+                parts += [*column.parts(self._quote), behind]
             elif isinstance(column, Shared):
                 parts.append((column.codes, self._texts(column.words, behind)))
             else:
@@ -134,7 +181,7 @@ class _Writer:
 
 def _csv(table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> Iterator[bytes]:
     head = [f"# {key}: {plain(str(value))}\r\n" for key, value in facts]
-    head += [f"# column {plain(name)}: {meaning}\r\n" for name, meaning in table.columns if meaning]
+    head += [f"# column {plain(name)}: {meaning}\r\n" for name, meaning in table.columns if meaning and facts]
     yield "".join(head).encode("utf-8", "backslashreplace")
     yield b",".join(_csv_cell(name) for name, _ in table.columns) + b"\r\n"
     writer = _Writer(_csv_cell, b",", b"", b"\r\n")
@@ -157,10 +204,12 @@ def _csv_cell(value: Cell) -> bytes:
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _json(table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> Iterator[bytes]:
-    head = {"about": [[key, str(value)] for key, value in facts], "columns": [name for name, _ in table.columns]}
+def _json(
+    table: Table, facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]], counter: _Counter
+) -> Iterator[bytes]:
+    head = {**_head(facts, energies), "columns": [name for name, _ in table.columns]}
     yield (json.dumps(head)[:-1] + ', "rows": [\n').encode()
-    writer = _Writer(_json_cell, b", ", b",\n[", b"]")
+    writer = _Writer(_json_cell, b", ", b",\n[", b"]", b'"')
     for batch in table.batches():
         lines = writer.lines(batch)
         yield lines if counter.value else lines[2:]  # no comma before the first
@@ -185,7 +234,13 @@ def _parquet(stream: BinaryIO, table: Table, facts: Sequence[tuple[str, Any]], c
             "Parquet needs the package pyarrow, which is not installed.",
             hint="pip install 'powertui[parquet]', or write CSV instead.",
         ) from None
-    types = {"time": pa.decimal128(38, 12), "number": pa.float64(), "integer": pa.int64(), "text": pa.string()}
+    types = {
+        "time": pa.decimal128(38, 12),
+        "moment": pa.timestamp("ns", "UTC"),
+        "number": pa.float64(),
+        "integer": pa.int64(),
+        "text": pa.string(),
+    }
     names = [name for name, _ in table.columns]
     schema = pa.schema(
         [pa.field(name, types[kind]) for name, kind in zip(names, table.kinds, strict=True)],
@@ -221,6 +276,8 @@ def _arrays(pa: Any, batch: Batch, kinds: Sequence[str], types: dict[str, Any]) 
         kind = kinds[len(found)]
         if isinstance(column, Ticks):
             found.append(_decimals(pa, column).cast(types[kind]))
+        elif isinstance(column, Moments):
+            found.append(pa.array(column.ns).cast(types[kind]))
         elif isinstance(column, Shared):
             codes, rows = np.unique(column.codes, return_inverse=True)
             for cells in zip(*(column.words.cells(code) for code in codes.tolist()), strict=True):

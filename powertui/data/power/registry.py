@@ -21,6 +21,7 @@ from powertui.data.power import (
     ipmitool,
     nvidia_dmon,
     nvidia_smi,
+    own,
     perf_stat,
     plausible,
     power_gadget,
@@ -48,6 +49,8 @@ _HINT = "Name its columns: --time-col NAME --watts-col NAME --unit W (and --tz f
 
 def _best(source: Source) -> tuple[ModuleType | None, int]:
     head = source.head_text if not source.head.startswith(SQLITE) else ""
+    if own.what(head):
+        return None, 0
     best: tuple[ModuleType | None, int] = (None, 0)
     for dialect in DIALECTS:
         score = dialect.sniff(head if head else source.head, source.path)
@@ -76,6 +79,10 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     dialect, score = _best(source)
     if options.time_col or options.watts_col:
         dialect, score = _for_columns(source, dialect, score)
+    if dialect is None and (ours := own.what(source.head_text)):
+        raise UnreadableFile(
+            path, f"holds {ours}, not a power log", hint="Name the log itself, or columns: --time-col --watts-col."
+        )
     if dialect is None or score <= 0:
         raise UnreadableFile(path, _looks(source), hint=_HINT)
     log: PowerLog = dialect.load(source, options)

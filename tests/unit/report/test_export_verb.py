@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from benchmarks.power_world import SENSORS, make, plan, record, write, write_log
 from powertui import cli
 from powertui.terminal import marked
 from tests.synthetic import Plan, build
@@ -36,7 +39,8 @@ def test_by_time(logdir, capsysbinary) -> None:
     root, _, _ = logdir
     code, rows, err = export(capsysbinary, str(root / "logs"), "--from", "2s", "--to", "5s")
     assert code == 0
-    assert [round(float(r["trace_s"])) for r in rows] == [2, 3, 4]
+    assert len(rows) == 3
+    assert all(2 <= float(r["about_s"]) < 5 for r in rows)
     assert "Wrote 3 samples to standard output." in err
 
 
@@ -55,7 +59,8 @@ def test_by_the_mark_that_the_timeline_left(logdir, capsysbinary) -> None:
     assert marked.save(str(profile), int(4e12), int(1e12))
     code, rows, _ = export(capsysbinary, str(root / "logs"), "--marked")
     assert code == 0
-    assert [round(float(r["trace_s"])) for r in rows] == [1, 2, 3]
+    assert len(rows) == 3
+    assert all(1 <= float(r["about_s"]) < 4 for r in rows)
     assert marked.forget(str(profile))
     assert marked.load(str(profile)) is None
 
@@ -117,3 +122,98 @@ def test_a_state_file_that_others_wrote_is_not_believed(logdir) -> None:
         marked.save(f"/other/{number}", 1, 2)
     assert marked.load(str(profile)) is None  # only the last few are kept
     assert place.stat().st_mode & 0o077 == 0
+
+
+# ── what is asked for is what is written ─────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module", params=["mean 0.5 s, 1 W", "mean 3 s, 7 W", "counter 0.1 s", "moment 0.04 s"])
+def recorded(request, tmp_path_factory):
+    """A training of two epochs with a sensor that lags by up to two seconds."""
+    folder = tmp_path_factory.mktemp("world")
+    world = make(plan(3, quiet=True))
+    logs = write(world, folder)
+    return logs, write_log(record(world, SENSORS[request.param], 3), folder / "power.csv", "wall")
+
+
+def exported(recorded, path: Path, *args: str) -> tuple[pd.DataFrame, dict]:
+    logs, log = recorded
+    assert cli.main(["export", str(logs), "--power", str(log), "-o", str(path), "--force", *args]) == 0
+    return pd.read_csv(path), json.loads(Path(f"{path}.about.json").read_text())
+
+
+def test_the_steps_that_were_asked_for_are_those_in_the_file(recorded, tmp_path) -> None:
+    whole, _ = exported(recorded, tmp_path / "all.csv")
+    rows, _ = exported(recorded, tmp_path / "some.csv", "--epoch", "1", "--steps", "20-60")
+    assert rows.epoch.eq(1).all()
+    assert rows.step.between(20, 60).all()
+    mine = whole[(whole.epoch == 1) & whole.step.between(20, 60)]
+    assert rows.unix_s.tolist() == mine.unix_s.tolist()
+    assert len(rows) > 3
+
+
+def test_samples_add_up_to_what_the_report_says_of_the_epoch(recorded, tmp_path, capsys) -> None:
+    rows, about = exported(recorded, tmp_path / "epoch.csv", "--epoch", "1")
+    capsys.readouterr()
+    logs, log = recorded
+    assert cli.main(["energy", str(logs), "--power", str(log), "--json"]) == 0
+    told = next(e for e in json.loads(capsys.readouterr().out)["runs"][0]["epochs"] if e["number"] == 1)
+    (column,) = [name for name in rows.columns if name.startswith("joules: ")]
+    assert rows[column].sum() == pytest.approx(told["joules"], rel=1e-9)
+    (energy,) = about["energy"]
+    assert (energy["joules"], energy["lo"], energy["hi"]) == pytest.approx((told["joules"], told["lo"], told["hi"]))
+    assert energy["badge"] == told["badge"]
+    assert any(key == "energy" and "95%" in value for key, value in about["about"])
+
+
+@pytest.mark.parametrize("what", ["samples", "steps", "ops", "events"])
+def test_pandas_reads_every_file_without_arguments(recorded, tmp_path, what: str) -> None:
+    logs, log = recorded
+    frame, about = exported(recorded, tmp_path / "x.csv", "--what", what)
+    assert len(frame)
+    assert frame.columns.tolist() == [column["name"] for column in about["columns"]]
+    for exact, iso in (("unix_s", "time_utc"), ("unix_start_s", "start_utc")):
+        if exact in frame:
+            moments = pd.to_datetime(frame[iso])
+            assert (moments - pd.to_datetime(frame[exact], unit="s", utc=True)).abs().max() < pd.Timedelta("1us")
+    packed = tmp_path / "x.csv.gz"
+    assert cli.main(["export", str(logs), "--power", str(log), "--what", what, "-o", str(packed)]) == 0
+    pd.testing.assert_frame_equal(pd.read_csv(packed), frame)
+
+
+def test_comments_stand_above_the_table_when_they_are_asked_for(logdir, tmp_path, capsysbinary) -> None:
+    root, _, _ = logdir
+    path = tmp_path / "x.csv"
+    assert cli.main(["export", str(root / "logs"), "-o", str(path), "--comments"]) == 0
+    assert path.read_text().startswith("# powertui: ")
+    assert "# energy: watts: " in path.read_text()
+    assert [p.name for p in tmp_path.glob("x.csv*")] == ["x.csv"]
+    assert cli.main(["export", str(root / "logs")]) == 0
+    assert capsysbinary.readouterr().out.startswith(b"unix_s,time_utc,")
+
+
+def test_a_note_of_another_file_is_not_replaced(logdir, tmp_path, capsysbinary) -> None:
+    root, _, _ = logdir
+    note = tmp_path / "x.csv.about.json"
+    note.write_text("precious")
+    assert cli.main(["export", str(root / "logs"), "-o", str(tmp_path / "x.csv")]) == 2
+    assert "already exists" in capsysbinary.readouterr().err.decode()
+    assert note.read_text() == "precious"
+    assert [p.name for p in tmp_path.glob("*.csv*")] == ["x.csv.about.json"]
+
+
+def test_every_channel_is_cut_by_its_own_lag(tmp_path) -> None:
+    world = make(plan(3, quiet=True))
+    logs = write(world, tmp_path)
+    names = ("mean 3 s, 7 W", "moment 0.04 s")
+    paths = [write_log(record(world, SENSORS[name], 3), tmp_path / f"{i}.csv", "wall") for i, name in enumerate(names)]
+    both = [part for path in paths for part in ("--power", str(path))]
+    assert cli.main(["export", str(logs), *both, "--epoch", "1", "--steps", "20-60", "-o", str(tmp_path / "x.csv")]) == 0
+    frame = pd.read_csv(tmp_path / "x.csv")
+    assert frame.step.between(20, 60).all()
+    lag = frame.trace_s - frame.about_s
+    slow, quick = (frame[name].notna() for name in ("watts: watts", "watts: watts (2)"))
+    assert lag[slow].min() > 1.0
+    assert lag[quick].max() < 0.1
+    assert slow.sum() > 5
+    assert quick.sum() > 50

@@ -1,0 +1,33 @@
+"""Tables that powertui itself writes: windows that were exported, joules, findings. They hold watts and times, and are no log.
+
+A window that was exported is a part of a log that is already there; read as a log beside it, it would be placed anew, and would
+lead where it must not. Recordings are logs, and not meant here.
+"""
+
+from __future__ import annotations
+
+from powertui.data.power import table
+
+_COMMENT = "# powertui: "  # the first line of an export with comments
+#: Columns that no other table has together, and what it is that has them. Of "joules: GPU 0" counts what stands before the colon.
+_HEADS = (
+    ({"trace_s", "about_s"}, "samples that powertui exported"),
+    ({"badge", "reason", "joules"}, "joules that powertui worked out"),
+    ({"delta_watts", "delta_joules", "badge"}, "findings of powertui"),
+    ({"quantum_w", "placed", "counted"}, "a table of sensors that powertui wrote"),
+    ({"unix_start_s", "start_s", "plane", "line"}, "events that powertui exported"),
+    ({"total_s", "self_s", "average_s", "share"}, "a table of ops that powertui wrote"),
+)
+
+
+def what(head: str) -> str:
+    """What this is ("samples that powertui exported"); "" for what we did not write."""
+    first = ""
+    for line in head.split("\n"):
+        if line.startswith(_COMMENT):
+            return "a window that powertui exported"
+        if line.strip() and not line.startswith("#"):
+            first = line
+            break
+    names = {name.split(":")[0].strip() for name in table.fields(first.rstrip("\r"), ",")} if "," in first else set()
+    return next((words for columns, words in _HEADS if columns <= names), "")
