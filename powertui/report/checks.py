@@ -273,8 +273,14 @@ def _clock(clock: Clock) -> Check:
 def of_power(entry: RunEntry, run: Run) -> Iterator[Check]:
     """Whether there is power, and whether it belongs to this time."""
     if not run.power:
-        what = "no power log in or beside the logdir (data/, *.csv, *.db and similar were checked)"
         path = _typed(entry)
+        if entry.above:
+            log = facts.shown(entry.above[0].path)
+            more = f" and {len(entry.above) - 1} more" if len(entry.above) > 1 else ""
+            what = f"no power log in the logdir; {log}{more} above it may be another's, so it was not taken"
+            yield Check("power", "missing", what, f"if it is this run's: powertui {path} --power {shlex.quote(log)}")
+            return
+        what = "no power log in the logdir (data/, *.csv, *.db and similar were checked)"
         do = f"powertui {path} --power FILE, or record it next time: powertui record -o power.csv -- python train.py"
         yield Check("power", "missing", what, do)
         return

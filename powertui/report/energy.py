@@ -77,10 +77,20 @@ def of_run(opened: Opened, aligning: Aligning) -> list[Told]:
     for profile in opened.profiles:
         found = account.of(profile, aligning)
         problem = (
-            NO_POWER if not run.power else found.apart if found.placed else f"No power belongs to {profile.host or 'this host'}."
+            _no_power(opened)
+            if not run.power
+            else found.apart
+            if found.placed
+            else f"No power belongs to {profile.host or 'this host'}."
         )
         told.append(Told(run, profile.host, found, account.findings(profile, aligning), problem))
     return told
+
+
+def _no_power(opened: Opened) -> str:
+    """That no log was found, and which one above the logdir may be the run's."""
+    above = opened.entry.above
+    return NO_POWER + (f". {above[0].path} lies above it: if it is this run's, name it" if above else "")
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────

@@ -139,9 +139,20 @@ def test_power_in_or_beside_the_logs_is_found(tmp_path: Path, place: str) -> Non
 
 
 @pytest.mark.parametrize("level", ["logs", "logs/fit", "logs/fit/train", "logs/fit/train/plugins/profile/r/h.xplane.pb"])
-def test_power_beside_the_logs_folder_is_found_from_below(tmp_path: Path, level: str) -> None:
+def test_power_above_what_was_asked_for_is_told_of_and_not_taken(tmp_path: Path, level: str) -> None:
     make(tmp_path, "project/logs/fit/train/plugins/profile/r/h.xplane.pb")
     power(tmp_path / "project/power.csv")
+    found = scan(tmp_path / "project" / level)
+    (run,) = found.runs
+    assert run.power == ()
+    assert found.power == ()
+    assert [Path(log.path).name for log in run.above] == ["power.csv"]
+
+
+@pytest.mark.parametrize("level", ["logs/fit/train", "logs/fit/train/plugins/profile/r/h.xplane.pb"])
+def test_power_in_a_runs_own_folder_is_found_from_its_profile(tmp_path: Path, level: str) -> None:
+    make(tmp_path, "project/logs/fit/train/plugins/profile/r/h.xplane.pb")
+    power(tmp_path / "project/logs/fit/train/power.csv")
     (run,) = scan(tmp_path / "project" / level).runs
     assert [Path(log.path).name for log in run.power] == ["power.csv"]
 

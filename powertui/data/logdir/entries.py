@@ -72,6 +72,7 @@ class RunEntry:
     alternates: tuple[ProfileFile, ...] = ()  # the same capture in a second form: read when the first fails
     tfevents: tuple[EventFile, ...] = ()
     power: tuple[PowerFile, ...] = ()
+    above: tuple[PowerFile, ...] = ()  # logs in the folders above what was asked for: told of, and read when they are named
     results: tuple[OtherFile, ...] = ()  # finished results of the profiler's tools: they hold no timeline
     unread: tuple[OtherFile, ...] = ()  # known by name, no reader yet
     ignored: tuple[OtherFile, ...] = ()  # caches that other viewers left behind
@@ -196,10 +197,9 @@ class _Scan(Tree):
             events.extend(_events(files, folder))
             power.extend(f for f in files if may_be_power(f.name))
         entries = self.entries
-        power.extend(self.beside(self.root, folders))
-        logs = self.power_files(power)
+        logs, above = self.power_files(power), self.power_files(self.above(self.root, folders))
         yield Logdir(
-            shown, tuple(self.with_power(runs, logs)), tuple(events), logs, tuple(loose),
+            shown, tuple(replace(run, above=above) for run in self.with_power(runs, logs)), tuple(events), logs, tuple(loose),
             tuple(self.problems), entries, self.truncated, folders=tuple(folders), began_ns=began,
         )  # fmt: skip
 
@@ -238,8 +238,8 @@ class _Scan(Tree):
         events = self.events_for(home)
         near = {str(home), str(path.parent)}
         candidates = [f for folder in near for f in self.listing(folder)[0] if may_be_power(f.name)]
-        logs = self.power_files([*candidates, *self.beside(home, list(near))])
-        run = replace(run, tfevents=events, power=logs)
+        logs = self.power_files(candidates)
+        run = replace(run, tfevents=events, power=logs, above=self.power_files(self.above(home, list(near))))
         return Logdir(shown, (run,), events, logs, (), tuple(self.problems), self.entries, self.truncated)
 
     # ── runs ──
@@ -277,7 +277,7 @@ class _Scan(Tree):
             cause = "the run's folder is empty" if not groups["ignored"] else "there are only caches of other viewers here"
             problems.append(Warn(str(folder), "", f"{cause}: the capture was not written, or was moved away"))
         return RunEntry(
-            self.name_of(folder, home), str(folder), best, alternates, self.events_for(home), (),
+            self.name_of(folder, home), str(folder), best, alternates, self.events_for(home), (), (),
             tuple(groups["results"]), tuple(groups["unread"]), tuple(groups["ignored"]), tuple(problems),
         ), []  # fmt: skip
 
@@ -328,8 +328,11 @@ class _Scan(Tree):
 
     # ── power ──
 
-    def beside(self, start: Path, walked: Iterable[str]) -> list[Found]:
-        """Candidates beside the logs: in the folder above, or in the one that holds the `logs` folder; and in its data/."""
+    def above(self, start: Path, walked: Iterable[str]) -> list[Found]:
+        """Candidates outside of what was asked for: in the folder above, or in the one that holds `logs`; and in its data/.
+
+        Another training's log may lie there as well: nobody's power is taken unasked.
+        """
         folders = [start.parent] if start.parent != start else []
         for above in (start, *start.parents[:5]):
             if above.name.lower() in filenames.LOG_FOLDERS and above.parent != above:

@@ -177,3 +177,18 @@ def test_a_power_log_alone_is_told_on_its_own_clock(logdir, tmp_path, capsys) ->
         assert run["alignment"]["status"] == "none"
         assert run["whole_log"][0]["joules"] > 1000
         assert run["sensors"][0]["refresh_s"] == pytest.approx(0.25, rel=0.05)
+
+
+def test_a_log_above_the_logdir_is_told_of_and_not_taken(tmp_path, capsys) -> None:
+    work = build(1, Plan(seconds=6, step_s=0.5, epochs=1))
+    profile = tmp_path / "logs" / "plugins" / "profile" / "2024_01_01_00_00_00" / "host.xplane.pb"
+    profile.parent.mkdir(parents=True)
+    profile.write_bytes(work.xplane())
+    rows = "".join(f"{1_700_000_000 + t},{200 + t % 3}\n" for t in range(-5, 15))
+    (tmp_path / "power.csv").write_text("time_unix_s,watts\n" + rows)
+    assert cli.main(["energy", str(tmp_path / "logs")]) == 0
+    told = capsys.readouterr().out
+    assert "no power log was found" in told
+    assert str(tmp_path / "power.csv") in told
+    assert cli.main(["energy", str(tmp_path)]) == 0
+    assert "no power log was found" not in capsys.readouterr().out
