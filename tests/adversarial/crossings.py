@@ -95,7 +95,7 @@ def holes_and_validation() -> Program:
     p = Program()
     for i in (0, 1, 2, 3, 6, 7, 8, 9):
         p.step(i, i * 10 + (40 if i > 7 else 0), 9)
-    p.holes = {3}
+    p.holes = {3, 5}  # what ran between 7 and 8 was a validation
     for k in range(3):
         p.event("python", "eval", 80 + k * 10, 9, step_num=k, _r=1)
     p.phase("validation", 80, 109)

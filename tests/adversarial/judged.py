@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.adversarial import crossings, devices, dispatch, names, observed, phases, threads
+from tests.adversarial import crossings, devices, dispatch, names, observed, phases, random_programs, threads
 from tests.adversarial.rows import ROWS, Row
 
 __all__ = ["ROWS", "SUBJECTS", "wrong"]
 
-SUBJECTS = (devices, dispatch, threads, phases, names, crossings)
+SUBJECTS = (devices, dispatch, threads, phases, names, crossings, random_programs)
 
 
 def wrong(row: Row, folder: Path) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tests.adversarial.program import Program
 
-Build: TypeAlias = "Callable[[], Program | list[Program]]"
+Build: TypeAlias = "Callable[[], Program] | Callable[[], list[Program]]"
 
 
 @dataclass(frozen=True)
