@@ -187,7 +187,7 @@ def _joules(score: Score, kind: str) -> None:
 def _faults(score: Score) -> None:
     kind = "faults"
     table = Table(
-        "Logs in which something goes wrong: quiet trainings, a BMC of 0.5 s and 1 W",
+        "Logs in which something goes wrong: quiet trainings, a BMC of 0.5 s and 1 W where nothing else is said",
         ("what", "recordings", "epochs resolved", "epochs hold", "windows resolved", "windows hold", "said", "false findings"),
     )
     for what in score.sensors(kind):

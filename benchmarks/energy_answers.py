@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -165,19 +166,24 @@ def _one(world: World, taken: Taken, part: dict[str, Any], what: str, kind: str,
 # ── faults ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def faults(world: World, model: Model, seed: int, folder: Path, logs: Path) -> Iterator[Row]:
+def faults(world: World, seed: int, folder: Path, logs: Path) -> Iterator[Row]:
     """A log in which something goes wrong: joules still hold, nothing is called a finding, and it is said."""
     rng = np.random.default_rng([43, seed])
     at = float(rng.uniform(0.3, 0.7)) * world.span[1]
+    bmc, counter, moment = (SENSORS[name] for name in ("mean 0.5 s, 1 W", "counter 0.1 s", "moment 0.04 s"))
+    step = Fault(clock_step=(at, 0.4))
     known = {
-        "0 W for 3 s": Fault(restart=(at, 3.0)),
-        "clock set by 0.4 s": Fault(clock_step=(at, 0.4)),
-        "1.1 s pause every 11 rows": Fault(pause=(11, 1.1)),
-        "answers repeated": Fault(repeated=0.1, missed=0.05),
-        "ends in the middle": Fault(cut=at),
+        "0 W for 3 s": (bmc, Fault(restart=(at, 3.0))),
+        "clock set by 0.4 s": (bmc, step),
+        "clock set by 0.4 s (counter)": (counter, step),
+        "clock set by 0.4 s (0.04 s)": (moment, step),
+        "clock set back by 0.4 s (0.04 s)": (moment, Fault(clock_step=(at, -0.4))),
+        "1.1 s pause every 11 rows": (replace(bmc, poll_s=0.2), Fault(pause=(11, 1.1))),
+        "answers repeated": (bmc, Fault(repeated=0.1, missed=0.05)),
+        "ends in the middle": (bmc, Fault(cut=at)),
     }
-    usual = ask(logs, write_log(record(world, model, seed), folder / "usual.csv", "wall"))
-    for what, fault in known.items():
+    for what, (model, fault) in known.items():
+        usual = ask(logs, write_log(record(world, model, seed), folder / "usual.csv", "wall"))
         taken = record(world, model, seed, fault)
         asked = ask(logs, write_log(taken, folder / "fault.csv", "wall"))
         for row in joules(world, taken, asked.view, what, seed):
@@ -235,4 +241,4 @@ def _worlds(seed: int, models: Sequence[Model], parts: Sequence[str], folder: Pa
             taken = record(quiet, model, seed + 100_000)
             yield from findings(quiet, taken, ask(logs, write_log(taken, folder / "quiet.csv", "wall")), seed)
         if "faults" in parts and not slow and seed % 4 == 0:
-            yield from faults(quiet, SENSORS["mean 0.5 s, 1 W"], seed, folder, logs)
+            yield from faults(quiet, seed, folder, logs)

@@ -11,7 +11,7 @@ from textual.binding import BindingType
 
 from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, predict
+from powertui.data.energy import align, leading, predict
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Placed
 from powertui.data.model import PS_PER_S, Floats, Int64s, Run
@@ -32,7 +32,7 @@ _POINTS = 4000  # of the curve of what ran
 
 
 class Way(NamedTuple):
-    """One way of aligning, and what it gives for every channel."""
+    """One way of aligning, and what it gives for every channel, those of the log that leads first."""
 
     mode: str
     title: str
@@ -88,7 +88,9 @@ class AlignmentScreen(BaseScreen):
             for mode, title in WAYS:
                 how = _options(mode, chosen)
                 if how is not None:
-                    ways.append(Way(mode, title, how, align.place_all(run, index, entry, how)))
+                    placed = align.place_all(run, index, entry, how)
+                    order = leading.order([p.power for p in placed], run.traces[index].span)
+                    ways.append(Way(mode, title, how, tuple(placed[row] for row in order)))
             self.shell.from_thread(self._computed, of, tuple(ways), _what_ran(run, index, window_s))
 
         self.run_worker(work, thread=True, exclusive=True, group="alignment")

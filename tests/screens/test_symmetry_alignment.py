@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from benchmarks import power_world
 from powertui import demo
 from powertui.data.energy import pins
 from powertui.screens.alignment import AlignmentScreen
@@ -16,6 +17,7 @@ from powertui.screens.shell import Shell
 from powertui.screens.symmetry import SymmetryScreen
 from powertui.screens.timeline import TimelineScreen
 from powertui.terminal import marked
+from powertui.view.context import Context
 from powertui.widgets.alignment_chart import AlignmentChart
 from powertui.widgets.folded_chart import FoldedChart
 from powertui.widgets.lines import LinesPane
@@ -232,3 +234,23 @@ def test_pictures(snap_compare: Any, make: Maker, page: str, pressed: tuple[str,
             await settled(pilot)
 
     assert snap_compare(make(), terminal_size=size, run_before=before)
+
+
+async def test_the_better_of_two_logs_leads_on_every_page_and_the_context_says_so(make: Maker, tmp_path: Path) -> None:
+    """The one that is named first ends in the middle of the training."""
+    world = power_world.make(power_world.plan(3, quiet=True))
+    logs = power_world.write(world, tmp_path)
+    bmc, cut = power_world.SENSORS["mean 0.5 s, 1 W"], power_world.Fault(cut=15.0)
+    bad = power_world.write_log(power_world.record(world, bmc, 1, cut), tmp_path / "bad.csv", "wall")
+    good = power_world.write_log(power_world.record(world, bmc, 2), tmp_path / "good.csv", "wall")
+    shell = make(logs, "--power", str(bad), "--power", str(good))
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        assert [Path(one.series.path).name for one in shell.session.power] == ["good.csv", "bad.csv"]
+        context = Context.of(shell.session.model, shell.screen.timeline.state, shell.session.power)  # type: ignore[arg-type,attr-defined]
+        assert any("good.csv leads, not bad.csv" in fact.value for section in context.sections for fact in section.facts)
+        await pilot.press("3")
+        await settled(pilot)
+        assert isinstance(shell.screen, AlignmentScreen)
+        assert shell.screen._shown is not None
+        assert Path(shell.screen._shown.power.series.path).name == "good.csv"
