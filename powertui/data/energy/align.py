@@ -321,7 +321,7 @@ def _by_signal(series: PowerSeries, context: Context, said: list[str], *, asked:
         said.append(f"by signal: {fit}")
         return None
     first = "wall clocks were ignored, as requested" if asked else said[-1] if said else ""
-    evidence = [*([first] if first else []), _words(fit), *fit.reasons]
+    evidence = [*([first] if first else []), _words(fit), *fit.reasons, *_several(fit)]
     return Alignment(
         fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", SIGNAL, tuple(evidence), fit.ppm, fit,
         fit.places if fit.ambiguous else (),
@@ -335,6 +335,17 @@ def _words(fit: signal.Fit) -> str:
         f"what ran explains {max(fit.r2, 0):.0%} of the variation of {fit.samples} samples"
         f" (idle {fit.watts[0][1]:.0f} W, {kinds or 'nothing above it'}){next_best}"
     )
+
+
+def _several(fit: signal.Fit) -> list[str]:
+    """The places in question, where there are several."""
+    if not fit.ambiguous or len(fit.places) < 2:
+        return []
+    shown = sorted(fit.places, key=lambda place: -place.weight)[:4]
+    told = ", ".join(f"{place.offset_s:.2f} s ({place.weight:.0%})" for place in shown)
+    rest = len(fit.places) - len(shown)
+    more = f" and {rest} more" if rest else ""
+    return [f"it may lie at {told}{more}; joules are computed over all of these places, by their weights"]
 
 
 def _liveliness(series: PowerSeries) -> float:

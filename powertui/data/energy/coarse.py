@@ -61,7 +61,12 @@ def candidates(data: Samples, shares: Shares, lo: float, hi: float) -> Floats:
     explained = 2 * np.einsum("dk,dk->d", watts, moment[fine]) - np.einsum("dk,dkl,dl->d", watts, gram[fine], watts)
     raw = squares[fine] + 2 * middle * total[fine] + middle**2 * gram[fine][:, 0, 0]
     score = (raw - explained) - squares[fine]  # against samples elsewhere, which stay at the median
-    return separated(offsets[fine], score, max(2 * step, data.refresh), MOST)
+    return separated(offsets[fine], score, apart(data, length, step), MOST)
+
+
+def apart(data: Samples, length: float, step: float = 0.0) -> float:
+    """How far candidates lie from each other: plain least squares is drawn aside by what no trace shows."""
+    return max(2 * step, data.refresh, float(np.median(data.hi - data.lo)), length / 100)
 
 
 def margin(data: Samples, length: float) -> float:

@@ -11,20 +11,21 @@ tell. There the profile's own mixture of work is assumed, so that the end of tra
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from powertui.data import category
 from powertui.data.category import Category
-from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, ProcessKind, Trace, TrackKind
+from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, ProcessKind, Trace, Track, TrackKind
 
 # From the weakest claim on a moment to the strongest.
-IDLE, WAIT, HOST, COMPILE, INPUT, COPIES, COLLECTIVES, COMPUTE = range(8)
-NAMES = ("idle", "waiting", "host work", "compiling", "input", "copies", "collectives", "compute")
+IDLE, WAIT, UNSEEN, HOST, COMPILE, INPUT, COPIES, COLLECTIVES, COMPUTE = range(9)
+NAMES = ("idle", "waiting", "host calls without detail", "host work", "compiling", "input", "copies", "collectives", "compute")
 
 OUTSIDE = "outside the profile"
+UNSEEN_FROM = PS_PER_S // 10  # a host call in which nothing begins or ends for so long may sleep as well as work
 
 _BINS = 1 << 18  # the shares are read from a table of so many bins: 0.1 ms of a recording of half a minute
 _KINDS: Mapping[Category, int] = {
@@ -34,6 +35,18 @@ _KINDS: Mapping[Category, int] = {
 }  # fmt: skip
 # Of the names that move or make memory only these leave a device's compute units alone; transposing is computing.
 _COPY = re.compile(r"mem_?cpy|mem_?set|\b[hd]to?[hd]|\b[hd]2[hd]\b|copy[-_ ]?(?:start|done)|^copy", re.IGNORECASE)
+# What a thread does while somebody else works, or nobody; of a name in small letters, CamelCase taken apart.
+_WAITS = re.compile(
+    r"\ba?wait(?:s|ing)?\b|\bblock (?:host )?until|\bblock_until|\bsynchroni[sz]e|sleep\b|\bfutex|\be?poll\b|\bselectors\.py|"
+    r"\bselect\.select|_thread\.lock|\block\b.*\bacquire|\bacquire_?lock|\bcondition.?variable|\bsemaphore|\bbarrier\b|"
+    r"\bblocking counter|\bnotification\b|\bqueue\.py:\d+ (?:get|put)\b|\bthreading\.py:\d+ (?:wait|join|acquire)|\bpark\b|\bidle\b"
+)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_(?=wait|sleep)")
+
+
+def waits(name: str) -> bool:
+    """Whether a call of this name only waits."""
+    return _WAITS.search(_CAMEL.sub(" ", name[:200]).lower()) is not None
 
 
 @dataclass(frozen=True)
@@ -52,6 +65,16 @@ class Intervals:
             return np.zeros(len(at), np.bool_)
         index = np.searchsorted(self.start, at, side="right") - 1
         return np.asarray((index >= 0) & (at < self.end[np.maximum(index, 0)]))
+
+
+def minus(one: Intervals, other: Intervals) -> Intervals:
+    """The parts of one that the other does not cover."""
+    if not len(one) or not len(other):
+        return one
+    edges = np.unique(np.concatenate([one.start, one.end, other.start, other.end]))
+    middle = edges[:-1]
+    kept = one.holds(middle) & ~other.holds(middle)
+    return union(middle[kept], edges[1:][kept], ordered=True)
 
 
 def union(start: Int64s, end: Int64s, *, gap: int = 0, ordered: bool = False) -> Intervals:
@@ -109,6 +132,7 @@ class Shares:
     table: Floats  # [bins + 1, kinds]: seconds of each kind up to the bin's start
     mixture: Floats  # [kinds]: share of each kind in the profile
     step: float  # s per bin
+    told: bool = False  # whether something says when training began and ended
 
     def rows(self, lo: Floats, hi: Floats) -> Floats:
         """The columns for windows from lo to hi (s, any shape), as one more axis at the end."""
@@ -162,7 +186,7 @@ def shares(
     begin, end = min(around[0], span[0]) / PS_PER_S, max(around[1], span[1]) / PS_PER_S
     names = ("base", *(NAMES[k] for k in kinds), OUTSIDE)
     inside = (span[0] / PS_PER_S, span[1] / PS_PER_S)
-    return Shares(names, inside, (begin, end), table, table[-1] / max(length, 1e-12), length / _BINS)
+    return Shares(names, inside, (begin, end), table, table[-1] / max(length, 1e-12), length / _BINS, training is not None)
 
 
 def _root(joins: Sequence[int], kind: int) -> int:
@@ -179,7 +203,14 @@ def activities(trace: Trace) -> tuple[Activity, ...]:
     groups = devices or [[i for i, p in enumerate(trace.processes) if p.kind is ProcessKind.HOST]]
     table = kinds_of_names(trace, bool(devices))
     gap = max((trace.span[1] - trace.span[0]) // (4 * _BINS), 1)
-    return tuple(Activity(*exclusive(_unions(trace, group, table, gap), trace.span)) for group in groups)
+    found = []
+    for group in groups:
+        parts = _unions(trace, group, table, gap)
+        if not devices and HOST in parts:
+            parts[UNSEEN] = _unseen(parts[HOST], _edges(trace, group))
+            parts[HOST] = minus(parts[HOST], parts[UNSEEN])
+        found.append(Activity(*exclusive(parts, trace.span)))
+    return tuple(found)
 
 
 def kinds_of_names(trace: Trace, device: bool = False) -> Int64s:
@@ -188,7 +219,9 @@ def kinds_of_names(trace: Trace, device: bool = False) -> Int64s:
     for index in range(len(trace.names)):
         name = trace.names.full(index)
         kind = _KINDS.get(category.of(name))
-        if kind == COPIES and not _COPY.search(name[:200]):
+        if not device and kind in (None, WAIT) and waits(name):
+            kind = WAIT
+        elif kind == COPIES and not _COPY.search(name[:200]):
             kind = COMPUTE if device or category.op_type(name) else HOST
         elif kind is None and category.op_type(name):
             kind = COMPUTE
@@ -197,21 +230,61 @@ def kinds_of_names(trace: Trace, device: bool = False) -> Int64s:
     return kinds
 
 
-def _unions(trace: Trace, group: Sequence[int], table: Int64s, gap: int) -> dict[int, Intervals]:
-    found: dict[int, list[Intervals]] = {}
+def _tracks(trace: Trace, group: Sequence[int]) -> Iterator[Track]:
     for number in group:
         for track in trace.processes[number].tracks:
-            if track.derived or track.kind is TrackKind.COUNTER:
-                continue
-            for depth in range(track.lane_count):
-                events = track.lane(depth)
-                kinds = table[events.name]
-                for kind in np.unique(kinds):
-                    rows = (kinds == kind) & (events.duration > 0)
-                    start = events.start[rows]
-                    part = union(start, start + events.duration[rows], gap=gap, ordered=True)
-                    found.setdefault(int(kind), []).append(part)
+            if not track.derived and track.kind is not TrackKind.COUNTER:
+                yield track
+
+
+def _unions(trace: Trace, group: Sequence[int], table: Int64s, gap: int) -> dict[int, Intervals]:
+    """When each kind of work ran on any line of these planes."""
+    found: dict[int, list[Intervals]] = {}
+    for track in _tracks(trace, group):
+        for kind, part in _of_track(track, table, gap):
+            found.setdefault(kind, []).append(part)
     return {
         kind: union(np.concatenate([p.start for p in parts]), np.concatenate([p.end for p in parts]), gap=gap)
         for kind, parts in found.items()
     }
+
+
+def _of_track(track: Track, table: Int64s, gap: int) -> Iterator[tuple[int, Intervals]]:
+    """The kinds on one line, lane by lane from the innermost: what only waits inside is waiting, whatever lies around it."""
+    waits = nothing = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
+    any_waits = bool((table[track.events.name] == WAIT).any())
+    works = nothing
+    for depth in reversed(range(track.lane_count)):
+        events = track.lane(depth)
+        kinds = table[events.name]
+        lane: list[Intervals] = []
+        waiting = nothing
+        for kind in np.unique(kinds):
+            rows = (kinds == kind) & (events.duration > 0)
+            start = events.start[rows]
+            part = union(start, start + events.duration[rows], gap=gap, ordered=True)
+            if any_waits and kind == WAIT:
+                waiting = part = minus(part, works)
+            elif any_waits:
+                part = minus(part, waits)
+                lane.append(part)
+            yield int(kind), part
+        if any_waits:
+            works, waits = _joined([works, *lane]), _joined([waits, waiting])
+
+
+def _joined(parts: Sequence[Intervals]) -> Intervals:
+    return union(np.concatenate([p.start for p in parts]), np.concatenate([p.end for p in parts]))
+
+
+def _edges(trace: Trace, group: Sequence[int]) -> Int64s:
+    """All moments at which an event of these planes begins or ends, by time."""
+    parts = [column for track in _tracks(trace, group) for column in (track.events.start, track.events.end)]
+    return np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
+
+
+def _unseen(host: Intervals, edges: Int64s) -> Intervals:
+    """The parts of the host's own calls in which nothing on any thread begins or ends for long."""
+    long = np.flatnonzero(np.diff(edges) >= UNSEEN_FROM)
+    still = Intervals(edges[long], edges[long + 1])
+    return minus(host, minus(host, still))

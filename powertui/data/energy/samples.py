@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.energy import sensor
-from powertui.data.model import NS_PER_S, Bools, Floats, Int64s, PowerKind, PowerSeries
+from powertui.data.model import NS_PER_S, Badge, Bools, Floats, Int64s, PowerKind, PowerSeries
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,19 @@ def of(series: PowerSeries) -> Samples:
         lo = np.concatenate([times[:1] - poll, times[:-1]])
         return Samples(lo[keep], times[keep], series.watts[keep], refresh, 0.0, quantum, True)
     window = described.window_s.value if described.window_s else refresh
-    behind = sensor.centre_s(described) - (described.window_s.value / 2 if described.window_s else 0.0)
-    hi = times[keep] - behind
     late = poll / 2 if poll < 0.8 * refresh else 0.0
     length = max(window, refresh / 50, 1e-4)
-    if window == 0:
-        hi = hi + length / 2  # the power of a moment: the window around it only keeps the arithmetic finite
-    return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, bool(described.window_s) and window == 0)
+    # Centred where the integrals put the reading, so that a place found here is one that is right there.
+    hi = times[keep] - sensor.centre_s(described) + length / 2
+    return Samples(
+        hi - length,
+        hi,
+        series.watts[keep],
+        refresh,
+        late,
+        quantum,
+        described.window_s is not None and (window == 0 or described.window_s.badge is Badge.MEASURED),
+    )
 
 
 def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from powertui.data.energy import predict
 from powertui.data.formats import registry
 from powertui.data.model import Trace
-from tests.synthetic import COLLECTIVES, COMPUTE, COPIES, Plan, build
+from tests.synthetic import COLLECTIVES, COMPUTE, COPIES, Plan, build, traces
 
 
 def loaded(tmp_path, work) -> Trace:
@@ -66,3 +67,69 @@ def test_training_outside_the_profile_is_the_profiles_own_mixture(tmp_path) -> N
     assert row[-1] == 0
     assert np.allclose(row[1:-1], table.mixture)
     assert table.rows(np.array([after + 5]), np.array([after + 6]))[0][-1] == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ExecutorState::WaitForCompletion", "AwaitReady", "ThunkExecutor::Execute (wait for completion)", "BlockUntilReady",
+     "PjRtBuffer::Await", "$api.py:2479 block_until_ready", "$threading.py:323 wait", "$threading.py:1018 join",
+     "$queue.py:154 get", "<built-in method acquire of _thread.lock object at 0x7f>", "<built-in function sleep>", "futex",
+     "$selectors.py:451 select", "BlockingCounter::Wait", "cuStreamSynchronize"],
+)  # fmt: skip
+def test_a_name_that_waits_is_known(name: str) -> None:
+    assert predict.waits(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["TFE_Py_ExecuteCancelable", "Profiled batch", "$train.py:12 main", "select_and_scatter", "model/Select:SelectV2",
+     "$path.py:9 join", "LoadWeights", "kWaitlist", "$loader.py:88 get", "SleepyModel"],
+)  # fmt: skip
+def test_a_name_that_works_does_not_wait(name: str) -> None:
+    assert not predict.waits(name)
+
+
+MS = 1_000_000_000
+
+
+def busy(*lines: list[tuple[int, int, str]]) -> predict.Activity:
+    """What ran on a host of these threads (times in ms)."""
+    events = {
+        ("/host:CPU", f"thread {n}"): [(a * MS, b * MS, name) for a, b, name in line] for n, line in enumerate(lines)
+    }  # fmt: skip
+    (found,) = predict.activities(traces.trace(events))
+    return found
+
+
+def test_a_frame_around_a_wait_waits() -> None:
+    """`main` covers everything; what it does is said by the innermost call."""
+    steps = [(at, 9, "step") for at in range(500, 1000, 10)]
+    found = busy([(0, 1000, "$train.py:1 main"), (0, 500, "$threading.py:323 wait"), *steps])
+    assert found.seconds(predict.WAIT) == pytest.approx(0.5, abs=0.002)
+    assert found.seconds(predict.HOST) == pytest.approx(0.5, abs=0.002)
+
+
+def test_a_wait_in_which_something_else_runs_is_work() -> None:
+    found = busy([(0, 400, "$api.py:9 block_until_ready"), *[(at, 10, "callback") for at in range(100, 200, 10)]])
+    assert found.seconds(predict.HOST) == pytest.approx(0.1, abs=0.002)
+    assert found.seconds(predict.WAIT) == pytest.approx(0.3, abs=0.002)
+    other = busy([(0, 400, "$api.py:9 block_until_ready")], [(at, 10, "dot.1") for at in range(0, 400, 10)])
+    assert other.seconds(predict.WAIT) == 0, "another thread computes"
+    assert other.seconds(predict.COMPUTE) == pytest.approx(0.4, abs=0.002)
+
+
+def test_a_call_in_which_nothing_happens_has_watts_of_its_own() -> None:
+    """Three seconds in one call that shows nothing inside may be a pause: it is not taken to draw what the other work draws."""
+    short = [(at, 9, "run") for at in range(0, 1000, 10)]
+    found = busy([*short, (1000, 3000, "TFE_DeleteTensorHandle"), (4000, 9, "run")])
+    assert found.seconds(predict.UNSEEN) == pytest.approx(3.0, abs=0.002)
+    assert found.seconds(predict.HOST) == pytest.approx(1.0, abs=0.12)
+    threads = busy([(0, 3000, "TFE_DeleteTensorHandle")], [(at, 9, "other") for at in range(0, 3000, 50)])
+    assert threads.seconds(predict.UNSEEN) == 0, "on another thread something begins and ends all the time"
+
+
+def test_what_another_covers_is_taken_away() -> None:
+    one = predict.Intervals(np.array([0, 50]), np.array([40, 90]))
+    other = predict.Intervals(np.array([10, 30, 85]), np.array([20, 60, 99]))
+    left = predict.minus(one, other)
+    assert list(zip(left.start.tolist(), left.end.tolist(), strict=True)) == [(0, 10), (20, 30), (60, 85)]
