@@ -51,6 +51,8 @@ def of(series: PowerSeries) -> Samples:
         return Samples(lo[keep], times[keep], series.watts[keep], refresh, 0.0, quantum, True)
     window = described.window_s.value if described.window_s else refresh
     late = poll / 2 if poll < 0.8 * refresh else 0.0
+    if described.window_s is None:
+        late = max(late, refresh / 2)  # of which time a reading tells is not known either
     length = max(window, refresh / 50, 1e-4)
     # Centred where the integrals put the reading, so that a place found here is one that is right there.
     hi = times[keep] - sensor.centre_s(described) + length / 2

@@ -278,7 +278,7 @@ class _Search:
         centre = float(np.average(inner, weights=trust))
         variation = float((trust * (inner - centre) ** 2).sum())
         r2 = 1 - float((trust * residual[near_by] ** 2).sum()) / variation if variation > 0 else 0.0
-        reasons = self._doubts(elsewhere, high - low - 2 * self.data.late, near, fitted)
+        reasons = self._doubts(elsewhere, 2 * max(high - offset, offset - low) - 2 * self.data.late, near, fitted)
         return Fit(
             offset, low, high, bool(reasons), tuple(reasons), r2,
             tuple(zip(self.shares.names, (float(w) for w in fitted), strict=False)), runner_up, elsewhere,
