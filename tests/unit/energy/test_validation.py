@@ -47,7 +47,7 @@ def test_signal_finds_the_offset_and_knows_how_well(made, name: str) -> None:
         errors.append(abs(fit.offset_s - taken.offset_s))
         covered.append(fit.lo_s <= taken.offset_s <= fit.hi_s)
         sure.append(not fit.ambiguous)
-    assert np.mean(np.array(errors)[sure] <= tolerance) >= 0.95
+    assert not any(sure) or np.mean(np.array(errors)[sure] <= tolerance) >= 0.95
     assert np.mean(covered) >= 0.8
     if SENSORS[name].refresh_s <= 1:
         assert np.mean(sure) >= 0.5  # idle before and after: the edges break the tie
