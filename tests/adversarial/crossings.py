@@ -190,7 +190,7 @@ def worker(host: str, start_ns: int, late: float = 0.0, steps: int = 8, first: i
 @row
 def two_hosts_in_step() -> list[Program]:
     """The same steps on two hosts whose profiles began at once."""
-    return [worker("host-a", _START), worker("host-b", _START)]
+    return [worker("host-a", _START), worker("host-b", _START, late=0.25)]
 
 
 @row

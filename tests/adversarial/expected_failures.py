@@ -8,6 +8,7 @@ OPEN: dict[str, str] = {
     "dispatched_ahead_and_cut_at_the_end": "wrongly told: number, device_s, step_s",
     "modules_in_order_without_correlation": "wrongly told: device_s, step_s",
     "cut_on_one_of_two_devices": "wrongly told: number, device_s, step_s",
+    "marks_within_marks": "wrongly told: nobody can tell",
     "two_marks_that_share_the_time": "wrongly told: nobody can tell",
     "an_evaluator_on_its_own_thread": "wrongly told: phase",
     "validation_on_other_threads": "wrongly told: phase",

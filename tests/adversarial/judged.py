@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.adversarial import crossings, devices, dispatch, names, observed, phases, random_programs, threads
+from tests.adversarial import crossings, devices, dispatch, makers, names, observed, phases, random_programs, threads
 from tests.adversarial.rows import ROWS, Row
 
 __all__ = ["ROWS", "SUBJECTS", "wrong"]
 
-SUBJECTS = (devices, dispatch, threads, phases, names, crossings, random_programs)
+SUBJECTS = (devices, dispatch, threads, phases, names, makers, crossings, random_programs)
 
 
-def wrong(row: Row, folder: Path) -> list[str]:
-    """Every way in which what is told of this row's profile differs from how it ran."""
+def wrong(row: Row, folder: Path, *, json: bool = False) -> list[str]:
+    """Every way in which what is told of this row's profile differs from how it ran. `json`: of its trace as JSON."""
     programs = row.programs()
     for program in programs:
-        program.write(folder)
+        if json:
+            program.write_json(folder)
+        else:
+            program.write(folder)
     told = {profile["host"]: profile for profile in observed.profiles(folder)}
     if row.cannot:
         (only,) = told.values()

@@ -6,6 +6,7 @@ The truth is kept while the program "runs": it is what the program did, never wh
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,4 +190,22 @@ class Program:
         place.mkdir(parents=True, exist_ok=True)
         path = place / f"{self.host}.xplane.pb"
         path.write_bytes(encode(self.planes(), [self.host]))
+        return path
+
+    def write_json(self, folder: Path) -> Path:
+        """The same as the trace that TensorFlow and JAX write beside it: stats are texts there, and times are µs."""
+        events: list[dict[str, object]] = []
+        for pid, plane in enumerate(self.planes()):
+            events.append({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": plane.name}})
+            for tid, line in enumerate(plane.lines):
+                events.append({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": line.name}})
+                for one in line.events:
+                    made = {"ph": "X", "pid": pid, "tid": tid, "ts": one.start / 1e6, "dur": one.duration / 1e6, "name": one.name}
+                    events.append(
+                        {**made, **({"args": {key: str(value) for key, value in one.stats.items()}} if one.stats else {})}
+                    )
+        place = folder / "plugins" / "profile" / "2026_11_21_12_00_00"
+        place.mkdir(parents=True, exist_ok=True)
+        path = place / f"{self.host}.trace.json"
+        path.write_text(json.dumps({"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": [*events, {}]}))
         return path

@@ -21,6 +21,11 @@ def test_steps_are_told_as_they_ran(name: str, tmp_path: Path) -> None:
     assert judged.wrong(ROWS[name], tmp_path) == []
 
 
+@pytest.mark.parametrize("name", [listed(name) for name in ROWS])
+def test_the_json_of_the_same_program_tells_the_same(name: str, tmp_path: Path) -> None:
+    assert judged.wrong(ROWS[name], tmp_path, json=True) == []
+
+
 def test_the_table_covers_its_subjects() -> None:
     assert len(ROWS) >= 60
     assert set(OPEN) <= set(ROWS)
