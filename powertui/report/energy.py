@@ -168,7 +168,7 @@ def _page(one: Told, style: _Style) -> list[str]:
         rows = [[s.sensor.host, s.sensor.name, sensors.sentence(s), *_cells(integrate.of_series(s))] for s in one.power]
         lines += style.table(("host", "sensor", "resolves", *_HEAD), rows, (3, 4, 5, 6))
     elif found.placed:
-        lines += _alignment(found, style) + _sensors(found, style) + _energies(found, style)
+        lines += _alignment(found, style) + _sensors(found, style) + _energies(found, style) + _devices(one, found, style)
     if one.windows:
         lines += _windows(one, style)
     if one.symmetry is not None:
@@ -242,6 +242,26 @@ def _energies(found: Account, style: _Style) -> list[str]:
     if unresolved:
         lines.append(style.line(f"single steps: {len(unresolved)} of {len(steps)} {unresolved[0].reason}"))
     return lines
+
+
+def _devices(one: Told, found: Account, style: _Style) -> list[str]:
+    """Joules of each GPU of the trace; where it is not sure which channel is its own, that is said."""
+    if not one.devices:
+        return []
+    rows, notes = [], []
+    for device in one.devices:
+        channel = device.channel.sensor.channel if device.channel is not None else ""
+        whole = device.energy(*found.trace.span)
+        rows.append(
+            [device.pair.device, channel, *(_cells(whole) if device.account is not None else ["–", "", "", "", device.pair.why])]
+        )
+        mean = device.per_step(None)
+        if mean is not None:
+            rows.append([f"  mean step (of {len(found.steps)})", "", *_cells(mean)])
+        if device.account is not None and not device.pair.sure:
+            notes.append(f"{channel} is taken for {device.pair.device} {device.pair.why}")
+    lines = style.head(2, "Devices") + style.table(("", "sensor", *_HEAD), rows, (2, 3, 4, 5))
+    return lines + [style.line(note) for note in notes]
 
 
 def _windows(one: Told, style: _Style) -> list[str]:

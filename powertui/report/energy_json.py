@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from powertui import __version__
-from powertui.data.energy import host_energy, integrate, marks, mixture, window_energy
+from powertui.data.energy import devices, host_energy, integrate, marks, mixture, window_energy
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment
+from powertui.data.energy.devices import DevicePower
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.integrate import Energy
@@ -47,6 +48,11 @@ class Told:
     def windows(self) -> list[MarkEnergy]:
         """What the windows of its recordings drew."""
         return window_energy.of([p.power.series for p in self.account.placed] if self.account is not None else self.run.power)
+
+    @functools.cached_property
+    def devices(self) -> tuple[DevicePower, ...]:
+        """The GPUs of the trace with their power."""
+        return devices.of(self.account) if self.account is not None else ()
 
     @functools.cached_property
     def placed_marks(self) -> dict[tuple[str, Mark], MarkOnTrace]:
@@ -126,12 +132,14 @@ def _json_run(one: Told) -> dict[str, Any]:
             | _json_energy(found.energy(lo, hi, edge_ps=edge))
             | {"per_step": _json_energy(found.per_step(index)), "channels": _json_channels(found, lo, hi, edge)}
         )
+    shown["devices"] = [_json_device(one, found) for one in one.devices]
     energies = found.step_energies
     for step in found.steps:
         shown["steps"].append(
             {"index": step.index, "epoch": found.epoch_number(step.epoch), "number": step.number, "name": step.name,
              "start_s": step.start / PS_PER_S, "end_s": step.end / PS_PER_S}
             | _json_energy(energies[step.index] if energies else None)
+            | ({"devices": [_json_of_device(d, d.step_energies, step.index) for d in one.devices]} if one.devices else {})
         )  # fmt: skip
     if one.symmetry is not None:
         shown["findings"] = [_json_finding(f) for f in one.symmetry.findings]
@@ -140,6 +148,27 @@ def _json_run(one: Told) -> dict[str, Any]:
         shown["could_find_text"] = one.symmetry.could
         shown["notes"] += [*one.symmetry.notes, *([one.symmetry.reason] if one.symmetry.reason else [])]
     return shown
+
+
+def _json_device(one: DevicePower, found: Account) -> dict[str, Any]:
+    """A device of the trace: its channel, how sure that is, and its joules over the profile, each epoch and a mean step."""
+    name = _json_name(one.channel) if one.channel is not None else {"sensor": None, "host": None}
+    windows = found.epoch_windows()
+    return {
+        "device": one.pair.device, **name, "how": one.pair.how.value, "sure": one.pair.sure, "why": one.pair.why,
+        **_json_energy(one.energy(*found.trace.span), one.pair.why), "per_step": _json_energy(one.per_step(None), one.pair.why),
+        "epochs": [
+            {"number": found.epochs[index].number, "start_s": lo / PS_PER_S, "end_s": hi / PS_PER_S}
+            | _json_energy(one.energy(lo, hi, edge_ps=edge), one.pair.why)
+            for index, lo, hi, edge in windows
+        ],
+    }  # fmt: skip
+
+
+def _json_of_device(one: DevicePower, energies: Sequence[Energy | None], row: int) -> dict[str, Any]:
+    found = energies[row] if energies else None
+    told = _json_energy(found, one.pair.why)
+    return {"device": one.pair.device} | {key: told[key] for key in ("joules", "lo", "hi", "mean_watts", "badge", "reason")}
 
 
 def _json_windows(one: Told) -> list[dict[str, Any]]:
@@ -170,9 +199,9 @@ _NO_ALIGNMENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _json_energy(energy: Energy | None) -> dict[str, Any]:
+def _json_energy(energy: Energy | None, why: str = NO_POWER) -> dict[str, Any]:
     if energy is None:
-        return {"joules": None, "mean_watts": None, "max_watts": None, "lo": None, "hi": None, "badge": None, "reason": NO_POWER}
+        return {"joules": None, "mean_watts": None, "max_watts": None, "lo": None, "hi": None, "badge": None, "reason": why}
     return {
         "joules": energy.joules, "mean_watts": energy.mean_w, "max_watts": energy.max_w, "lo": energy.lo, "hi": energy.hi,
         "held_joules": energy.other_joules, "gain_joules": energy.gain_j,

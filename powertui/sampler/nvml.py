@@ -67,13 +67,24 @@ class NvmlSource:
                 continue  # no power reading on this board
             self._gpus.append(_Gpu(handle, name, counts))
             note = f"{model}, " + ("energy counter" if counts else "sampled power")
-            channels.append(Channel(name, "", "gpu", None if counts else 0.001, "interval" if counts else "sampled", note))
+            kind, quantum = ("interval", None) if counts else ("sampled", 0.001)
+            uuid, pci = self._identity(handle)
+            channels.append(Channel(name, "", "gpu", quantum, kind, note, index=index, uuid=uuid, pci=pci))
         if not channels:
             self.close()
             raise NotSupported("No NVIDIA GPU here reports its power.")
         self.channels = tuple(channels)
         self.read()
         return Info("nvml", "nvml:", "", self.channels, facts)
+
+    def _identity(self, handle: Any) -> tuple[str, str]:
+        """UUID and PCI address: they tell this board from the others whatever order a program saw them in."""
+        uuid = pci = ""
+        with contextlib.suppress(self._library.NVMLError, AttributeError):
+            uuid = _text(self._library.nvmlDeviceGetUUID(handle))
+        with contextlib.suppress(self._library.NVMLError, AttributeError):
+            pci = _text(self._library.nvmlDeviceGetPciInfo(handle).busId)
+        return uuid, pci
 
     def _counts(self, handle: Any) -> bool:
         try:

@@ -107,6 +107,9 @@ class Channel:
     note: str = ""  # anything that a person should know of it
     most_w: float | None = None  # where its range ends, when it says so
     period_s: float | None = None  # how often there is a new value, where the source has a rhythm of its own
+    index: int | None = None  # of the device that is measured, as its driver counts …
+    uuid: str = ""  # … its UUID ("GPU-8f6e2a54-…")
+    pci: str = ""  # … and its PCI address
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from powertui.data.energy import account, host_energy, tables
+from powertui.data.energy import account, devices, host_energy, tables
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
+from powertui.data.energy.devices import DevicePower
 from powertui.data.energy.findings import told as words
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.integrate import Energy
@@ -37,7 +38,7 @@ def energy(question: Question) -> Result:
     if total is not None and total.resolved:
         facts += _parts(total)
     facts += _stands_on(found)
-    shown = [_epochs(question, found), _steps(question, found)]
+    shown = [_epochs(question, found), _steps(question, found), *_devices(question, found)]
     if len(question.opened.profiles) > 1:
         shown.append(host_energy.table(question.opened, host_energy.of(question.opened, question.aligning)))
     return Result("energy", "Energy", tuple(shown), tuple(facts), notes=_notes(found, total))
@@ -141,6 +142,68 @@ def _steps(question: Question, found: Account) -> Table:
 
     empty = step_tool.empty(steps)
     return Table("steps", "Energy of each step", columns, place, ("start_s", False), empty, ("start_s",), "step")
+
+
+# ── joules of devices ────────────────────────────────────────────────────────────────────────────
+
+
+def _devices(question: Question, found: Account) -> list[Table]:
+    """The GPUs of the trace over the window, and each of its steps on each of them. Nothing where no GPU's power was logged."""
+    known = devices.of(found)
+    if not known:
+        return []
+    whole = question.lo is None and question.hi is None
+    lo, hi = found.trace.span if whole else question.window
+    energies = [one.energy(lo, hi) for one in known]
+    means = [one.per_step(None) for one in known]
+    columns = (
+        text_column("device", "device", [one.pair.device for one in known], weight=9),
+        *_channel_columns(known),
+        *_figures(energies),
+        optional("joules_per_step", "a step", "number", [e.joules if e else None for e in means], unit="J", weight=5),
+    )
+
+    def place(_row: int) -> Place:
+        return Place(question.opened.name, question.host, lo, hi)
+
+    table = Table("devices", "Energy of each device", columns, place, ("device", False), "", ("device",), "device")
+    return [table, _device_steps(question, found, known)]
+
+
+def _channel_columns(known: Sequence[DevicePower]) -> tuple[Column, ...]:
+    return (
+        text_column("sensor", "sensor", [one.channel.sensor.label if one.channel is not None else None for one in known], weight=7),
+        optional("sure", "sure", "flag", [one.pair.sure for one in known], weight=6),
+        text_column("why", "taken for it", [one.pair.why for one in known], weight=3),
+    )
+
+
+def _device_steps(question: Question, found: Account, known: Sequence[DevicePower]) -> Table:
+    steps = found.steps
+    rows = step_tool.inside(question, steps)
+    per_device = [one.step_energies for one in known]
+    each = np.repeat(rows, len(known))
+    own = np.tile(np.arange(len(known)), len(rows))
+    energies: list[Energy | None] = [
+        per_device[device][row] if per_device[device] else None for row, device in zip(each.tolist(), own.tolist(), strict=True)
+    ]
+    starts, ends = steps.start[each], steps.ends()[each]
+    columns = (
+        step_tool.epoch_column(steps, found.epochs, each),
+        step_tool.number_column(steps, each),
+        text_column("device", "device", [known[device].pair.device for device in own.tolist()], weight=8),
+        Column("start_s", "start", "instant", starts, weight=6),
+        Column("end_s", "end", "instant", ends, weight=3),
+        *tables.figures(energies),
+    )
+
+    def place(row: int) -> Place:
+        return Place(question.opened.name, question.host, int(starts[row]), int(ends[row]))
+
+    empty = step_tool.empty(steps)
+    return Table(
+        "device_steps", "Energy of each step on each device", columns, place, ("start_s", False), empty, ("start_s",), "step"
+    )
 
 
 # ── what stands out ──────────────────────────────────────────────────────────────────────────────

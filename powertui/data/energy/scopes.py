@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from powertui.data.model import PowerSeries, Scope
+from powertui.data.model import Device, PowerSeries, Scope, Sensor
 
+NUMBER = re.compile(r"(?:gpu|cuda|rocm|hip)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE)  # of a GPU, as logs and profiles write it
 _WHOLE = (Scope.NODE, Scope.PLUG)
 _PARTS = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
 
@@ -20,9 +22,33 @@ class Total:
     text: str
 
 
-def _device(series: PowerSeries) -> tuple[Scope, str]:
-    """One thing of a machine that draws power: two ways of reading it ("GPU 0 (average)", "GPU 0 (instant)") are one."""
-    return series.sensor.scope, series.sensor.name.split(" (")[0].lower()
+def _overlap(one: PowerSeries, other: PowerSeries) -> bool:
+    """Whether two channels of a machine are, or may be, one thing that draws power. Of two such only one is counted.
+
+    One log tells its GPUs apart by itself: two ways of reading one ("GPU 0 (average)", "GPU 0 (instant)") have one name.
+    Channels of two logs are two GPUs only where both say which, in the same way.
+    """
+    a, b = one.sensor, other.sensor
+    if a.scope is not b.scope:
+        return False
+    if a.name.split(" (")[0].casefold() == b.name.split(" (")[0].casefold():
+        return True
+    first, second = device(a), device(b)
+    if first is None or second is None:
+        return one.path != other.path
+    for key in ("uuid", "pci", "index"):
+        told = getattr(first, key), getattr(second, key)
+        if told[0] not in ("", None) and told[1] not in ("", None):
+            return bool(told[0] == told[1])
+    return one.path != other.path
+
+
+def device(sensor: Sensor) -> Device | None:
+    """The GPU that a channel names: as its reader says, else by the number in its name."""
+    if sensor.device is not None or sensor.scope is not Scope.GPU:
+        return sensor.device
+    match = NUMBER.search(sensor.name)
+    return Device(int(match[1])) if match else None
 
 
 def of_one(series: Sequence[PowerSeries]) -> Total:
@@ -56,12 +82,12 @@ def _host(series: Sequence[PowerSeries], mine: Sequence[int]) -> tuple[list[int]
             best = max((i for i in whole if series[i].path == series[whole[0]].path), key=lambda i: len(series[i]))
             rest = f", which includes the other {len(mine) - 1}" if len(mine) > 1 else ""
             return [best], f"{_name(series[best])} alone{rest}"
-    parts: dict[tuple[Scope, str], int] = {}
+    parts: list[int] = []
     for i in mine:
-        if series[i].sensor.scope in _PARTS:
-            parts.setdefault(_device(series[i]), i)
+        if series[i].sensor.scope in _PARTS and not any(_overlap(series[i], series[k]) for k in parts):
+            parts.append(i)
     if parts:
-        chosen = list(parts.values())
+        chosen = parts
         left = len(mine) - len(chosen)
         names = " + ".join(_name(series[i]) for i in chosen[:4]) + (f" + {len(chosen) - 4} more" if len(chosen) > 4 else "")
         return chosen, names + (f" ({left} overlapping, left out)" if left else "") + ": parts of the machine, not the whole"

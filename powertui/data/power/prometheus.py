@@ -6,6 +6,7 @@ it, or a line with a Unix time or date before each scrape).
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from typing import Any
@@ -13,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, counters, table, times, units
+from powertui.data.model import Clock, Device, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.power import assemble, counters, devices, table, times, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
@@ -190,6 +191,12 @@ def _text(source: Source, notes: Notes) -> list[_Found]:
     return out
 
 
+def _device(labels: dict[str, str]) -> Device | None:
+    """The GPU that the labels name."""
+    told = [devices.named(labels[key]) for key in ("gpu", "minor_number", "index", "UUID", "uuid", "pci_bus_id") if labels.get(key)]
+    return functools.reduce(devices.joined, told, None)
+
+
 def _series(
     path: str, labels: dict[str, str], ns: Int64s, values: Floats, clock: Clock, unit: Unit, options: LogColumns, notes: Notes
 ) -> PowerSeries | None:
@@ -199,7 +206,8 @@ def _series(
     short = re.sub(r"_(watts?|milliwatts|microwatts|joules_total|joules)$", "", metric)
     gpu = labels.get("gpu") or labels.get("minor_number") or labels.get("index")
     name = f"GPU {gpu}" if gpu and units.scope_of(metric) is Scope.GPU else f"{short} {rest}".strip()
-    sensor = Sensor(name, f"{NAME} {short}", units.scope_of(f"{short.removeprefix('node_')} {rest}"), host)
+    scope = units.scope_of(f"{short.removeprefix('node_')} {rest}")
+    sensor = Sensor(name, f"{NAME} {short}", scope, host, device=_device(labels) if scope is Scope.GPU else None)
     scaled = values * unit.factor
     if unit.quantity == "power":
         return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Badge, Clock, Figure, Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, recording_marks, recording_rows, steps_of_clock, times
+from powertui.data.model import Badge, Clock, Device, Figure, Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.power import assemble, devices, recording_marks, recording_rows, steps_of_clock, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.recording_rows import Rows
@@ -23,6 +24,7 @@ from powertui.data.power.source import Source
 from powertui.errors import UnreadableFile
 
 NAME = "powertui recording"
+MOST_DEVICES = 4096
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class _Channel:
     source: str = ""
     interval: bool = False
     quantum_w: float | None = None
+    device: Device | None = None
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -89,11 +92,21 @@ def _described(source: Source) -> dict[tuple[str, str], _Channel]:
                     Scope(scope) if scope in Scope._value2member_map_ else Scope.UNKNOWN,
                     str(channel.get("host") or about.get("host") or ""), str(about.get("source", "")),
                     channel.get("kind") == "interval",
-                    float(quantum) if isinstance(quantum, (int, float)) and quantum > 0 else None,
+                    float(quantum) if isinstance(quantum, (int, float)) and quantum > 0 else None, _device(channel),
                 ))  # fmt: skip
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
     return found
+
+
+def _device(channel: dict[str, Any]) -> Device | None:
+    """The device that a channel of the header names: by index, UUID and PCI address, as far as each is one."""
+    index = channel.get("index")
+    told = [devices.named(str(channel[key])) for key in ("uuid", "pci") if channel.get(key)]
+    first = Device(index) if isinstance(index, int) and 0 <= index < MOST_DEVICES else None
+    for one in told:
+        first = devices.joined(first, one if one is not None and one.index is None else None)
+    return first
 
 
 def _series(
@@ -102,7 +115,9 @@ def _series(
 ) -> PowerSeries:  # fmt: skip
     quantum = Figure(about.quantum_w, Badge.ASSUMED) if about.quantum_w else None
     name = " ".join(part for part in key if part)
-    sensor = Sensor(name, about.source or key[0], about.scope, about.host or host, quantum_w=quantum, logged_on=host)
+    sensor = Sensor(
+        name, about.source or key[0], about.scope, about.host or host, quantum_w=quantum, device=about.device, logged_on=host
+    )
     if not about.interval:
         return assemble.make(sensor, rows.ns[mine] - zero, rows.watts[mine], clock=clock, path=path, notes=notes)
     # a counter's next reading tells of the time that was missed, too: rows without one are no gap

@@ -1,0 +1,287 @@
+"""Which GPU channel belongs to which device of a trace, and how sure that is; and what each device drew.
+
+A profiler counts the devices that its program saw, a power log those that the machine has: CUDA_VISIBLE_DEVICES, or
+HIP_VISIBLE_DEVICES on AMD's, may leave some out and reorder the rest. Addresses and UUIDs settle it where both sides have them, one
+device against one channel does, and power that follows what ran on one device and not on the others does. Else the numbers are
+compared, and that is an assumption which is said.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from powertui.data.energy import predict, samples, scopes
+from powertui.data.energy.account import Account
+from powertui.data.energy.integrate import Energy
+from powertui.data.energy.predict import Intervals
+from powertui.data.model import (
+    PS_PER_S,
+    Badge,
+    Device,
+    Floats,
+    PowerOnTrace,
+    PowerSeries,
+    Process,
+    ProcessKind,
+    Scope,
+    Trace,
+    TrackKind,
+)
+
+_LEAST = 12  # readings before power is compared with what ran
+_ALIKE = 0.5  # correlation from which power follows a device …
+_FOLLOWS = 5.0  # … standard errors of it above none …
+_CLEARLY = 4.0  # … and above any other channel's
+_MOST = 20_000  # readings that are compared
+
+
+class How(str, enum.Enum):
+    """On what evidence a channel is a device's."""
+
+    IDENTITY = "identity"  # UUID or PCI address
+    ONLY = "only"  # one device, one channel
+    INDEX = "index"  # the same number
+    FOLLOWS = "index and signal"  # the same number, and its power follows what ran there
+    SIGNAL = "signal"  # another number, but its power follows what ran there, and that of no other
+    NONE = "none"
+
+
+_BADGES = {How.INDEX: Badge.ASSUMED, How.SIGNAL: Badge.ESTIMATED}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One device of a trace and its channel."""
+
+    device: str  # as the trace names it
+    channel: int | None  # into the channels that were given
+    how: How
+    why: str  # for a person, a clause
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is more than an assumption."""
+        return self.channel is not None and self.how not in _BADGES
+
+
+def planes(trace: Trace) -> dict[int, list[Process]]:
+    """The GPUs of a trace by the number that its program gave them; those that recorded nothing, too."""
+    found: dict[int, list[Process]] = {}
+    for process in trace.processes:
+        match = scopes.NUMBER.search(process.name)
+        if process.kind is ProcessKind.DEVICE and match is not None:
+            found.setdefault(int(match[1]), []).append(process)
+    return dict(sorted(found.items()))
+
+
+def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
+    """Every GPU of a trace with the channel of its host that is its own. Empty without GPUs, or without a channel of one."""
+    found = planes(trace)
+    channels = _one_each(power)
+    if not found or not channels:
+        return ()
+    names = {number: processes[0].name for number, processes in found.items()}
+    if len(found) == len(channels) == 1:
+        return (Pair(next(iter(names.values())), next(iter(channels)), How.ONLY, "the only GPU on both sides"),)
+    settled = {number: _by_identity(processes, channels) for number, processes in found.items()}
+    scores = _scores(trace, found, {row: power[row] for row in channels})
+    signal = _by_signal(scores)
+    moved = any(row is not None and channels[row].index != number for number, row in signal.items())
+    taken = {row for row in (*settled.values(), *signal.values()) if row is not None}
+    variable = "HIP_VISIBLE_DEVICES" if _is_amd(trace, power) else "CUDA_VISIBLE_DEVICES"
+    out = []
+    for number, name in names.items():
+        same_number = next((row for row, device in channels.items() if device.index == number), None)
+        own, follows = settled[number], signal[number]
+        likelier = _likelier(scores[number], same_number)
+        if own is not None:
+            out.append(Pair(name, own, How.IDENTITY, "by its UUID or PCI address"))
+        elif follows is not None and follows == same_number:
+            out.append(Pair(name, follows, How.FOLLOWS, "by its number, and its power follows what ran there"))
+        elif follows is not None:
+            why = f"its power follows what ran there, and no other's does: {variable} has changed the order"
+            out.append(Pair(name, follows, How.SIGNAL, why))
+        elif likelier:
+            named = " or ".join(power[row].series.sensor.channel for row in likelier[:4])
+            out.append(Pair(name, None, How.NONE, f"by its power it is {named}: {variable} has changed the order"))
+        elif moved:
+            why = f"{variable} has changed the order, and its power does not tell which GPU it is"
+            out.append(Pair(name, None, How.NONE, why))
+        elif same_number is None or same_number in taken:
+            out.append(Pair(name, None, How.NONE, "no channel has its number"))
+        else:
+            out.append(Pair(name, same_number, How.INDEX, f"by its number alone: {_doubt(len(found), len(channels), variable)}"))
+    return tuple(out)
+
+
+def _one_each(power: Sequence[PowerOnTrace]) -> dict[int, Device]:
+    """One channel for each GPU of the machine: of two ways to read one (average, instant) the first."""
+    found: dict[int, Device] = {}
+    for row, one in enumerate(power):
+        device = scopes.device(one.series.sensor)
+        if one.series.sensor.scope is not Scope.GPU or one.status == "none" or device is None:
+            continue
+        if not any(same(device, other) for other in found.values()):
+            found[row] = device
+    return found
+
+
+def same(one: Device, other: Device) -> bool:
+    """Whether two channels name the same device of a machine."""
+    if one.uuid and other.uuid:
+        return one.uuid.casefold() == other.uuid.casefold()
+    if one.pci and other.pci:
+        return one.pci == other.pci
+    return one.index is not None and one.index == other.index
+
+
+def _by_identity(processes: Sequence[Process], channels: Mapping[int, Device]) -> int | None:
+    told = {str(stat.value).strip().casefold() for process in processes for stat in process.stats if isinstance(stat.value, str)}
+    rows = [row for row, device in channels.items() if ({device.uuid.casefold(), device.pci.casefold()} - {""}) & told]
+    return rows[0] if len(rows) == 1 else None
+
+
+def _is_amd(trace: Trace, power: Sequence[PowerOnTrace]) -> bool:
+    vendors = {str(stat.value) for process in trace.processes for stat in process.stats if stat.name == "device_vendor"}
+    sources = " ".join(one.series.sensor.source.casefold() for one in power)
+    return "AMD" in vendors or "rocm" in sources or "amd" in sources
+
+
+def _doubt(profiled: int, logged: int, variable: str) -> str:
+    if profiled == logged:
+        return f"{variable} may have changed the order"
+    return f"{logged} GPU{'s are' if logged > 1 else ' is'} logged and {profiled} profiled, and {variable} decides which they are"
+
+
+# ── by signal ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _scores(
+    trace: Trace, found: Mapping[int, Sequence[Process]], power: Mapping[int, PowerOnTrace]
+) -> dict[int, list[tuple[float, int]]]:
+    """For each device how surely each channel's power follows what ran there, the surest first. Empty where that cannot be said."""
+    none: dict[int, list[tuple[float, int]]] = {number: [] for number in found}
+    if len(power) < 2 or any(one.status != "aligned" for one in power.values()):
+        return none
+    windows = {row: _windows(one, trace.span) for row, one in power.items()}
+    busy = {number: _busy(processes) for number, processes in found.items()}
+    return none | {
+        number: sorted(((_follows(ran, windows[row]), row) for row in power), reverse=True)
+        for number, ran in busy.items()
+        if len(ran)
+    }
+
+
+def _by_signal(scores: Mapping[int, Sequence[tuple[float, int]]]) -> dict[int, int | None]:
+    """For each device the one channel whose power follows what ran there, clearly more than any other's; None for no such."""
+    best = {
+        number: mine[0][1] if mine and mine[0][0] >= _FOLLOWS and mine[0][0] - mine[1][0] >= _CLEARLY else None
+        for number, mine in scores.items()
+    }
+    chosen = [row for row in best.values() if row is not None]
+    return {number: row if row is not None and chosen.count(row) == 1 else None for number, row in best.items()}
+
+
+def _likelier(mine: Sequence[tuple[float, int]], row: int | None) -> list[int]:
+    """The channels whose power follows what ran on a device, where that of the one with its number clearly does not."""
+    own = next((score for score, channel in mine if channel == row), 0.0)
+    return sorted(channel for score, channel in mine if score >= _FOLLOWS and score - own >= _CLEARLY) if row is not None else []
+
+
+def _windows(power: PowerOnTrace, span: tuple[int, int]) -> list[tuple[Floats, Floats, Floats]]:
+    """The readings inside a trace (from, to, ps; watts), for every length that the sensor's window may have."""
+    told = samples.of(power.series)
+    if len(told) > _MOST:
+        told = told[:_MOST]
+    length = float(np.median(told.hi - told.lo)) if len(told) else 1.0
+    out = []
+    for factor in sorted({1.0, 0.5, 0.25, min(1.0, told.refresh / length)}):
+        one = told if factor == 1.0 else told.scaled(factor)
+        lo, hi = (side * PS_PER_S + power.offset_ps for side in (one.lo, one.hi))
+        inside = (lo >= span[0]) & (hi <= span[1])
+        out.append((lo[inside], hi[inside], one.watts[inside]))
+    return out
+
+
+def _busy(processes: Sequence[Process]) -> Intervals:
+    """When something ran on a device: its streams, without what the collector drew from them."""
+    tracks = [t for p in processes for t in p.tracks if not t.derived and t.kind not in (TrackKind.STEPS, TrackKind.COUNTER)]
+    lanes = [track.lane(0) for track in tracks]
+    if not lanes:
+        nothing = np.empty(0, np.int64)
+        return Intervals(nothing, nothing)
+    return predict.union(np.concatenate([one.start for one in lanes]), np.concatenate([one.end for one in lanes]))
+
+
+def _follows(busy: Intervals, windows: Sequence[tuple[Floats, Floats, Floats]]) -> float:
+    """How surely readings go along with the share of their windows in which something ran: in standard errors, 0 for not at all.
+
+    Neighbouring readings say much the same, so they count as fewer (Bartlett).
+    """
+    edges = np.column_stack([busy.start, busy.end]).reshape(-1).astype(np.float64)
+    ran = np.concatenate([[0.0], np.cumsum(np.diff(edges) * (np.arange(len(edges) - 1) % 2 == 0))])
+    best = 0.0
+    for lo, hi, watts in windows:
+        share = (np.interp(hi, edges, ran) - np.interp(lo, edges, ran)) / np.maximum(hi - lo, 1.0)
+        if len(watts) < _LEAST or np.ptp(share) < 0.1 or np.ptp(watts) <= 0:
+            continue
+        alike = float(np.corrcoef(share, watts)[0, 1])
+        told = len(share) / (1 + 2 * float((_own(share) * _own(watts)).sum()))
+        if alike >= _ALIKE and told > 4:
+            best = max(best, float(np.arctanh(min(alike, 0.999999))) * (told - 3) ** 0.5)
+    return best
+
+
+def _own(values: Floats) -> Floats:
+    """How far a series goes along with itself, one reading later, two, and so on."""
+    rest = values - values.mean()
+    size = 1 << (2 * len(rest) - 1).bit_length()
+    power = np.abs(np.fft.rfft(rest, size)) ** 2
+    found = np.fft.irfft(power, size)[1 : max(2, len(rest) // 4)]
+    return np.asarray(np.maximum(found / max(float((rest * rest).sum()), 1e-12), 0.0))
+
+
+# ── what each drew ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class DevicePower:
+    """A device with its channel and what that drew. Figures of a channel that is only assumed to be its own say so."""
+
+    pair: Pair
+    account: Account | None  # of that channel alone; None where no channel is its own
+    channel: PowerSeries | None
+
+    def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
+        """Over any window."""
+        return self._badged(self.account.energy(lo_ps, hi_ps, edge_ps=edge_ps)) if self.account is not None else None
+
+    def per_step(self, epoch: int | None) -> Energy | None:
+        """Mean energy of one step."""
+        return self._badged(self.account.per_step(epoch)) if self.account is not None else None
+
+    @functools.cached_property
+    def step_energies(self) -> tuple[Energy | None, ...]:
+        """Every step's."""
+        return tuple(self._badged(one) for one in self.account.step_energies) if self.account is not None else ()
+
+    def _badged(self, found: Energy | None) -> Energy | None:
+        least = _BADGES.get(self.pair.how)
+        if found is None or least is None or found.badge is Badge.ASSUMED:
+            return found
+        return replace(found, badge=least)
+
+
+def of(account: Account) -> tuple[DevicePower, ...]:
+    """The GPUs of an account's trace with their power."""
+    power = [one.power for one in account.placed]
+    return tuple(
+        DevicePower(pair, None if pair.channel is None else replace(account, counted=(pair.channel,), idle=None),
+                    None if pair.channel is None else power[pair.channel].series)
+        for pair in pairs(account.trace, power)
+    )  # fmt: skip
