@@ -350,10 +350,12 @@ class Step:
     device: int | None = None  # device work that belongs to it, each moment once
     step: int | None = None  # by TensorFlow's rule
 
+    until: int | None = None  # where other work begins before the next step
+
     @property
     def end(self) -> int:
         """Where it ends: see `Steps.ends`."""
-        return self.start + (self.start_to_start or self.duration)
+        return max(self.start + (self.start_to_start or self.duration), self.until or self.start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -403,6 +405,7 @@ class Steps:
     device: Int64s = field(default_factory=_unknown)  # ps, UNKNOWN where no device tells
     step: Int64s = field(default_factory=_unknown)  # ps; left out: the duration
     hole: Bools = field(default_factory=lambda: np.empty(0, np.bool_))  # the next step does not follow at once: numbers are missing
+    until: Int64s = field(default_factory=_unknown)  # where other work begins before the next step: a validation; UNKNOWN for none
     device_by: str = ""  # how work was given to steps: "launch", "run id", "group id", "device step line", "time"; "" without any
     inferred: bool = False  # nothing marks these steps: they are launches that repeat
     confidence: str = ""  # in words: how far to trust them, and what would tell more
@@ -412,7 +415,7 @@ class Steps:
 
     def __post_init__(self) -> None:
         count = len(self.start)
-        for name, left_out in (("host", UNKNOWN), ("device", UNKNOWN), ("hole", False)):
+        for name, left_out in (("host", UNKNOWN), ("device", UNKNOWN), ("hole", False), ("until", UNKNOWN)):
             column = getattr(self, name)
             if len(column) != count:
                 object.__setattr__(self, name, np.full(count, left_out, column.dtype))
@@ -423,32 +426,40 @@ class Steps:
         return len(self.start)
 
     def start_to_start(self) -> Int64s:
-        """Distance to the next step's start; -1 where the next is missing, does not follow at once, or belongs to another epoch."""
+        """Distance to the next step's start; -1 for the last of an epoch, and before missing numbers or other work."""
         out = np.full(len(self.start), -1, np.int64)
         if len(out) > 1:
-            follows = (self.epoch[1:] == self.epoch[:-1]) & ~self.hole[:-1]
+            follows = (self.epoch[1:] == self.epoch[:-1]) & ~self.hole[:-1] & (self.until[:-1] == UNKNOWN)
             out[:-1] = np.where(follows, np.diff(self.start), -1)
         return out
 
     def ends(self) -> Int64s:
-        """Where each step ends: where the next one of its epoch starts; where its stretch ends before a hole or an epoch's end.
+        """Where each step ends: where the next one of its epoch starts, or a validation begins; where its own stretch ends before
+        missing numbers and at the end of an epoch.
 
         The one rule for everything that counts by steps: energies, windows, exports, the lane of steps. A marker may end before the
         work does (asynchronous dispatch), and what runs between two markers belongs to the first.
         """
         gaps = self.start_to_start()
-        return self.start + np.where(gaps > 0, gaps, self.duration)
+        ends = self.start + np.where(gaps > 0, gaps, self.duration)
+        if len(ends) > 1:
+            inside = (self.epoch[1:] == self.epoch[:-1]) & ~self.hole[:-1]
+            ends[:-1] = np.where(inside, np.maximum(ends[:-1], self.until[:-1]), ends[:-1])
+        return ends
 
     def __getitem__(self, index: int) -> Step:
         index = range(len(self))[index]
         gap: int | None = None
+        until = None
         if index + 1 < len(self) and self.epoch[index + 1] == self.epoch[index] and not self.hole[index]:
-            gap = int(self.start[index + 1] - self.start[index])
+            until = _known(self.until[index])
+            if until is None:
+                gap = int(self.start[index + 1] - self.start[index])
         epoch = int(self.epoch[index])
         return Step(
             index, int(self.number[index]), self.names[index], int(self.start[index]),
             int(self.duration[index]), gap, epoch if epoch >= 0 else None,
-            _known(self.host[index]), _known(self.device[index]), _known(self.step[index]),
+            _known(self.host[index]), _known(self.device[index]), _known(self.step[index]), until,
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[Step]:

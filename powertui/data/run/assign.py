@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.model import Int64s, Trace
+from powertui.data.run import candidates
 from powertui.data.run.candidates import Candidate
-from powertui.data.run.rows import Rows
-from powertui.data.run.work import Work
+from powertui.data.run.rows import Rows, extended
+from powertui.data.run.work import Work, extents
 
-GROUP, LINE, TIME = "group id", "device step line", "time"
+GROUP, LINE, ORDER, TIME = "group id", "device step line", "order of modules", "time"
 _MOST = 0.5
 
 
@@ -40,11 +41,13 @@ class Given:
     direct: bool = True  # launches lie inside marks; else only inside the stretch from one mark to the next
 
 
+NOTHING = Drawn([], np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+
+
 def drawn(trace: Trace, lines: Candidate | None, rows: Rows, work: Work | None, *, own: bool) -> Drawn:
     """What the step lines of the devices say. `own`: they are what the rows were made of."""
     if lines is None:
-        empty = np.empty(0, np.int64)
-        return Drawn([], empty, empty, empty)
+        return NOTHING
     marks = rows.marks if own else lines.marks
     names = {line: process.name for line, (process, _) in enumerate(trace.tracks())}
     device = [names[line] for line in marks.lines.tolist()]
@@ -99,7 +102,55 @@ def _by_majority(start: Int64s, duration: Int64s, device: Sequence[str], work: W
     return out
 
 
-def give(work: Work, rows: Rows, lines: Drawn, ends: Int64s) -> Given:
+def beyond(rows: Rows, lines: Candidate, drawn: Drawn, other: Int64s) -> tuple[Rows, Drawn, Int64s]:
+    """(the same with steps that only a device's line tells, before the first and after the last marked one; those lines).
+
+    The profile's ends cut off their marks. `other` are the groups of other work: an evaluation's are no steps.
+    """
+    none = np.empty(0, np.int64)
+    has = drawn.row >= 0
+    if has.all() or has.mean() <= _MOST:
+        return rows, drawn, none
+    marks = lines.marks
+    outside = (drawn.start < drawn.start[has].min()) | (drawn.start > drawn.start[has].max())
+    cut = np.flatnonzero(~has & outside & (marks.phase == 0) & ~(np.isin(marks.group, other) & (marks.group >= 0)))
+    if not len(cut):
+        return rows, drawn, none
+    by_group = bool((marks.group[cut] >= 0).all())
+    key = marks.group[cut] if by_group else marks.number[cut]
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    which = which.ravel()
+    start, end = extents(which, marks.start[cut], (marks.start + marks.duration)[cut], len(first))
+    labels = [marks.labels[i] for i in cut[first].tolist()]
+    # A bare number is the collector's count of groups, where it drew by groups: not the program's.
+    own = np.array([not (by_group and label.isdigit()) for label in labels], np.bool_)
+    made, place = extended(rows, np.where(own, marks.number[cut[first]], -1), start, end, labels)
+    row = np.where(has, place[np.maximum(drawn.row, 0)], -1)
+    row[cut] = place[len(rows) :][which]
+    return made, Drawn(drawn.device, drawn.start, drawn.duration, row), cut
+
+
+def filled(given: Given, work: Work, drawn: Drawn, cut: Int64s) -> Given:
+    """Work without a step that ran in the line of one whose mark was cut off belongs to that."""
+    if not len(cut):
+        return given
+    lines = Drawn([drawn.device[i] for i in cut.tolist()], drawn.start[cut], drawn.duration[cut], drawn.row[cut])
+    return Given(np.where(given.row >= 0, given.row, _in_lines(work, lines)), given.by, given.direct)
+
+
+def in_order(trace: Trace, rows: Rows) -> Drawn:
+    """Modules that ran once a step on each device: the first is the first step's, and so on. None where their count is another."""
+    names = {line: process.name for line, (process, _) in enumerate(trace.tracks())}
+    for one in candidates.modules(trace):
+        found = one.marks
+        counts = np.bincount(found.number, minlength=len(rows))
+        if len(counts) == len(rows) and (counts == counts[0]).all() and (found.start >= rows.start[found.number]).all():
+            device = [names[line] for line in found.lines.tolist()]
+            return Drawn(device, found.start, found.duration, found.number)
+    return NOTHING
+
+
+def give(work: Work, rows: Rows, lines: Drawn, modules: Drawn, ends: Int64s) -> Given:
     """The step of all work. `ends` is where each step ends at the latest: where the next one begins."""
     if (work.group >= 0).mean() > _MOST:
         row = _looked_up(work.group, rows.marks.group, rows.row_of)
@@ -114,6 +165,8 @@ def give(work: Work, rows: Rows, lines: Drawn, ends: Int64s) -> Given:
             return Given(row, work.link, direct)
     if len(lines.row) and (lines.row >= 0).any():
         return Given(_in_lines(work, lines), LINE)
+    if len(modules.row):
+        return Given(_in_lines(work, modules), ORDER)
     return Given(_in_stretch(work.start, rows.start, ends), TIME, direct=False)
 
 

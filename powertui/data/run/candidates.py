@@ -53,6 +53,7 @@ class Candidate:
     device: bool = False  # the marks lie on devices
     apart: bool = False  # each line is one device's own steps
     inferred: bool = False  # nothing marks steps: it only repeats
+    doubt: str = ""  # why it may be something else
 
 
 def explicit(found: Marks) -> list[Candidate]:
@@ -87,7 +88,9 @@ def _joint(made: list[Candidate]) -> Iterator[Candidate]:
             alike = min(first, second) > 0.5 * max(first, second)
             interleaved = one.marks.start[0] < other.marks.start[-1] and other.marks.start[0] < one.marks.start[-1]
             if interleaved and alike and (shared < 0.1 or shared > 0.9):
-                yield Candidate(describe(together), pattern_of(together.kinds), together, OWN)
+                names = f"{one.marks.kinds[0][:60]} and {other.marks.kinds[0][:60]}"
+                doubt = f"{names} share the time, each with numbers of its own: two halves of a step, or two tasks"
+                yield Candidate(describe(together), pattern_of(together.kinds), together, OWN, doubt=doubt if shared > 0.9 else "")
 
 
 def pattern_of(kinds: list[str]) -> str:
@@ -151,7 +154,9 @@ def _drawn(trace: Trace, line: int, process: Process, track: Track) -> Marks:
         if number[row] < 0:
             told = marks.trailing_number(text) if text is not None else -1
             number[row] = told if told >= 0 else made.number[row]
-    return replace(made, number=number, group=marks.whole(columns["group_id"]))
+    labels = [text or label for text, label in zip(named, made.labels, strict=True)]
+    phase = np.array([marks.phase_of(label) for label in labels], np.int32).reshape(-1)
+    return replace(made, number=number, group=marks.whole(columns["group_id"]), labels=labels, phase=phase)
 
 
 def profiler_steps(trace: Trace) -> Candidate | None:
@@ -165,11 +170,12 @@ def profiler_steps(trace: Trace) -> Candidate | None:
 
 def repeated(trace: Trace) -> list[Candidate]:
     """Modules of devices, else launches of the host, that ran three times or more, the longest first. They are counted."""
-    found = list(_modules(trace)) or list(_calls(trace))
+    found = list(modules(trace)) or list(_calls(trace))
     return found[:_TOP]
 
 
-def _modules(trace: Trace) -> Iterator[Candidate]:
+def modules(trace: Trace) -> Iterator[Candidate]:
+    """Modules that devices ran three times or more, each device's counted for itself."""
     every = np.ones(len(trace.names), np.bool_)
     lanes = [
         (line, track.lane(0))

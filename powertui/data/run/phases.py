@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.by_number import ByNumber
-from powertui.data.model import Clock, Epoch, Phase, Steps
+from powertui.data.model import Bools, Clock, Epoch, Int64s, Phase, Steps
 from powertui.data.run.logged import Logged, in_trace
-from powertui.data.run.marks import EVALUATIONS, PHASES
+from powertui.data.run.marks import EVALUATIONS, PHASES, Marks
 from powertui.data.run.steps import Found
 
 _TRACING = 5  # a first step this many times the median is tracing and compiling
@@ -46,25 +46,48 @@ def _tracing(marked: Steps, found: Found) -> Phase | None:
 
 
 def _marked(marked: Steps, found: Found) -> list[Phase]:
-    """Marks of one kind of work with no training step between them are one phase."""
+    """Marks of one kind of work are one phase, until their own line trains again or, beside training, their numbers start again."""
     other = found.other
     if not len(other):
         return []
-    before = np.zeros(len(other), np.int64) if found.alone else np.searchsorted(np.sort(marked.start), other.start)
     kind = _names(other.phase, alone=found.alone)
-    new = np.ones(len(other), np.bool_)
-    new[1:] = (kind[1:] != kind[:-1]) | (before[1:] != before[:-1])
-    which = np.cumsum(new) - 1
     stops = other.start + other.duration
-    out = []
-    for rows in ByNumber(which, int(which[-1]) + 1):
-        count = int(before[rows[0]])
-        epoch = int(marked.epoch[count - 1]) if count else -1
-        events = "1 event" if len(rows) == 1 else f"{len(rows)} events"
-        name = PHASES[int(kind[rows[0]])]
-        what = f"{events} named {other.kinds[int(rows[0])]}"
-        out.append(Phase(name, int(other.start[rows[0]]), int(stops[rows].max()), epoch if epoch >= 0 else None, what))
+    out: list[tuple[int, int, int, Int64s]] = []  # kind, start, end, rows
+    for line in np.unique(other.lines).tolist():
+        mine = np.flatnonzero(other.lines == line)
+        new = np.ones(len(mine), np.bool_)
+        new[1:] = (kind[mine][1:] != kind[mine][:-1]) | _apart(other, mine, found, line)
+        which = np.cumsum(new) - 1
+        for rows in ByNumber(which, int(which[-1]) + 1):
+            out.append((int(kind[mine[rows[0]]]), int(other.start[mine[rows[0]]]), int(stops[mine[rows]].max()), mine[rows]))
+    return [_phase(marked, found, *one) for one in _joined(out)]
+
+
+def _apart(other: Marks, mine: Int64s, found: Found, line: int) -> Bools:
+    """Before which of these marks of one line (but the first) something else ran there."""
+    training = found.training.start[found.training.lines == line]
+    if len(training) and not found.alone:
+        return np.asarray(np.diff(training.searchsorted(other.start[mine])) > 0)
+    number = other.number[mine]
+    return np.asarray((number[1:] >= 0) & (number[1:] < number[:-1]))
+
+
+def _joined(parts: list[tuple[int, int, int, Int64s]]) -> list[tuple[int, int, int, Int64s]]:
+    """Replicas that do the same at the same time are in one phase."""
+    out: list[tuple[int, int, int, Int64s]] = []
+    for kind, start, end, rows in sorted(parts, key=lambda part: (part[0], part[1])):
+        if out and out[-1][0] == kind and start < out[-1][2]:
+            _, first, last, before = out.pop()
+            start, end, rows = first, max(end, last), np.concatenate([before, rows])
+        out.append((kind, start, end, rows))
     return out
+
+
+def _phase(marked: Steps, found: Found, kind: int, start: int, end: int, rows: Int64s) -> Phase:
+    before = 0 if found.alone else int(np.sort(marked.start).searchsorted(start))
+    epoch = int(marked.epoch[before - 1]) if before else -1
+    events = "1 event" if len(rows) == 1 else f"{len(rows)} events"
+    return Phase(PHASES[kind], start, end, epoch if epoch >= 0 else None, f"{events} named {found.other.kinds[int(rows[0])]}")
 
 
 def _names(
@@ -73,7 +96,7 @@ def _names(
     """An evaluation that runs while training is its validation, whatever its marks are called."""
     if alone:
         return phase
-    return np.where(phase == PHASES.index("evaluation"), PHASES.index("validation"), phase)
+    return np.where(phase == PHASES.index("evaluation"), PHASES.index("validation"), phase).astype(np.int32)
 
 
 def _after_epochs(marked: Steps, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]) -> list[Phase]:

@@ -8,14 +8,16 @@ neither a countdown nor two steps out of order is an epoch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from powertui.data.model import Bools, Int32s, Int64s
+from powertui.data.model import UNKNOWN, Bools, Int32s, Int64s
 from powertui.data.run.marks import Marks
 from powertui.data.run.work import covered, extents
 
+_NEAR = 0.25  # of the numbers so far: a fall to there is a new round
 _OVERLAPPING = 0.1  # share of marks that overlap one of another line: from here on lines run side by side
 
 
@@ -64,7 +66,7 @@ def of(marks: Marks, *, apart: bool = False) -> Rows:
         turn = marks.epoch.copy()
     elif side_by_side:
         _align(marks, number, turn, sequences)
-    key = _keys(number, turn)
+    key = _keys(number, turn + _runs(number, turn, sequences) * (int(turn.max()) + 2 if count else 1))
     _, first, row_of = np.unique(key, return_index=True, return_inverse=True)
     row_of = row_of.ravel()
     start, end = extents(row_of, marks.start, marks.start + marks.duration, len(first))
@@ -145,29 +147,49 @@ def _turns(number: Int64s) -> tuple[Int64s, str]:
     if (change < 0).sum() > (change > 0).sum():  # a countdown: what starts again goes up
         values = -values
         change = -change
-    begins = _restarts(values.tolist()) if (change < 0).any() else []
-    turn = np.zeros(len(values), np.int64)
-    turn[begins] = 1
-    turns[counted] = np.cumsum(turn)
+    if (change >= 0).all():
+        return turns, ""
+    moved = change[change != 0]
+    usual = np.unique(moved, return_counts=True)[1].max() > 0.5 * len(moved)
+    turns[counted] = _restarts(values.tolist()) if usual else _repeats(values.tolist())
     return np.maximum.accumulate(turns), ""
 
 
 def _restarts(values: list[int]) -> list[int]:
-    """Where a rising sequence falls back to its first number or to one that it had; two that changed places are no restart."""
-    begins = []
+    """Which time around a rising sequence is: it starts again where it falls back to its first number, or nearly.
+
+    Two that changed places are no restart, nor is a program that went back a little way (to its last checkpoint).
+    """
+    out = [0]
     seen = {values[0]}
-    least = values[0]
+    least = most = values[0]
     for at in range(1, len(values)):
         value = values[at]
+        again = False
         if value < values[at - 1]:
             after = values[at + 1] if at + 1 < len(values) else value
             swapped = after > values[at - 1] and value not in seen
-            if not swapped and (value <= least or value in seen):
-                begins.append(at)
-                seen, least = set(), value
+            near = value in seen and value - least < _NEAR * (most - least)
+            again = not swapped and (value <= least or near)
+        if again:
+            seen, least, most = set(), value, value
+        out.append(out[-1] + again)
         seen.add(value)
-        least = min(least, value)
-    return begins
+        least, most = min(least, value), max(most, value)
+    return out
+
+
+def _repeats(values: list[int]) -> list[int]:
+    """The same for numbers in no order (a shuffled list): only one that was there already begins a new round."""
+    out = [0]
+    seen = {values[0]}
+    for before, value in pairwise(values):
+        again = value in seen and value != before
+        if again:
+            seen = set()
+        out.append(out[-1] + again)
+        seen.add(value)
+    return out
 
 
 def _align(marks: Marks, number: Int64s, turn: Int64s, sequences: list[Int64s]) -> None:
@@ -193,6 +215,25 @@ def _align(marks: Marks, number: Int64s, turn: Int64s, sequences: list[Int64s]) 
     turn -= turn.min()
 
 
+def _runs(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s:
+    """How often each number ran before in its round, with others between: a program that went back runs steps again."""
+    out = np.zeros(len(number), np.int64)
+    for rows in sequences:
+        new = np.ones(len(rows), np.bool_)
+        new[1:] = (number[rows][1:] != number[rows][:-1]) | (turn[rows][1:] != turn[rows][:-1])
+        firsts = rows[new]
+        order = np.lexsort((firsts, number[firsts], turn[firsts]))
+        same = np.zeros(len(order), np.bool_)
+        same[1:] = (number[firsts[order]][1:] == number[firsts[order]][:-1]) & (turn[firsts[order]][1:] == turn[firsts[order]][:-1])
+        if not same.any():
+            continue
+        since = np.maximum.accumulate(np.where(same, 0, np.arange(len(order))))
+        times = np.empty(len(order), np.int64)
+        times[order] = np.arange(len(order)) - since
+        out[rows] = times[np.cumsum(new) - 1]
+    return out
+
+
 def _keys(number: Int64s, turn: Int64s) -> Int64s:
     """One code for each (turn, number); marks without a number have one each."""
     values, which = np.unique(number, return_inverse=True)
@@ -215,18 +256,47 @@ def _longest(marks: Marks, row_of: Int64s, count: int) -> tuple[Int64s, Int64s]:
     return lo[best], (hi - lo)[best]
 
 
-def holes(number: Int64s, turn: Int32s, start: Int64s, other: Int64s, *, steady: bool) -> Bools:
-    """After which steps (by start) the next does not follow: numbers are missing, or other work begins (at `other`)."""
+def holes(number: Int64s, turn: Int32s, *, steady: bool) -> Bools:
+    """After which steps (in their order) numbers are missing."""
     out = np.zeros(len(number), np.bool_)
-    if len(number) < 2:
+    if len(number) < 2 or not steady:
         return out
     together = (turn[1:] == turn[:-1]) & (number[1:] >= 0) & (number[:-1] >= 0)
     change = np.where(together, np.diff(number), 0)
-    if steady and together.any():
+    if together.any():
         sizes, counts = np.unique(change[together], return_counts=True)
         usual = int(sizes[np.argmax(counts)])
         if usual and counts.max() > 0.5 * together.sum():
             out[:-1] = together & (change * np.sign(usual) > abs(usual))
-    if len(other):
-        out[:-1] |= np.diff(np.sort(other).searchsorted(start)) > 0
     return out
+
+
+def until(start: Int64s, other: Int64s) -> Int64s:
+    """For each step (by start) where other work begins after it and before the next; UNKNOWN for none."""
+    if not len(other):
+        return np.full(len(start), UNKNOWN, np.int64)
+    other = np.sort(other)
+    place = other.searchsorted(start, side="right")
+    begins = other[np.minimum(place, len(other) - 1)]
+    following = np.append(start[1:], np.iinfo(np.int64).max)
+    return np.where((place < len(other)) & (begins < following), begins, UNKNOWN)
+
+
+def extended(rows: Rows, number: Int64s, start: Int64s, end: Int64s, labels: list[str]) -> tuple[Rows, Int64s]:
+    """(the same with steps that no mark of the host tells, where each row went, the new ones last): the profile's ends cut them."""
+    count = len(number)
+    starts = np.concatenate([rows.start, start])
+    order = np.argsort(starts, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    none = np.full(count, UNKNOWN, np.int64)
+    nearest = rows.turn[np.clip(rows.start.searchsorted(start) - 1, 0, len(rows) - 1)] if len(rows) else none.astype(np.int32)
+    every = [*rows.labels, *labels]
+    made = replace(
+        rows, number=np.concatenate([rows.number, number])[order], turn=np.concatenate([rows.turn, nearest])[order],
+        start=starts[order], end=np.concatenate([rows.end, end])[order], marked=np.concatenate([rows.marked, none])[order],
+        marked_start=np.concatenate([rows.marked_start, start])[order], open=np.concatenate([rows.open, none])[order],
+        labels=[every[i] for i in order.tolist()], lines=np.concatenate([rows.lines, np.full(count, -1, np.int32)])[order],
+        row_of=place[rows.row_of],
+    )  # fmt: skip
+    return made, place

@@ -16,6 +16,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Int64s, Marker, ProcessKind, Steps, StepsOn, Trace
 from powertui.data.run import assign, candidates, dispatch, ladder, marks, rows, telling, times, work
+from powertui.data.run.assign import Drawn, Given
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.ladder import Judged
 from powertui.data.run.marks import EVALUATIONS, TRAINING, Marks
@@ -34,6 +35,7 @@ class Found(NamedTuple):
     epoch_num: bool = False  # Steps.epoch holds the program's own numbers, not counts of restarts
     alone: bool = False  # the steps are an evaluation's: no training was profiled
     first: tuple[int, int] | None = None  # start and length of the first step's mark on the host
+    training: Marks = marks.join([])  # the marks of the steps
 
 
 def find(trace: Trace, *, marker: str | None = None) -> Steps:
@@ -118,29 +120,60 @@ def _found(trace: Trace, judged: list[Judged], found: Marks, other: Marks, lines
         whole = marks.join([whole, bare])
     made = rows.of(whole, apart=chosen.apart)
     drawn = assign.drawn(trace, chosen if chosen.apart else lines, made, ran, own=chosen.apart)
-    following = np.append(made.start[1:], max(trace.span[1], int(made.end.max())) + 1)
-    given = assign.give(ran, made, drawn, np.maximum(following, made.end)) if ran is not None else None
+    cut_lines = np.empty(0, np.int64)
+    if lines is not None and not chosen.device:
+        made, drawn, cut_lines = assign.beyond(made, lines, drawn, other.group)
+    given = _given(trace, made, drawn, ran, on_devices=chosen.device)
+    if given is not None and ran is not None:
+        given = assign.filled(given, ran, drawn, cut_lines)
     timed = times.of(made, drawn, ran, given, on_devices=chosen.device)
     later = timed.asynchronous
     if later is None:
         later = dispatch.asynchronous(trace, made.start, made.end, made.marks.lines)
-    order = np.lexsort((made.start, timed.start))
+    order, start = _in_order(made.start, timed.start, timed.duration, timed.told)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    between = np.empty(0, np.int64) if alone else other.start
-    gaps = rows.holes(made.number[order], made.turn[order], made.start[order], between, steady=not made.replicas or chosen.apart)
+    gaps = rows.holes(made.number[order], made.turn[order], steady=not made.replicas or chosen.apart)
+    beside = other.start[np.isin(other.lines, made.marks.lines)] if not alone else np.empty(0, np.int64)
     on = [_placed(one, place) for one in timed.on] + _replicas(trace, made, place, chosen)
-    told = telling.Told(made, judged, given, ran, later, alone, len(bare))
+    told = telling.Told(made, judged, given, ran, later, alone, len(bare) + len(cut_lines))
     steps = Steps(
-        made.number[order], timed.start[order], timed.duration[order], made.turn[order],
+        made.number[order], start, timed.duration[order], made.turn[order],
         [made.labels[i] for i in order.tolist()], telling.source(told), later,
         host=timed.host[order], device=timed.device[order], step=timed.step[order], hole=gaps,
+        until=rows.until(start, beside),
         device_by=given.by if given is not None and (timed.device >= 0).any() else assign.LINE if (timed.device >= 0).any() else "",
         inferred=chosen.inferred, confidence=telling.confidence(told), on=tuple(on),
         markers=_markers(judged, len(made)), notes=telling.notes(told, gaps, made.number[order]),
     )  # fmt: skip
     first = None if chosen.device or not len(made) else (int(made.start[0]), int(made.end[0] - made.start[0]))
-    return Found(steps, other, made.epoch_num, alone, first)
+    return Found(steps, other, made.epoch_num, alone, first, made.marks)
+
+
+def _given(trace: Trace, made: Rows, drawn: Drawn, ran: Work | None, *, on_devices: bool) -> Given | None:
+    if ran is None:
+        return None
+    following = np.append(made.start[1:], max(trace.span[1], int(made.end.max())) + 1)
+    modules = assign.NOTHING if on_devices or ran.link or len(drawn.row) else assign.in_order(trace, made)
+    return assign.give(ran, made, drawn, modules, np.maximum(following, made.end))
+
+
+def _in_order(asked: Int64s, start: Int64s, duration: Int64s, told: Bools) -> tuple[Int64s, Int64s]:
+    """(the order of the steps, where each begins then).
+
+    By the stretch that each lies in. A step that was dispatched ahead, and that no device ran before the profile ended, has no
+    stretch but its mark: it keeps its place in the order in which steps were asked for, and begins where the one before it ends.
+    """
+    by_asking = np.argsort(asked, kind="stable")
+    in_turn = start[by_asking][told[by_asking]]
+    if not told.any() or (np.diff(in_turn) < 0).any():
+        order = np.lexsort((asked, start))
+        return order, start[order]
+    begins = start[by_asking].copy()
+    for i in np.flatnonzero(~told[by_asking]).tolist():
+        if i and begins[i] < begins[i - 1]:
+            begins[i] = begins[i - 1] + duration[by_asking[i - 1]]
+    return by_asking, begins
 
 
 def _placed(one: StepsOn, place: Int64s) -> StepsOn:

@@ -50,6 +50,8 @@ def confidence(told: Told) -> str:
 def _doubts(told: Told, best: Judged) -> Iterator[str]:
     if best.candidate.inferred:
         yield "nothing marks steps, these are launches that repeat: a step_num or --step-marker would tell"
+    if best.candidate.doubt:
+        yield best.candidate.doubt
     if told.rows.doubt:
         yield told.rows.doubt
     if told.given is not None and told.given.by == TIME and told.asynchronous:

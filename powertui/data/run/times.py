@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.model import UNKNOWN, Int64s, StepsOn
+from powertui.data.model import UNKNOWN, Bools, Int64s, StepsOn
 from powertui.data.run.assign import TIME, Drawn, Given
 from powertui.data.run.rows import Rows
 from powertui.data.run.work import Work, covered, extents
 
+_NEAR = 0.5  # of a step's stretch that its devices cover: with less they lie apart
 _GOES_ON = 0.5  # share of the steps' work that runs while their mark is not open
 
 
@@ -29,6 +30,7 @@ class Times(NamedTuple):
     step: Int64s
     on: tuple[StepsOn, ...]
     asynchronous: bool | None  # None: no device tells
+    told: Bools  # a device tells where the step lies
 
 
 def of(rows: Rows, drawn: Drawn, work: Work | None, given: Given | None, *, on_devices: bool) -> Times:
@@ -54,7 +56,7 @@ def of(rows: Rows, drawn: Drawn, work: Work | None, given: Given | None, *, on_d
     later = _asynchronous(rows, work, given) if not on_devices else False
     if later and given is not None and given.by == TIME:  # the host ran ahead: what ran meanwhile may be an earlier step's
         device = np.full(count, UNKNOWN, np.int64)
-    return Times(start, end - start, host, device, step, on, later)
+    return Times(start, end - start, host, device, step, on, later, wins)
 
 
 def _device_steps(drawn: Drawn, work: Work | None, given: Given | None, count: int) -> tuple[list[str], Int64s, Int64s, Int64s]:
@@ -87,10 +89,13 @@ def _longest(row: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s, I
 
 
 def _stretch(row: Int64s, lo: Int64s, hi: Int64s, count: int, longest: Int64s) -> tuple[Int64s, Int64s]:
-    """From the first to the last of the spans that overlap the longest one of their step: what lies apart in time is not joined."""
+    """From the first to the last of each step's spans; of spans that lie far apart, the longest with those that overlap it."""
     out_lo, out_hi = np.zeros(count, np.int64), np.zeros(count, np.int64)
     if not len(row):
         return out_lo, out_hi
+    whole_lo, whole_hi = extents(row, lo, hi, count)
+    near = longest >= 0
+    near[near] = covered(row, lo, hi, count)[near] > _NEAR * (whole_hi[near] - whole_lo[near])
     order = np.lexsort((lo, row))
     chain = np.empty(len(row), np.int64)
     number, until, last = -1, 0, -1
@@ -103,7 +108,7 @@ def _stretch(row: Int64s, lo: Int64s, hi: Int64s, count: int, longest: Int64s) -
     has = longest >= 0
     mine = chain[longest[has]]
     out_lo[has], out_hi[has] = first[mine], end[mine]
-    return out_lo, out_hi
+    return np.where(near, whole_lo, out_lo), np.where(near, whole_hi, out_hi)
 
 
 def _component(row: Int64s, lo: Int64s, hi: Int64s, count: int, rows: Rows) -> tuple[Int64s, Int64s]:
