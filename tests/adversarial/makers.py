@@ -222,3 +222,53 @@ def steps_that_get_slower() -> Program:
         p.step(i, at, length * 0.05, {0: [(at + length * 0.1, length * 0.85)]})
         at += length
     return p
+
+
+@row
+def launches_on_a_line_of_their_own() -> Program:
+    """ROCm: launches stand on a line that belongs to no thread, without contexts; they lie in time where the marks are."""
+    p = Program()
+    for i in range(10):
+        at = 1 + i * 0.3
+        p.event("python", "train", at, 0.2, step_num=i, _r=1)
+        spans = [(3 + i * 4.0, 1.5), (5 + i * 4.0, 1.0)]
+        for k, span in enumerate(spans):
+            p.launch("Host Threads/1083", at + 0.05 + k * 0.05, 0, f"Cijk_{k}", span)
+        p.tell(i, None, at, 0.2, {0: spans})
+    p.asynchronous = True
+    return p
+
+
+@row
+def functions_that_launch_on_a_line_of_their_own() -> Program:
+    """The same without a mark: a benchmark prepares two arrays and then multiplies three times, six times over."""
+    p = Program()
+    at = 0.0
+    for _ in range(6):
+        for name, host, gpu in (("convert_element_type", 0.4, 0.01), ("broadcast_in_dim", 0.06, 0.01)) * 2:
+            p.event("python", f"PjitFunction({name})", at, host)
+            p.launch("Host Threads/1083", at + host * 0.7, 0, "copyBuffer", (at + host * 0.8, gpu))
+            at += host + 0.05
+        for _ in range(3):
+            p.event("python", "PjitFunction(dot)", at, 0.07)
+            p.launch("Host Threads/1083", at + 0.03, 0, "gemm", (at + 0.05, 0.3))
+            p.tell(None, None, at, 0.07, {0: [(at + 0.05, 0.3)]})
+            p.truth[-1].number = ANY
+            at += 0.45
+    p.marker = "PjitFunction(dot)"
+    p.epochs = 0
+    return p
+
+
+@row
+def one_eager_kernel_that_returns_early() -> Program:
+    """One step of TensorFlow's eager mode on a device: the host's mark is over long before the device is."""
+    p = Program()
+    p.event("python3", "EagerKernelExecute", 232, 8.4, group_id=0, step_name="EagerKernelExecute 0")
+    p.launch("python3", 236, 0, "sgemm", (239, 4), group_id=0)
+    p.launch("python3", 238, 0, "sgemm", (295, 5), group_id=0)
+    p.draw(0, "0", (239, 61), group_id=0, step_name="EagerKernelExecute 0")
+    p.tell(0, None, 232, 8.4, {0: [(239, 4), (295, 5)]})
+    p.truth[-1].number = ANY
+    p.asynchronous = True
+    return p
