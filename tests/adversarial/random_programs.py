@@ -64,7 +64,7 @@ def program(seed: int) -> Program:
     now = rng.uniform(0, 5) * plan.unit
     queue = dict.fromkeys(range(plan.devices), now)
     total, run, holes = plan.epochs * plan.steps, 0, set[int]()
-    lost = {i for i in range(1, total - 1) if rng.random() < plan.lost}
+    lost = {i for i in range(1, total - 1) if rng.random() < plan.lost and i % plan.steps}  # the first tells where an epoch begins
     for epoch in range(plan.epochs):
         for i in range(plan.steps):
             number = plan.first + (i if plan.restarts else run)
