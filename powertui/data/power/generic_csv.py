@@ -241,6 +241,11 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
 
 
+def is_time(name: str) -> bool:
+    """A name that speaks of time."""
+    return _time_score(name) > 0
+
+
 def _time_score(name: str) -> int:
     words = units.tokens(name)
     joined = "".join(words)

@@ -55,7 +55,7 @@ class Long:
 
 def long_form(rows: table.Table, powers: Sequence[int]) -> Long | None:
     """The power among the rows of a long table; None for a table whose columns are the channels. `powers`: those named so."""
-    value = next((i for i, name in enumerate(rows.names) if _is(name, _VALUES, 2) and not _is(name, {"time", "date"})), None)
+    value = next((i for i, name in enumerate(rows.names) if _is(name, _VALUES, 2) and _numbers(rows, i)), None)
     if value is None and len(powers) == 1:
         value = powers[0]
     if value is None:
@@ -76,6 +76,12 @@ def long_form(rows: table.Table, powers: Sequence[int]) -> Long | None:
     names = np.array(quantities(rows, quantity))
     kinds = {unit: np.isin(names, [cell for cell, own in meant.items() if own == unit]) for unit in dict.fromkeys(meant.values())}
     return Long(value, quantity, tuple(kinds.items()))
+
+
+def _numbers(rows: table.Table, column: int) -> bool:
+    """Most of the first cells are numbers."""
+    cells = rows.columns[column][:200]
+    return len(cells) > 0 and 2 * sum(bool(np.isfinite(table.number(str(cell)))) for cell in cells) > len(cells)
 
 
 def _by_unit(rows: table.Table, value: int, quantity: int | None, of_unit: int) -> Long | None:

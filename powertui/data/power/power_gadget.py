@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import table, times
+from powertui.data.power import assemble, table, times
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -16,7 +17,7 @@ from powertui.data.power.source import Source
 from powertui.errors import UnreadableFile
 
 NAME = "power gadget"
-_POWER = re.compile(r"(Processor|IA|GT|DRAM|Package|PSYS) Power[_ ]?(\d*)\s*\(Watts?\)", re.IGNORECASE)
+_POWER = re.compile(r"(Processor|IA|GT|DRAM|Package|PSYS) Power[_ ]?(\d*)\s*\(W(?:atts?)?\)", re.IGNORECASE)
 _SCOPES = {
     "processor": Scope.PACKAGE,
     "package": Scope.PACKAGE,
@@ -28,12 +29,21 @@ _SCOPES = {
 _NAMES = {"processor": "Processor", "package": "Package", "ia": "IA cores", "gt": "graphics", "dram": "DRAM", "psys": "platform"}
 
 
+def is_column(name: str) -> bool:
+    """A column of Power Gadget's watts."""
+    return _POWER.fullmatch(name.strip()) is not None
+
+
 def sniff(head: str | bytes, _path: str) -> int:
     """By its header."""
     if isinstance(head, bytes):
         return 0
     first = head.split("\n", 1)[0]
-    return 98 if "Elapsed Time (sec)" in first and _POWER.search(first) else 0
+    return (
+        98
+        if re.search(r"Elapsed Time|System Time|RDTSC", first) and not first.startswith(("{", "[")) and _POWER.search(first)
+        else 0
+    )
 
 
 def load(source: Source, options: LogColumns) -> PowerLog:
@@ -41,14 +51,31 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
     rows = table.read(source, layout, notes, end="Total Elapsed Time") if layout is not None else None
-    when = rows.find("Elapsed Time (sec)") if rows is not None else None
-    if rows is None or not len(rows) or when is None:
+    if rows is None or not len(rows):
         raise UnreadableFile(
             source.path, f"has Power Gadget's header, but no row that fits it ({notes.first_reason() or 'no row'})"
         )
-    column = times.from_numbers(rows.floats(when)[0].copy(), rows.names[when])
+    return from_table(source.path, rows, options, notes)
+
+
+def from_table(path: str, rows: table.Table, options: LogColumns, notes: Notes) -> PowerLog:
+    """The same, of a table that something else has cut into columns."""
+    when = next((i for i, name in enumerate(rows.names) if name.strip().startswith("Elapsed Time")), None)
+    of_day = rows.find("System Time")
+    if when is not None:
+        column = times.from_numbers(rows.floats(when)[0].copy(), rows.names[when])
+        clock = Clock(detail="seconds since Power Gadget was started")
+    elif of_day is not None:
+        column = times.in_zone(times.from_texts(rows.texts(of_day)), options.tz)
+        clock = assemble.zeroed(column, column.ok)[1]
+    elif len(rows) == 1:
+        column = times.TimeColumn(np.zeros(1, np.int64), np.ones(1, np.bool_), "elapsed", "a mean without a time")
+        clock = Clock(detail=column.words)
+    else:
+        raise UnreadableFile(path, "comes from Power Gadget, but without its times", hint="Keep the column Elapsed Time (sec).")
+    if when is None and column.ok.any():
+        column = replace(column, ns=column.ns - int(column.ns[column.ok].min()))
     notes.drop_all(rows.lines[~column.ok], "the time is not a number")
-    clock = Clock(detail="seconds since Power Gadget was started")
     series: list[PowerSeries] = []
     for at, title in enumerate(rows.names):
         match = _POWER.fullmatch(title.strip())
@@ -63,13 +90,16 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         joules = _joules(rows, match[1], match[2], good)
         if joules is None:
             joules = np.r_[np.nan, mean[1:] * np.diff(ns) / NS_PER_S]
+        if len(ns) == 1 and when is not None and ns[0] > 0:  # one row: the mean since the start
+            ns, mean, joules = np.r_[0, ns], np.r_[np.nan, mean], np.r_[np.nan, mean * ns / NS_PER_S]
         kind = match[1].lower()
         number = f" {match[2]}" if match[2] else ""
         sensor = Sensor(f"{_NAMES[kind]}{number}", NAME, _SCOPES[kind], options.host)
-        series.append(make(sensor, ns, mean, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=joules))
+        series.append(make(sensor, ns, mean, clock=clock, path=path, notes=notes, kind=PowerKind.INTERVAL, joules=joules))
     if not series:
-        raise UnreadableFile(source.path, "has Power Gadget's columns, but no watts in any row")
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "Power Gadget: mean watts per interval, elapsed seconds")
+        raise UnreadableFile(path, "has Power Gadget's columns, but no watts in any row")
+    words = "elapsed seconds" if when is not None else column.words
+    return PowerLog(path, NAME, tuple(series), notes.warnings(), f"Power Gadget: mean watts per interval, {words}")
 
 
 def _joules(rows: table.Table, what: str, number: str, good: np.ndarray) -> np.ndarray | None:

@@ -6,16 +6,16 @@ it, or a line with a Unix time or date before each scrape).
 
 from __future__ import annotations
 
-import functools
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Clock, Device, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, counters, devices, table, times, units
+from powertui.data.model import Badge, Clock, Device, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.power import assemble, counters, devices, json_docs, stamps, table, times, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
@@ -25,8 +25,27 @@ from powertui.errors import UnreadableFile
 NAME = "prometheus"
 _LINE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+(-?\d+(?:\.\d+)?))?\s*(?:#.*)?")
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
-_HOSTS = ("instance", "host", "hostname", "Hostname", "node", "nodename", "exported_instance", "target")
-_SKIP_LABELS = {"__name__", "job", "id", "UUID", "uuid", "modelName", "pci_bus_id", "path", "device", *_HOSTS}
+_HOSTS = ("Hostname", "hostname", "nodename", "node_name", "node", "host", "exported_instance", "instance", "target")
+_SHARED_OUT = re.compile(
+    r"_(?:process|container|pod|vm|thread|consumer)_|_(?:active|idle)_(?:watts|joules)"
+)  # parts of what is told anyway
+_SKIP_LABELS = {
+    "mode",
+    "DCGM_FI_DRIVER_VERSION",
+    "modelName",
+    "pod",
+    "namespace",
+    "container",
+    "__name__",
+    "job",
+    "id",
+    "UUID",
+    "uuid",
+    "pci_bus_id",
+    "path",
+    "device",
+    *_HOSTS,
+}
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -49,7 +68,7 @@ def metric_unit(name: str) -> Unit | None:
     """The unit of a metric's name; None when it does not mean power or energy."""
     if name in units.METRICS:
         return units.UNITS[units.METRICS[name]]
-    if name.endswith(("_power_watts_count", "_bucket", "_created")):
+    if name.endswith(("_power_watts_count", "_bucket", "_created")) or _SHARED_OUT.search(name):
         return None
     return units.of_name(name)
 
@@ -62,27 +81,48 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     else:
         found = _text(source, notes)
     series: list[PowerSeries] = []
+    seen: set[tuple[str, str]] = set()
     guessed = False
-    for labels, ns, values, clock in found:
+    for labels, ns, values, clock in _modes(found):
         metric = str(labels.get("__name__", ""))
         unit = units.UNITS.get(options.unit or "") or metric_unit(metric)
-        if unit is None and metric and not units.means_power(metric):
+        if unit is None and metric and (not units.means_power(metric) or _SHARED_OUT.search(metric)):
             continue
         guessed |= unit is None
-        made = _series(source.path, labels, ns, values, clock, unit or units.UNITS["W"], options, notes)
+        made = _series(source.path, labels, ns, values, clock, unit, options, notes)
+        if made is not None and (made.sensor.host, made.sensor.name) in seen:  # the same thing by power and by a counter
+            made = replace(made, sensor=replace(made.sensor, name=f"{made.sensor.name} (energy)"))
         if made is not None:
+            seen.add((made.sensor.host, made.sensor.name))
             series.append(made)
     if not series:
         raise UnreadableFile(
             source.path,
             "comes from Prometheus, but holds no metric in watts or joules",
-            hint="Query ipmi_dcmi_power_consumption_watts, or give --unit W.",
+            hint="A counter of joules needs two scrapes. Query ipmi_dcmi_power_consumption_watts, or give --unit W.",
         )
     guess = "Prometheus: unit and channel by the metric's name" + ("; watts assumed where it has none" if guessed else "")
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
 _Found = tuple[dict[str, str], Int64s, Floats, Clock]
+
+
+def _modes(found: list[_Found]) -> list[_Found]:
+    """Kepler's counters of idle and of dynamic energy, put together at the times for which both are told."""
+    out: list[_Found] = []
+    first: dict[tuple[tuple[str, str], ...], int] = {}
+    for labels, ns, values, clock in found:
+        if labels.get("mode") in ("idle", "dynamic"):
+            key = tuple((name, value) for name, value in labels.items() if name != "mode")
+            at = first.get(key)
+            if at is not None:  # times that only one of them tells are not the whole
+                both, here, there = np.intersect1d(out[at][1], ns, return_indices=True)
+                out[at] = (out[at][0], both, out[at][2][here] + values[there], clock)
+                continue
+            first[key] = len(out)
+        out.append((labels, ns, values, clock))
+    return out
 
 
 def _value(text: Any) -> float:
@@ -93,19 +133,22 @@ def _value(text: Any) -> float:
     return value if abs(value) <= table.MOST else float("nan")
 
 
-def _stamp(milliseconds: str) -> int | None:
-    """Unix milliseconds as ns; None for no time of ours."""
-    value = _value(milliseconds)
-    return round(value * 1e6) if abs(value) < times.MOST_NS / 1e6 else None
+def _stamp(text: str) -> int | None:
+    """A time behind a value as ns: milliseconds, or seconds in OpenMetrics; None for no time of ours."""
+    column = times.from_numbers(np.array([_value(text)]))
+    return int(column.ns[0]) if column.kind == "absolute" and column.ok[0] else None
 
 
 def _json(source: Source, notes: Notes) -> list[_Found]:
     try:
         body = json.loads(source.text)
     except (ValueError, RecursionError) as error:
-        raise UnreadableFile(
-            source.path, f"is not complete JSON ({error})", hint="The answer may have been cut off. Fetch it again."
-        ) from None
+        body = [doc.value for doc in json_docs.documents(source.text, notes) if "metric" in doc.value]
+        if not body:
+            raise UnreadableFile(
+                source.path, f"is not complete JSON ({error})", hint="The answer may have been cut off. Fetch it again."
+            ) from None
+        notes.say("the answer was cut off; the series before the cut are read")
     if isinstance(body, dict) and body.get("status") == "error":
         raise UnreadableFile(
             source.path,
@@ -151,13 +194,15 @@ def _text(source: Source, notes: Notes) -> list[_Found]:
     lines = source.text.split("\n")
     for number, line in enumerate(lines, 1):
         bare = line.strip()
-        if not bare or bare.startswith("#"):
+        if not bare:
             continue
-        if re.fullmatch(r"\d{9,10}(\.\d+)?", bare):
-            now = times.from_numbers(np.array([float(bare)])).ns[0].item()
+        if when := stamps.alone(bare):
+            if (stamp := times.parse(when)) is not None and stamp.dated:
+                now, naive = stamp.ns - (stamp.offset_s or 0) * times.S, stamp.offset_s is None
+            else:
+                now = _stamp(when) or now
             continue
-        if (stamp := times.parse(bare)) is not None and stamp.dated:
-            now, naive = stamp.ns - (stamp.offset_s or 0) * times.S, stamp.offset_s is None
+        if bare.startswith("#"):
             continue
         match = _LINE.fullmatch(bare)
         if match is None or (number == len(lines) and line):
@@ -166,8 +211,8 @@ def _text(source: Source, notes: Notes) -> list[_Found]:
         if metric_unit(match[1]) is None and not units.means_power(match[1]):
             continue
         labels = {"__name__": match[1], **{key: re.sub(r"\\(.)", r"\1", value) for key, value in _LABEL.findall(match[2] or "")}}
-        when = _stamp(match[4]) if match[4] else now
-        channels.setdefault(tuple(labels.items()), []).append((number, when, _value(match[3])))
+        at = _stamp(match[4]) if match[4] else now
+        channels.setdefault(tuple(labels.items()), []).append((number, at, _value(match[3])))
     timed = any(when is not None for points in channels.values() for _, when, _ in points)
     if not timed and any(len(points) > 1 for points in channels.values()):
         raise UnreadableFile(
@@ -191,23 +236,29 @@ def _text(source: Source, notes: Notes) -> list[_Found]:
     return out
 
 
-def _device(labels: dict[str, str]) -> Device | None:
-    """The GPU that the labels name."""
-    told = [devices.named(labels[key]) for key in ("gpu", "minor_number", "index", "UUID", "uuid", "pci_bus_id") if labels.get(key)]
-    return functools.reduce(devices.joined, told, None)
-
-
 def _series(
-    path: str, labels: dict[str, str], ns: Int64s, values: Floats, clock: Clock, unit: Unit, options: LogColumns, notes: Notes
+    path: str,
+    labels: dict[str, str],
+    ns: Int64s,
+    values: Floats,
+    clock: Clock,
+    unit: Unit | None,
+    options: LogColumns,
+    notes: Notes,
 ) -> PowerSeries | None:
     metric = labels.get("__name__", "power")
-    host = next((labels[key] for key in _HOSTS if labels.get(key)), options.host)
+    named = next((labels[key] for key in _HOSTS if labels.get(key)), "")
+    host = re.sub(r":\d{1,5}$", "", named) or options.host
     rest = " ".join(value for key, value in labels.items() if key not in _SKIP_LABELS)
     short = re.sub(r"_(watts?|milliwatts|microwatts|joules_total|joules)$", "", metric)
     gpu = labels.get("gpu") or labels.get("minor_number") or labels.get("index")
     name = f"GPU {gpu}" if gpu and units.scope_of(metric) is Scope.GPU else f"{short} {rest}".strip()
-    scope = units.scope_of(f"{short.removeprefix('node_')} {rest}")
-    sensor = Sensor(name, f"{NAME} {short}", scope, host, device=_device(labels) if scope is Scope.GPU else None)
+    scope = units.scope_of(f"{re.sub('^(kepler_)?node_', '', short)} {rest}")
+    sensor = Sensor(
+        name, f"{NAME} {short}", scope, host, device=_device(labels) if scope is Scope.GPU else None,
+        scale=Badge.MEASURED if unit is not None else Badge.ASSUMED,
+    )  # fmt: skip
+    unit = unit or units.UNITS["W"]
     scaled = values * unit.factor
     if unit.quantity == "power":
         return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes)
@@ -217,3 +268,12 @@ def _series(
         return None
     joules, watts = counters.intervals(ns, scaled, notes, name)
     return assemble.make(sensor, ns, watts, clock=clock, path=path, notes=notes, kind=PowerKind.INTERVAL, joules=joules)
+
+
+def _device(labels: dict[str, str]) -> Device | None:
+    """The device that an exporter's labels name."""
+    found: Device | None = None
+    for key in ("gpu", "gpu_id", "minor_number", "index", "device", "UUID", "uuid", "pci_bus_id"):
+        if labels.get(key):
+            found = devices.joined(found, devices.named(labels[key], labels.get("modelName", "")))
+    return found

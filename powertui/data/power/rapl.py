@@ -14,10 +14,11 @@ from powertui.data.asked import LogColumns
 from powertui.data.model import Int64s, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import counters, generic_csv, table, times, windows
 from powertui.data.power.assemble import make, zeroed
+from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
-from powertui.data.power.units import scope_of
+from powertui.data.power.units import UNITS, scope_of
 from powertui.errors import UnreadableFile
 
 NAME = "rapl"
@@ -27,6 +28,12 @@ _PATH = re.compile(
     r"(\S{1,400})"
 )
 _LEADING = re.compile(r"\s*(\d{1,10}(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)[\s,;]+(?=\S)")
+_DOMAIN = r"package(?:-?\d{0,3})?|pkg-?\d{0,3}|dram(?:-?\d{0,3})?|core|cores|uncore|psys|pp0|pp1|intel-rapl(?::\d{1,3}){1,3}"
+_VALUE = re.compile(
+    rf"\s*(\d{{1,19}}(?:\.\d{{1,9}})?)(?:\s?[uµμ]s)?[\s,;:]{{1,9}}(?:(\d{{1,19}})(?:\s?[uµμ]J)?[\s,;:]{{1,9}}({_DOMAIN})"
+    rf"|({_DOMAIN})[\s,;:]{{1,9}}(\d{{1,19}})(?:\s?[uµμ]J)?)\s*",
+    re.IGNORECASE,
+)
 _COLUMN = re.compile(r"(package|pkg|dram|core|uncore|psys|pp0|pp1|nvidia_gpu)[-_ ]?\d*(?:[-_](?:energy[-_])?uj)?", re.IGNORECASE)
 
 
@@ -39,6 +46,10 @@ def sniff(head: str | bytes, _path: str) -> int:
     first = next((line for line in head.split("\n") if line.strip() and not line.startswith("#")), "")
     if first.startswith("timestamp;tag;duration"):
         return 97
+    if _is_lines(head):
+        return 96
+    if "{" in first:  # a metric's labels
+        return 0
     layout = table.shape(head) if re.search(r"energy_uj|intel-rapl|package[-_]?\d", first, re.IGNORECASE) else None
     return 94 if layout is not None and layout.named and re.search(r"energy_uj|intel-rapl|rapl", first, re.IGNORECASE) else 0
 
@@ -48,7 +59,40 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     first = next((line for line in source.head_text.split("\n") if line.strip() and not line.startswith("#")), "")
     if first.startswith("timestamp;tag;duration"):
         return _pyjoules(source, options)
+    if not _PATH.search(source.head_text) and _is_lines(source.head_text):
+        return _lines(source, options)
     return _paths(source, options) if _PATH.search(source.head_text) else _columns(source, options)
+
+
+def _is_lines(head: str) -> bool:
+    """Most of the first lines are a time, a counter and its domain."""
+    lines = [line for line in head.split("\n")[:40] if line.strip() and not line.startswith("#")]
+    return 2 * sum(_VALUE.fullmatch(line) is not None for line in lines) > len(lines)
+
+
+def _lines(source: Source, options: LogColumns) -> PowerLog:
+    """`µs value domain` a line: a time, a counter in µJ, the domain it belongs to. A domain named twice a round is two of them."""
+    notes = Notes(source.path)
+    found = Collected(source.path, notes)
+    lines = source.text.split("\n")
+    micros = re.search(r"(?m)^\s*\d+\s?[uµμ]s\b", source.head_text) is not None
+    seen: dict[str, int] = {}
+    now = ""
+    for number, line in enumerate(lines, 1):
+        match = _VALUE.fullmatch(line)
+        if match is None or (number == len(lines) and line and match[2] is None):
+            if line.strip() and not line.startswith("#"):
+                notes.drop(number, "is not a time, a value and a domain" if match is None else "the last line may be cut")
+            continue
+        when, value, domain = match[1], match[2] or match[5], (match[3] or match[4]).lower()
+        if when != now:
+            now, seen = when, {}
+        place = seen[domain] = seen.get(domain, -1) + 1
+        label = f"{domain} {place}" if place else domain
+        scope = Scope.PACKAGE if domain.startswith(("pkg", "intel-rapl")) else scope_of(domain)
+        stamp = when if not micros or float(when) > 1e14 else repr(float(when) / 1e6)
+        found.add(Sensor(label, NAME, scope), stamp, value, number, unit=UNITS["uJ"])
+    return found.log(NAME, options, "RAPL counters in µJ, one a line")
 
 
 def _columns(source: Source, options: LogColumns) -> PowerLog:

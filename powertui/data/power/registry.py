@@ -14,22 +14,39 @@ from types import ModuleType
 from powertui.data.asked import LogColumns
 from powertui.data.model import Warn
 from powertui.data.power import (
+    aiu_smi,
+    amd_smi,
     amester,
     codecarbon,
+    dcgm,
     eco2ai,
     generic_csv,
+    generic_json,
+    influx,
     ipmitool,
+    likwid,
     nvidia_dmon,
+    nvidia_query,
     nvidia_smi,
     own,
     perf_stat,
     plausible,
+    pm_counters,
     power_gadget,
     powerboard,
     powergraph,
+    powermetrics,
     prometheus,
+    ptdaemon,
     rapl,
     recording,
+    redfish,
+    rocm_smi,
+    scaphandre,
+    shelly,
+    slurm,
+    tasmota,
+    tegrastats,
     turbostat,
     wall_plug,
     zeus,
@@ -39,8 +56,9 @@ from powertui.data.power.source import SQLITE, Source
 from powertui.errors import PowertuiError, UnreadableFile
 
 DIALECTS: tuple[ModuleType, ...] = (
-    recording, powerboard, nvidia_smi, nvidia_dmon, ipmitool, prometheus, codecarbon, eco2ai, zeus, perf_stat, turbostat,
-    power_gadget, amester, rapl, wall_plug, powergraph, generic_csv,
+    recording, powerboard, nvidia_smi, nvidia_dmon, nvidia_query, dcgm, rocm_smi, amd_smi, aiu_smi, tegrastats, ipmitool, redfish,
+    prometheus, influx, slurm, codecarbon, eco2ai, zeus, scaphandre, perf_stat, turbostat, likwid, powermetrics, power_gadget,
+    amester, rapl, pm_counters, ptdaemon, shelly, tasmota, wall_plug, powergraph, generic_json, generic_csv,
 )  # fmt: skip
 IS_POWER = 50  # a score from which a file found by itself is taken for a power log
 

@@ -34,7 +34,7 @@ Kind = Literal["absolute", "local", "time of day", "elapsed"]
 
 _ISO = re.compile(
     r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T _]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,:](\d{1,9}))?)?)?"
-    r"\s*(Z|[A-Za-z]{3,5}|[+-]\d\d:?\d\d)?"
+    r"\s*([AaPp][Mm])?\s*(Z|[A-Z]{3,5}|[a-z]{3,5}|[+-]\d\d(?::?\d\d)?)?"
 )
 _DMY = re.compile(
     r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4}),?[T ]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
@@ -43,7 +43,7 @@ _DMY = re.compile(
 _CTIME = re.compile(
     r"(?:[A-Z][a-z]{2},? )?\s*(?:([A-Z][a-z]{2}) +(\d{1,2})|(\d{1,2}) ([A-Z][a-z]{2})),?\s+(?:(\d{4})\s+)?"
     r"(\d{1,2}):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
-    r"\s*([AP]M)?\s*(?:([A-Z]{3,5}|[+-]\d\d:?\d\d)\s*)?(\d{4})?"
+    r"\s*([AP]M)?\s*(?:([A-Z]{3,5}|[+-]\d\d:?\d\d)\s*)?(\d{4})?(?:\s+([A-Z]{3,5}|[+-]\d\d:?\d\d))?"
 )
 _DAY = re.compile(r"(\d{1,2}):(\d\d):(\d\d)(?:[.:,](\d{1,9}))?\s*([AaPp][Mm])?")
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
@@ -54,8 +54,11 @@ _MONTHS = {
 _HOURS = {
     "UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2, "MEZ": 1, "MESZ": 2, "EET": 2, "EEST": 3,
     "MSK": 3, "EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8,
-    "PDT": -7, "BRT": -3, "BRST": -2, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11,
+    "PDT": -7, "BRT": -3, "BRST": -2, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "AWST": 8, "NZST": 12, "NZDT": 13, "HKT": 8,
+    "SGT": 8, "WIB": 7, "ICT": 7, "PKT": 5, "SAST": 2, "EAT": 3, "WAT": 1, "CAT": 2, "ART": -3, "CLT": -4, "CLST": -3, "COT": -5,
+    "HST": -10, "AKST": -9, "AKDT": -8, "TRT": 3,
 }  # fmt: skip
+_SHARED = frozenset({"CST", "IST", "AST", "SST", "GST", "AMT", "WST", "ECT", "BDT", "MST"})  # of several zones: a local time
 
 
 class Stamp(NamedTuple):
@@ -111,11 +114,11 @@ def parse(text: str, *, day_first: bool = False) -> Stamp | None:
     """One time as loggers and BMCs write it; None when it is none."""
     text = text.strip().strip('"')
     if match := _ISO.fullmatch(text):
-        zone = match[8]
+        zone = match[9]
         offset = zone_offset(zone) if zone else None
-        if zone and offset is None:
+        if zone and offset is None and zone not in _SHARED:
             return None
-        ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7])
+        ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7], match[8])
         return None if ns is None else Stamp(ns, offset, True)
     if match := _DAY.fullmatch(text):
         ns = _ns(1970, 1, 1, match.groups()[:4], match[5])
@@ -134,7 +137,8 @@ def parse(text: str, *, day_first: bool = False) -> Stamp | None:
         if month is None or year is None:
             return None
         ns = _ns(int(year), month, day, match.groups()[5:9], match[10])
-        return None if ns is None else Stamp(ns, zone_offset(match[11]) if match[11] else None, True)
+        zone = match[11] or match[13]
+        return None if ns is None else Stamp(ns, zone_offset(zone) if zone else None, True)
     return None
 
 

@@ -37,24 +37,36 @@ _WORDS = {
 METRICS = {  # metrics and fields whose names do not end in a unit
     "DCGM_FI_DEV_POWER_USAGE": "W", "DCGM_FI_DEV_POWER_USAGE_INSTANT": "W", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "mJ",
     "node_hwmon_power_average_watt": "W", "node_hwmon_power_input_watt": "W", "amd_gpu_power": "W", "habanalabs_power_mW": "mW",
+    "gpu_package_power": "W", "gpu_average_package_power": "W", "amd_gpu_package_power": "W", "amd_gpu_average_package_power": "W",
 }  # fmt: skip
 NO_POWER = re.compile(
-    r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|temp|freq|clock|util|percent|%|emission|cost|price|"
-    r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*socket)|\bvar\b|\bva\b",
+    r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|thermal design|"
+    r"(?<![a-z])temp|temp\b|temperature|freq|clock|util|percent|%|emission|cost|price|"
+    r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*(?:socket|power|consumption|watt|draw))|\bvar\b|\bva\b",
     re.IGNORECASE,
 )  # fmt: skip
 _POWER = re.compile(r"power|watt|pwr|consumption|\bdraw\b", re.IGNORECASE)
 
 
+def spaced(name: str) -> str:
+    """Words that are run together, apart: "TotalCPUPower_w" → Total CPU Power w. Units stay whole (mW, kWh)."""
+    return re.sub(r"(?<=[a-z][a-z])(?=[A-Z])|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z])", " ", name).replace("_", " ")
+
+
 def tokens(name: str) -> list[str]:
     """The words of a name, lower case: "GPU0 power.draw [W]" → gpu0 power draw w."""
-    name = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name.replace("μ", "µ"))
+    name = spaced(name.replace("μ", "µ"))
     return [word for word in re.split(r"[^a-z0-9µ%]+", name.lower()) if word]
+
+
+def no_power(name: str) -> bool:
+    """A name that speaks of a limit, a temperature, a share of time, a voltage …"""
+    return bool(NO_POWER.search(name) or NO_POWER.search(spaced(name)))
 
 
 def of_name(name: str) -> Unit | None:
     """The unit that a name carries at its end or in brackets. None when it says none, or means a limit."""
-    if NO_POWER.search(name):
+    if no_power(name):
         return None
     bracket = re.search(r"[\[(/]\s*([A-Za-zµμ]+)\s*[\])]?\s*$", name)
     if bracket:
@@ -82,7 +94,7 @@ def written(cell: str) -> Unit | None:
 
 def means_power(name: str) -> bool:
     """A name that speaks of power without a unit."""
-    return bool(_POWER.search(name)) and not NO_POWER.search(name)
+    return bool(_POWER.search(name)) and not no_power(name)
 
 
 _SCOPES = (
@@ -91,7 +103,8 @@ _SCOPES = (
     (Scope.RAIL, r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|\bvcs|gpu ?sense.*rail"),
     (Scope.GPU, r"gpu|nvidia|dcgm|nvml|accelerator|graphics package|\bgfx|socket graphics|amdgpu|cuda|\bgt\b"),
     (Scope.CORE, r"\bia\b|\bcores?\b|pp0|\bcor ?watt|energy-cores"),
-    (Scope.NODE, r"dcmi|\btotal|node|server|system|chassis|pwr consumption|sys power|\bpsys\b|platform|machine|instantaneous"),
+    (Scope.NODE, (r"dcmi|\btotal(?!.*\b(?:cpu|proc|processor|package|pkg)\b)|node|\bhost\b|server|system|chassis|pwr consumption|"
+                  r"sys power|\bpsys\b|platform|machine|instantaneous|acpi000d")),
     (Scope.PACKAGE, r"package|\bpkg|\bp\d+\b|\bcpu|\bproc|processor|socket|pp1|rapl"),
     (Scope.GPU, r"\bcard\d"),
 )  # fmt: skip
@@ -99,8 +112,8 @@ _SCOPES = (
 
 def scope_of(name: str) -> Scope:
     """What part of the machine a channel's name speaks of."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name).replace("_", " ").replace(".", " ").lower()
+    words = spaced(name).replace(".", " ").lower()
     for scope, pattern in _SCOPES:
-        if re.search(pattern, spaced):
+        if re.search(pattern, words):
             return scope
     return Scope.UNKNOWN

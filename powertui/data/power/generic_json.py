@@ -1,0 +1,65 @@
+"""Any JSON whose objects hold a time and a power by name: a list, one a line, or one after the other; read as a table.
+
+Power Gadget's rows as JSON end in that reader. What the table reader guesses and asks for holds here, too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from powertui.data.asked import LogColumns
+from powertui.data.power import generic_csv, json_docs, power_gadget, table, units
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog
+from powertui.data.power.source import Source
+from powertui.errors import UnreadableFile
+
+NAME = "json"
+TAKES_OPTIONS = True
+_MOST = 1_000_000  # objects of one log
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """Low on purpose, as for tables: 55 where some member means power and another is a time, 70 for a Power Gadget's rows."""
+    if isinstance(head, bytes) or head.lstrip()[:1] not in ("{", "["):
+        return 0
+    if '"traceEvents"' in head or '"schemaVersion"' in head:
+        return 0
+    keys = dict.fromkeys(re.findall(r'"((?:[^"\\]|\\.){1,80})"\s*:', head[:16384]))
+    if any(power_gadget.is_column(key) for key in keys):
+        return 70
+    power = any(units.of_name(key) is not None or units.means_power(key) for key in keys)
+    return 55 if power and any(generic_csv.is_time(key) for key in keys) and re.search(r"[:\[]\s*-?\d", head) else 0
+
+
+def load(source: Source, options: LogColumns) -> PowerLog:
+    """The members of the objects as columns."""
+    notes = Notes(source.path)
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    for doc in json_docs.documents(source.text, notes):
+        for record in json_docs.records(doc.value):
+            row = json_docs.flat(record)
+            if doc.when and not json_docs.when_in(row):
+                row = {"time": doc.when, **row}
+            rows.append(row)
+            lines.append(doc.line)
+        if len(rows) > _MOST:
+            notes.say(f"more than {_MOST:,} objects; the rest is not read")
+            break
+    names = list(dict.fromkeys(name for row in rows[:1000] for name in row))
+    if not names or len(names) > generic_csv.MAX_CHANNELS:
+        raise UnreadableFile(
+            source.path, "is JSON without objects of members", hint="powertui reads objects that hold a time and a power."
+        )
+    cells = table.Table(tuple(names), np.array(lines, np.int64), [[_text(row.get(name)) for row in rows] for name in names])
+    if any(power_gadget.is_column(name) for name in names):
+        return power_gadget.from_table(source.path, cells, options, notes)
+    return generic_csv.from_table(source.path, cells, options, notes, label=NAME)
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None or isinstance(cell, bool) else str(cell)

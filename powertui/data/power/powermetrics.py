@@ -1,0 +1,146 @@
+"""macOS's powermetrics, as text or as plists one after the other: mean milliwatts of each interval, whose length is told.
+
+Dates have whole seconds. The ends of the intervals are put together from their lengths, and laid where the dates say.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from powertui.data.asked import LogColumns
+from powertui.data.model import NS_PER_S, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.power import assemble, table, times
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog
+from powertui.data.power.source import Source
+from powertui.errors import UnreadableFile
+
+NAME = "powermetrics"
+UNITS_WRITTEN = True
+_SAMPLE = r"\*\*\* Sampled system activity \(([^)]{1,60})\) \((\d{1,12}(?:\.\d{1,6})?)ms elapsed\) \*\*\*"
+_NAME = (
+    r"([A-Z][A-Za-z]{1,20}(?: [A-Z][a-z]{1,12})?) Power(?: \([^)]{1,60}\))?|Intel energy model derived package power \([^)]{1,40}\)"
+)
+_POWER = rf"\s{{0,20}}(?:{_NAME}):\s{{0,20}}([\d.]{{1,20}})\s?(m?W)\s*"
+_KEYS = {"cpu_power": "CPU", "gpu_power": "GPU", "ane_power": "ANE", "dram_power": "DRAM", "combined_power": "Combined",
+         "package_watts": "Package"}  # fmt: skip
+_SCOPES = {"CPU": Scope.CORE, "GPU": Scope.GPU, "ANE": Scope.RAIL, "DRAM": Scope.DRAM, "Combined": Scope.PACKAGE,
+           "Package": Scope.PACKAGE}  # fmt: skip
+TOUCH = 50_000_000  # ns: intervals this close follow one another
+_APART = 1.5  # s by which the lengths put together may leave the dates: beyond it something lay between two samples
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By its banner, or by the keys of its plists."""
+    if isinstance(head, bytes):
+        return 0
+    if re.search(_SAMPLE, head):
+        return 98
+    return 97 if "<key>elapsed_ns</key>" in head and re.search(r"<key>(?:\w+_power|processor)</key>", head) else 0
+
+
+class _Sample:
+    def __init__(self, when: str, seconds: float, line: int) -> None:
+        self.when, self.seconds, self.line = when, seconds, line
+        self.watts: dict[str, float] = {}
+
+
+def load(source: Source, options: LogColumns) -> PowerLog:
+    """Processor, graphics, neural engine, and what they make together."""
+    notes = Notes(source.path)
+    samples = _plists(source.text) if "<plist" in source.head_text else _text(source.text)
+    samples = [sample for sample in samples if sample.watts]
+    if not samples:
+        raise UnreadableFile(source.path, "comes from powermetrics, but holds no power",
+                             hint="Record it with: sudo powermetrics --samplers cpu_power,gpu_power -i 1000")  # fmt: skip
+    column = times.in_zone(times.from_texts([sample.when for sample in samples]), options.tz)
+    notes.drop_all((samples[i].line for i in np.flatnonzero(~column.ok)), "has no date that can be read")
+    length, lasting = times.lengths(np.array([sample.seconds for sample in samples]))
+    good = column.ok & lasting & (length < times.DAY)
+    if not good.any():
+        raise UnreadableFile(source.path, "comes from powermetrics, but no date in it can be read")
+    ends = _ends(column.ns[good], length[good])
+    starts = ends - length[good]
+    zero = int(starts[0])
+    kept = [sample for sample, ok in zip(samples, good, strict=True) if ok]
+    series: list[PowerSeries] = []
+    names = dict.fromkeys(name for sample in kept for name in sample.watts)
+    for name in names:
+        watts = np.array([sample.watts.get(name, np.nan) for sample in kept])
+        ns, mean, joules = _intervals(starts - zero, ends - zero, watts)
+        sensor = Sensor(name, NAME, _SCOPES.get(name, Scope.RAIL), options.host)
+        whole = "Combined" in names or "Package" in names
+        if name in ("CPU", "GPU"):  # parts of the whole chip where that is told, too
+            scope = {"CPU": Scope.CORE, "GPU": Scope.RAIL} if whole else {"CPU": Scope.PACKAGE, "GPU": Scope.GPU}
+            sensor = Sensor(name, NAME, scope[name], options.host)
+        made = assemble.make(sensor, ns, mean, clock=times.clock(column, zero), path=source.path, notes=notes,
+                             kind=PowerKind.INTERVAL, joules=joules)  # fmt: skip
+        series.append(made)
+    guess = f"powermetrics: mean mW of each interval; time: {column.words}"
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+
+
+def _ends(dates: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Where each interval ends: the lengths one after the other, so long as they keep to the dates."""
+    put = np.cumsum(length)
+    late = dates + NS_PER_S // 2 - put
+    steps = np.abs(np.diff(late, prepend=late[0])) > _APART * NS_PER_S
+    out = np.empty(len(dates), np.int64)
+    block = np.cumsum(steps)
+    for k in range(int(block[-1]) + 1):
+        mine = block == k
+        out[mine] = put[mine] + int(np.median(late[mine]))
+    return out
+
+
+def _intervals(starts: np.ndarray, ends: np.ndarray, watts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of means, with a gap wherever an interval does not follow the one before."""
+    ns: list[int] = []
+    mean: list[float] = []
+    for start, end, value in zip(starts.tolist(), ends.tolist(), watts.tolist(), strict=True):
+        if not ns or start > ns[-1] + TOUCH:
+            ns.append(start)
+            mean.append(float("nan"))
+        if end > ns[-1]:
+            ns.append(end)
+            mean.append(value)
+    times_ns, watts_all = np.array(ns, np.int64), np.array(mean)
+    return times_ns, watts_all, np.r_[np.nan, watts_all[1:] * np.diff(times_ns) / NS_PER_S]
+
+
+def _text(text: str) -> list[_Sample]:
+    samples: list[_Sample] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := re.search(_SAMPLE, line):
+            samples.append(_Sample(match[1], float(match[2]) / 1e3, number))
+        elif samples and (match := re.fullmatch(_POWER, line)):
+            value = table.number(match[2]) * (1e-3 if match[3] == "mW" else 1.0)
+            if np.isfinite(value):
+                samples[-1].watts.setdefault(match[1] or "Package", value)
+    return samples
+
+
+def _plists(text: str) -> list[_Sample]:
+    samples: list[_Sample] = []
+    line = counted = 0
+    key = ""
+    for match in re.finditer(r"<plist|<key>([^<]{1,80})</key>|<(integer|real|date|string)>([^<]{0,80})<", text):
+        if match[0] == "<plist":
+            line += text.count("\n", counted, match.start())
+            counted = match.start()
+            samples.append(_Sample("", 0.0, line + 1))
+        elif match[1]:
+            key = match[1]
+        elif samples:
+            sample, value = samples[-1], match[3].strip()
+            if key == "timestamp" and match[2] == "date" and not sample.when:
+                sample.when = value
+            elif key == "elapsed_ns" and not sample.seconds:
+                number = table.number(value)
+                sample.seconds = number / 1e9 if np.isfinite(number) else 0.0
+            elif key in _KEYS and np.isfinite(table.number(value)):
+                sample.watts.setdefault(_KEYS[key], table.number(value) * (1.0 if key == "package_watts" else 1e-3))
+            key = ""
+    return samples

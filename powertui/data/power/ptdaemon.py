@@ -1,0 +1,52 @@
+"""SPEC PTDaemon, as MLPerf's power logs keep it: `Time,MM-DD-YYYY HH:MM:SS.mmm,Watts,…,Volts,…,Amps,…,PF,…,Mark,…` a line.
+
+What an analyser with several channels measures stands behind the mark, each in its own turn. −1 means "not measured".
+"""
+
+from __future__ import annotations
+
+import re
+
+from powertui.data.asked import LogColumns
+from powertui.data.model import Scope, Sensor
+from powertui.data.power import table
+from powertui.data.power.collected import Collected
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog
+from powertui.data.power.source import Source
+
+NAME = "ptdaemon"
+UNITS_WRITTEN = True
+_LINE = r"Time,(\d\d-\d\d-\d{4} \d\d:\d\d:\d\d(?:\.\d{1,6})?),Watts,([^,]{0,30}),(.{0,2000})"
+_CHANNEL = r"(Ch\d{1,2}),Watts,([^,]{0,30})"
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By its lines."""
+    if isinstance(head, bytes):
+        return 0
+    return 98 if any(re.match(_LINE, line) for line in head.split("\n")[:200]) else 0
+
+
+def load(source: Source, options: LogColumns) -> PowerLog:
+    """What the analyser measured together; its channels are parts of that."""
+    notes = Notes(source.path)
+    found = Collected(source.path, notes)
+    lines = source.text.split("\n")
+    for number, line in enumerate(lines, 1):
+        match = re.fullmatch(_LINE, line.strip())
+        if match is None:
+            if line.startswith("Time,"):
+                notes.drop(number, "is not a whole line of PTDaemon")
+            continue
+        if number == len(lines) and line and "Mark," not in match[3]:
+            notes.drop(number, "the last line may be cut")
+            continue
+        _add(found, Sensor("analyser", NAME, Scope.PLUG), match[1], match[2], number)
+        for name, cell in re.findall(_CHANNEL, match[3]):
+            _add(found, Sensor(f"analyser {name}", NAME, Scope.RAIL), match[1], cell, number)
+    return found.log(NAME, options, "PTDaemon: Watts", hint="Give the log of ptd itself, or spl.txt of a run.")
+
+
+def _add(found: Collected, sensor: Sensor, when: str, cell: str, line: int) -> None:
+    found.add(sensor, when, cell if table.number(cell) != -1 else "-1, not measured", line)

@@ -1,0 +1,105 @@
+"""rocm-smi, as JSON, as CSV or as text: cards by number, watts in the names of the columns, no time of its own.
+
+Each answer needs a time before it (`date`), or beside its cards.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from powertui.data.asked import LogColumns
+from powertui.data.model import Device, Scope, Sensor
+from powertui.data.power import devices, json_docs, stamps, table
+from powertui.data.power.collected import Collected
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog
+from powertui.data.power.source import Source
+
+NAME = "rocm-smi"
+UNITS_WRITTEN = True
+_POWER = (
+    r"(Average Graphics Package|Current Socket Graphics Package|Current Socket|Average Socket|Package|Graphics Package) Power \(W\)"
+)
+_TEXT = r"GPU\[(\d{1,3})\]\s*:\s*" + _POWER + r"\s*:\s*(\S{1,20})"
+_HINT = "Write the time before each answer: date +%s >> FILE; rocm-smi --showpower --json >> FILE"
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By the names of its readings, with cards around them."""
+    if isinstance(head, bytes) or "Power (W)" not in head:
+        return 0
+    if re.search(r'"card\d+"\s*:\s*\{', head) and re.search(rf'"{_POWER}"', head):
+        return 97
+    if re.search(rf"^(?:\S+,)?device,.*{_POWER}", head, re.MULTILINE):
+        return 97
+    return 97 if re.search(_TEXT, head) else 0
+
+
+def _sensor(card: str, kind: str, model: str = "", uuid: str = "", pci: str = "") -> Sensor:
+    named = devices.named(card)
+    index = named.index if named is not None else None
+    label = f"GPU {index}" if index is not None else card
+    word = "instant" if kind.startswith("Current") else ""
+    return Sensor(f"{label} ({word})" if word else label, NAME, Scope.GPU, device=Device(index, uuid, devices.pci(pci), model))
+
+
+def load(source: Source, options: LogColumns) -> PowerLog:
+    """One channel per card."""
+    notes = Notes(source.path)
+    found = Collected(source.path, notes)
+    if re.search(r'"card\d+"\s*:', source.head_text):
+        for doc in json_docs.documents(source.text, notes):
+            _cards(doc.value, json_docs.when_in(doc.value, doc.when), doc.line, found)
+    else:
+        _lines(source.text, notes, found)
+    return found.log(NAME, options, "rocm-smi: power in W", hint=_HINT)
+
+
+def _cards(value: Any, when: str, line: int, found: Collected) -> None:
+    """Cards wherever a wrapper put them."""
+    if isinstance(value, list):
+        for one in value:
+            _cards(one, json_docs.when_in(one, when), line, found)
+        return
+    if not isinstance(value, dict):
+        return
+    for key, own in value.items():
+        if isinstance(own, dict) and re.fullmatch(r"card\d{1,3}", key):
+            facts = {name: str(cell) for name, cell in own.items()}
+            model = facts.get("Card Series") or facts.get("Card series") or facts.get("Card model") or ""
+            for name, cell in facts.items():
+                if match := re.fullmatch(_POWER, name):
+                    sensor = _sensor(key, match[1], model, facts.get("Unique ID", ""), facts.get("PCI Bus", ""))
+                    found.add(sensor, json_docs.when_in(own, when), cell, line)
+        elif isinstance(own, (dict, list)):
+            _cards(own, json_docs.when_in(own, when), line, found)
+
+
+def _lines(text: str, notes: Notes, found: Collected) -> None:
+    """CSV with its header before each answer, or the text of --showpower."""
+    above = ""
+    names: list[str] = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if when := stamps.alone(line):
+            above = when
+            continue
+        when, rest = stamps.split(line)
+        if match := re.search(_TEXT, rest):
+            found.add(_sensor(f"card{match[1]}", match[2]), when or above, match[3], number)
+            continue
+        cells = table.fields(line, ",")
+        if "device" in cells:
+            names = cells
+            continue
+        if not names or "device" not in names or len(cells) < 2:
+            continue
+        if len(cells) != len(names) or (number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])):
+            notes.drop(number, f"has {len(cells)} fields where the header names {len(names)}")
+            continue
+        row = dict(zip(names, cells, strict=True))
+        own = next((row[name] for name in names if name.lower() in ("timestamp", "time", "date")), "")
+        for name in names:
+            if match := re.fullmatch(_POWER, name):
+                found.add(_sensor(row["device"], match[1]), own or when or above, row[name], number)

@@ -1,0 +1,82 @@
+"""Shelly plugs and meters as JSON: status of the first generation (`meters`, `emeters`), of the later ones (`switch:0` with
+`apower`, `em:0` with `total_act_power`), and their notifications.
+
+The plug's own clock is taken where it tells Unix time, else the time that whoever polled it wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from powertui.data.asked import LogColumns
+from powertui.data.model import Scope, Sensor
+from powertui.data.power import json_docs
+from powertui.data.power.collected import Collected
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog
+from powertui.data.power.source import Source
+
+NAME = "shelly"
+UNITS_WRITTEN = True
+_HINT = "Write the time before each answer: date +%s >> FILE; curl http://PLUG/rpc/Switch.GetStatus?id=0 >> FILE"
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By its members."""
+    if isinstance(head, bytes) or "{" not in head:
+        return 0
+    if '"apower"' in head or '"total_act_power"' in head or re.search(r'"act_power"\s*:', head):
+        return 96
+    return 96 if re.search(r'"e?meters"\s*:\s*\[\s*\{[^}]{0,300}"power"', head) else 0
+
+
+def load(source: Source, options: LogColumns) -> PowerLog:
+    """One channel per outlet or phase."""
+    notes = Notes(source.path)
+    found = Collected(source.path, notes)
+    for doc in json_docs.documents(source.text, notes):
+        for one in doc.value if isinstance(doc.value, list) else [doc.value]:
+            _walk(one, _clock(one, doc.when), doc.line, "", found, 0)
+    return found.log(NAME, options, "Shelly: W", hint=_HINT)
+
+
+def _clock(value: Any, default: str) -> str:
+    """What whoever polled wrote, else the plug's Unix time (0 while it has none)."""
+    if not isinstance(value, dict):
+        return default
+    own = json_docs.when_in(value, default)
+    if own and own == default:
+        return own
+    for part in (value, value.get("sys"), value.get("params"), value.get("result")):
+        if isinstance(part, dict):
+            for key in ("unixtime", "ts"):
+                if isinstance(part.get(key), (int, float)) and part[key] > 1e9:
+                    return str(part[key])
+    return own if not re.fullmatch(r"\d\d:\d\d", own) else default
+
+
+def _walk(value: Any, when: str, line: int, name: str, found: Collected, depth: int) -> None:
+    if not isinstance(value, dict) or depth > 20:
+        return
+    own = next((str(value[key]) for key in ("name", "source", "src", "device") if isinstance(value.get(key), str)), "")
+    name = own if own and own not in ("init", "http", "SHC", "timer") and not name else name
+    for key in ("meters", "emeters"):
+        for k, meter in enumerate(value.get(key) or []):
+            if isinstance(meter, dict) and meter.get("is_valid", True):
+                _add(found, f"{name or 'plug'} {k}" if len(value[key]) > 1 else name or "plug", when, meter.get("power"), line)
+    if value.get("apower") is not None:
+        _add(found, name or f"switch {value.get('id', 0)}", when, value["apower"], line)
+    elif value.get("total_act_power") is not None:
+        _add(found, name or "meter", when, value["total_act_power"], line)
+    elif value.get("act_power") is not None and not isinstance(value["act_power"], (dict, list)):
+        _add(found, name or f"meter {value.get('id', 0)}", when, value["act_power"], line)
+    for key, own_value in value.items():
+        if isinstance(own_value, dict):
+            part = key.replace(":", " ") if re.fullmatch(r"(?:switch|em1?|pm1|cover|light):\d{1,2}", key) else name
+            _walk(own_value, _clock(own_value, when), line, part, found, depth + 1)
+
+
+def _add(found: Collected, name: str, when: str, value: Any, line: int) -> None:
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        found.add(Sensor(name, NAME, Scope.PLUG), when, str(value), line)

@@ -1,0 +1,76 @@
+"""NVIDIA Jetson's tegrastats: one line a round, rails as `NAME now/average` in milliwatts, and a
+date from JetPack 5 on.
+
+`VDD_IN`, `POM_5V_IN` and `VIN` are the whole board; where a board has no such rail, the rails are parts of it. Old versions
+write no unit (`VDD_IN 3012/3012`), which is milliwatts as well.
+"""
+
+from __future__ import annotations
+
+import re
+
+from powertui.data.asked import LogColumns
+from powertui.data.model import Scope, Sensor
+from powertui.data.power import stamps
+from powertui.data.power.collected import Collected
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog
+from powertui.data.power.source import Source
+from powertui.data.power.units import UNITS
+
+NAME = "tegrastats"
+UNITS_WRITTEN = True
+PERIOD_S = 1.0  # tegrastats' own default
+_RAIL = r"(?<![\w@])([A-Z][A-Z0-9_]{1,30}) (\d{1,7})(?:mW)?/(\d{1,7})(mW)?(?:/\d{1,7}mW)?(?![\w.])"
+_WHOLE = frozenset({"VDD_IN", "POM_5V_IN", "VIN", "VDD_MUX"})
+_NO_RAIL = frozenset({"RAM", "SWAP", "IRAM", "MTS", "EMC_FREQ", "GR3D_FREQ", "CPU_FREQ"})
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By memory beside rails on one line."""
+    if isinstance(head, bytes):
+        return 0
+    for line in head.split("\n")[:40]:
+        if re.search(r"\bRAM \d+/\d+MB", line) and _rails(line):
+            return 98
+    return 0
+
+
+def _rails(line: str) -> list[tuple[str, str]]:
+    unit = "mW" in line
+    found = re.findall(_RAIL, line)
+    return [(name, now) for name, now, _, own in found if name not in _NO_RAIL and (own or not unit) and (own or "_" in name)]
+
+
+def _scope(name: str, whole: bool) -> Scope:
+    if name in _WHOLE:
+        return Scope.NODE if whole else Scope.RAIL
+    if "GPU" in name:
+        return Scope.GPU
+    return Scope.PACKAGE if re.search(r"CPU", name) else Scope.DRAM if re.search(r"DDR|DRAM|MEM", name) else Scope.RAIL
+
+
+def load(source: Source, options: LogColumns) -> PowerLog:
+    """One channel per rail."""
+    notes = Notes(source.path)
+    found = Collected(source.path, notes)
+    above = ""
+    whole = ""
+    lines = source.text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if when := stamps.alone(line):
+            above = when
+            continue
+        if "RAM " not in line and "mW" not in line:
+            if line.strip():
+                notes.drop(number, "is not a line of tegrastats")
+            continue
+        if number == len(lines) and line and not line.rstrip().endswith(("mW", "C")):
+            notes.drop(number, "the last line may be cut")
+            continue
+        when = stamps.split(line)[0]
+        for name, now in _rails(line):
+            whole = whole or (name if name in _WHOLE else "")
+            sensor = Sensor(name, NAME, _scope(name, name == whole))
+            found.add(sensor, when or above, now, number, unit=UNITS["mW"])
+    return found.log(NAME, options, "tegrastats: rails in mW", period_s=PERIOD_S)
