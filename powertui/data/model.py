@@ -586,6 +586,7 @@ class Sensor:
     window_s: Figure | None = None  # what one reading averages over
     delay_s: Figure | None = None  # from the end of that window to publication
     gain: Figure | None = None  # systematic error, as a fraction
+    window_err_s: float | None = None  # one sigma of `window_s`, where nobody but the readings tells it
     device: Device | None = None  # the accelerator, where the log names it
     logged_on: str = ""  # the machine that wrote the log, where it says so
     # How sure these are watts: ASSUMED where unit or scale is a guess, ESTIMATED of a model. No figure made of them says more.

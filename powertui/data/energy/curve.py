@@ -85,6 +85,8 @@ class Curve:
     energy: Floats  # J from the first knot to knot i
     covered: Floats | None  # s of known segments to knot i; None when all are known
     squares: Floats  # sum of squared differences of neighbouring readings to knot i
+    turns: Floats  # and of each difference times the one before it
+    steep: Floats  # squared differences over the averaging window (or a refresh), around knot i, summed to it: s W²
     changes: Int32s  # how often the reading had changed up to knot i
     power: Floats  # power at knot i
     peaks: Floats  # maximum of every BLOCK knots
@@ -94,7 +96,12 @@ class Curve:
     hold_end: int  # the last reading holds until here
     refresh_s: float  # 0 when unknown
     window_s: float
-    averaged: float  # share of the time between two readings that they average over
+    averaged: float  # share of the time between two readings that they average over, at the least
+    guessed: bool  # its readings are means over more than a refresh, which only they themselves tell
+    late_s: float  # one sigma of where all readings together lie in time
+    poll_s: float  # of a sensor that is asked more often than it changes; else 0
+    turn: float  # correlation of neighbouring differences over the whole curve
+    beat: tuple[float, float]  # readings until they meet the same part of a repeating load again, and for how long they go on to
     quantum_w: float
     gain: float | None
     spread_w: float  # standard deviation of the power over the whole curve
@@ -193,6 +200,8 @@ def _build(power: PowerOnTrace) -> Curve:
         area, moved = np.where(known, area, 0.0), np.where(known, moved, 0.0)
         if kind is PowerKind.INTERVAL:
             moved[1:] = np.where(known[:-1], moved[1:], 0.0)
+    turns = _prefix(_turns(knots, moved, refresh))
+    squared, window = float(moved @ moved), _value(sensor.window_s)
     covered = None if whole else _prefix(np.where(known, seconds, 0.0))
     energy = _prefix(area)
     hold_at, hold_power, hold_end = knots, left, int(knots[-1]) if len(knots) else 0
@@ -215,6 +224,8 @@ def _build(power: PowerOnTrace) -> Curve:
         energy=energy,
         covered=covered,
         squares=_prefix(moved * moved),
+        turns=turns,
+        steep=_prefix(_steep(knots, level, known, max(refresh, window), kind)),
         changes=np.concatenate(([0], np.cumsum(moved != 0))).astype(np.int32),
         power=level,
         peaks=_peaks(level),
@@ -223,7 +234,12 @@ def _build(power: PowerOnTrace) -> Curve:
         hold_energy=hold_energy,
         hold_end=hold_end,
         refresh_s=refresh,
-        window_s=_value(sensor.window_s),
+        window_s=window,
+        guessed=sensors.window_is_told_by_readings(sensor),
+        late_s=sensors.centre_err_s(sensor, kind),
+        poll_s=_value(sensor.poll_s) if sensors.slow(sensor) and kind is PowerKind.SAMPLED else 0.0,
+        beat=_beat(moved) if kind is PowerKind.SAMPLED else (1.0, 1.0),
+        turn=float(turns[-1]) / squared if squared > 0 else 0.0,
         averaged=_averaged(sensor, kind),
         quantum_w=_value(sensor.quantum_w),
         gain=sensor.gain.value if sensor.gain else None,
@@ -243,30 +259,96 @@ def _spread(level: Floats) -> float:
     return float(level[:: max(1, len(level) // 4096)].std()) if len(level) else 0.0
 
 
+def _turns(knots: Int64s, moved: Floats, refresh: float) -> Floats:
+    """Each difference times the one before it, where both are a refresh or so long."""
+    out = np.zeros(len(moved))
+    rows = np.flatnonzero(moved)
+    if len(rows) > 1:
+        near = np.diff(knots[rows + 1]) < 1.6 * max(refresh, 1e-9) * PS_PER_S
+        out[rows[1:]] = np.where(near, moved[rows[1:]] * moved[rows[:-1]], 0.0)
+    return out
+
+
+def _steep(knots: Int64s, level: Floats, known: Bools, reach: float, kind: PowerKind) -> Floats:
+    """Per segment, its length times the squared difference of the readings half a reach before and after its middle."""
+    if len(level) < 2:
+        return np.zeros(max(len(level) - 1, 0))
+    seconds = np.diff(knots) / _S
+    usual = float(np.median(seconds))
+    lag = max(1, round(reach / usual)) if usual > 0 else 1
+    if lag == 1 or kind is PowerKind.INTERVAL:
+        moved = np.diff(level)
+        if kind is PowerKind.INTERVAL:
+            moved[0] = 0.0
+        return np.asarray(np.where(known, np.maximum(seconds, reach) * moved * moved, 0.0))
+    middle = knots[:-1] + np.diff(knots) // 2
+    half = round(reach / 2 * PS_PER_S)
+    later = np.minimum(knots.searchsorted(middle + half), len(knots) - 1)
+    earlier = np.maximum(knots.searchsorted(middle - half, side="right") - 1, 0)
+    # What repeats within the window is not seen in means over it; but one mean and the next differ by what came and what went.
+    across, along = (level[later] - level[earlier]) ** 2, lag * np.diff(level) ** 2
+    return np.asarray(np.where(known, seconds * (_ACROSS * across + _ALONG * along), 0.0))
+
+
+_ALIKE = 0.5  # correlation from which differences repeat
+_LAGS = 256
+_ENOUGH = 4096
+
+
+def _beat(moved: Floats) -> tuple[float, float]:
+    """After how many readings a load that repeats is met at the same place again, and how many readings long that goes on.
+
+    Steps of 0.2 s that are looked at every 0.1 s show the same two places of each: more readings do not tell more.
+    """
+    rows = moved[moved != 0]
+    if len(rows) > _ENOUGH:
+        chunks = np.add.reduceat(rows * rows, np.arange(0, len(rows), _ENOUGH))
+        first = int(chunks.argmax()) * _ENOUGH
+        rows = rows[first : first + _ENOUGH]
+    lags = min(_LAGS, len(rows) // 3)
+    if lags < 4:
+        return 1.0, 1.0
+    size = 1 << (2 * len(rows) - 1).bit_length()
+    alike = np.fft.irfft(np.abs(np.fft.rfft(rows, size)) ** 2, size)[: lags + 1]
+    alike = alike / alike[0] * len(rows) / (len(rows) - np.arange(lags + 1))
+    again = np.flatnonzero(alike[2:] > _ALIKE) + 2
+    if not len(again):
+        return 1.0, 1.0
+    period = int(again[0])
+    back = alike[period::period]
+    lost = np.flatnonzero(back < _ALIKE / 2)
+    return float(period), float(period * (1 + 2 * back[: int(lost[0]) if len(lost) else len(back)].sum()))
+
+
+_ACROSS, _ALONG = 0.7, 1.3
 QUIET = 6  # differences of neighbours that make up one stretch
+_LOW = 0.2725  # of its mean: below that lies a twentieth of chi-squares with six degrees
 
 
 def _noise(level: Floats) -> float:
-    """The noise of one reading: from the quietest quarter of the stretches, for elsewhere the power itself moves."""
+    """The noise of one reading: from the quietest twentieth of the stretches, for elsewhere the power itself moves."""
     moved = np.diff(level[: 64 * 4096])
     count = len(moved) // QUIET
     if count < 4:
         return 0.0
     blocks = (moved[: count * QUIET].reshape(count, QUIET) ** 2).mean(axis=1) / 2
-    return float(np.sqrt(np.percentile(blocks, 25)))
+    return float(np.sqrt(np.percentile(blocks, 5) / _LOW))
 
 
 def _averaged(sensor: Sensor, kind: PowerKind) -> float:
     """The share of the time that its readings cover: 1 for counters and for windows as long as the refresh.
 
-    A window that is only guessed covers nothing here: the budget stays on the safe side.
+    Of a window that is only guessed, or estimated, the shortest that is likely counts.
     """
     if kind is PowerKind.INTERVAL:
         return 1.0
     refresh = _value(sensor.refresh_s) or _value(sensor.poll_s)
-    if refresh <= 0 or sensors.window_is_guess(sensor):
+    if refresh <= 0:
         return 0.0
-    return min(1.0, _value(sensor.window_s) / refresh)
+    share = max(0.0, _value(sensor.window_s) - (sensor.window_err_s or 0.0)) / refresh
+    if sensor.window_err_s is not None and share < 1:
+        share = max(0.0, 2 * share - 1)  # power that moves while a reading is taken looks like a mean, too
+    return min(1.0, share)
 
 
 def _prefix(values: Floats) -> Floats:

@@ -3,10 +3,13 @@
 E = sum of (P_j + P_j+1)/2 * (t_j+1 - t_j), the first and the last piece clipped exactly, holes left out. The budget, one sigma:
 
     quantisation   q / sqrt(12) * D / sqrt(n_q)      n_q: runs of one value; a constant reading does not average its rounding away
-    sampling       T_upd * sqrt(sum dP^2 / 2) * sqrt(1 - w/T_upd)     what happens between two readings of an instantaneous sensor;
-                   and T_upd * noise * sqrt(n) * sqrt(w/T_upd)        of an averaging one only the noise of its n readings is left
-    edges          0.2 * max(w, T_upd) * jump        a reading that straddles an edge; jump: power a reading before against after
-    timing         sigma_offset * |P(a) - P(b)|      where the log lies on the trace;  edge_ps adds independent errors of the edges
+    sampling       T * sqrt(c * sum dP^2)            what happens between two looks; c from 1/12 (power seldom changes) to 1/2 (it
+                   is anywhere at the next look), by how alike neighbouring differences are; nothing for what a mean covers
+    noise          T * noise * sqrt(n)               of means, as far as they cover the time
+    edges          what a mean that straddles an edge of the window, or an interval that it cuts, leaves open: by how steep the
+                   power is around it
+    timing         sigma * |P(a) - P(b)|             where the log lies on the trace, and where a reading's window lies; a reading
+                   away from the edges on either side;  edge_ps adds independent errors of the edges
     gain           kept apart: it does not average away, and cancels in ratios of one sensor
 
 A window shorter than two refreshes is not resolved, and says so.
@@ -32,7 +35,10 @@ ENOUGH = 0.9  # coverage from which a window is worth a number
 WHOLE = 1 - 1e-6
 DIFFER = 0.01  # both rules are shown when they differ by more
 REFRESHES = 2.0  # a window needs so many to be resolved
-_EDGE = 0.2  # of a step smeared by window and straight line this much lies beyond it, per W of jump and s of reading
+_NEAR, _FAR = 1.5, 8.0  # readings on either side of an edge that tell how much the power moves there
+_STRATA = 0.8  # of the variance of one look: that of the mean of looks spread over a step, times their number squared
+_EVEN = 0.06  # of T² d² is left at least where power goes up and down in turns
+_MANY = 30.0  # differences that tell by themselves how alike neighbouring ones are
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,7 @@ def _energy(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, **row: An
         gain_j=abs(joules) * curve.gain if resolved and curve.gain is not None else None,
         coverage=coverage,
         extrapolated=extrapolated,
-        badge=_badge(power, extrapolated),
+        badge=_badge(power, extrapolated or curve.guessed),
         resolved=resolved,
         reason="" if resolved else _why(power, curve, (hi_ps - lo_ps) / PS_PER_S, coverage),
         method="interval" if curve.kind is PowerKind.INTERVAL else "trapezoid",
@@ -133,10 +139,10 @@ def _energy(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, **row: An
     )
 
 
-def _badge(power: PowerOnTrace, extrapolated: bool) -> Badge:
+def _badge(power: PowerOnTrace, estimated: bool) -> Badge:
     """Watts whose unit was guessed make joules that are assumed, however well they are placed; modelled ones estimates."""
     scale = power.series.sensor.scale
-    if scale is Badge.MEASURED and (extrapolated or power.status != "aligned"):
+    if scale is Badge.MEASURED and (estimated or power.status != "aligned"):
         return Badge.ESTIMATED
     return scale
 
@@ -200,10 +206,15 @@ class _Found(NamedTuple):
 
     joules: Floats
     length: Floats  # s covered
-    jumps: Floats  # W², power one reading earlier against later, both edges
+    steep: Floats  # W² [both edges]: squared difference of neighbouring readings there
+    inner: Floats  # s² [both edges]: the edge's distance to the row before times that to the row after
+    before: Floats  # W, power at the begin less that at the end, a reading earlier
+    after: Floats  # and a reading later
     at_a: Floats
     at_b: Floats
     moved: Floats  # sum of squared differences within
+    turned: Floats  # and of each times the one before it
+    pairs: Floats  # how many of these
     runs: Floats  # runs of one value
     held: Floats
     peak: Floats
@@ -215,10 +226,14 @@ class _Traits(NamedTuple):
     refresh_s: float | Floats
     window_s: float | Floats
     averaged: float | Floats
+    poll_s: float | Floats
+    turn: float | Floats
+    beat: float | Floats
+    beats: float | Floats
     quantum_w: float | Floats
     spread_w: float | Floats
     noise_w: float | Floats
-    offset_s: float | Floats  # one sigma of the place on the trace
+    offset_s: float | Floats  # one sigma of the place on the trace, and of the readings' own
     placed: bool | Bools
     interval: bool | Bools
 
@@ -226,19 +241,22 @@ class _Traits(NamedTuple):
 def _traits(power: PowerOnTrace, curve: Curve) -> _Traits:
     offset = (power.offset_hi_ps - power.offset_lo_ps) / (2 * Z95) / PS_PER_S
     return _Traits(
-        curve.refresh_s, curve.window_s, curve.averaged, curve.quantum_w, curve.spread_w, curve.noise_w, offset,
-        power.status != "none", curve.kind is PowerKind.INTERVAL,
+        curve.refresh_s, curve.window_s, curve.averaged, curve.poll_s, curve.turn, *curve.beat, curve.quantum_w, curve.spread_w,
+        curve.noise_w, math.hypot(offset, curve.late_s), power.status != "none", curve.kind is PowerKind.INTERVAL,
     )  # fmt: skip
 
 
 class _Look(NamedTuple):
-    """Entries of one curve for its windows, end to end: six, two or one for each."""
+    """Entries of one curve for its windows, end to end: eight, six, two or one for each."""
 
     reading: curves.Reading  # six
+    steep: Floats  # eight: from and to near a, near b, far around a, far around b
     moved: Floats  # two
+    turned: Floats  # two
     runs: Int32s  # two
     held: Floats  # two
     peak: list[float]  # one
+    pairs: Int64s  # one: differences within
     inside: Bools  # two: the edge lies within the curve
 
 
@@ -246,6 +264,7 @@ class _Windows(NamedTuple):
     """Where windows lie among the knots of a curve: the same for all channels that share their knots."""
 
     edges: curves.Spot  # a, b, and each a reading earlier and later
+    around: Int64s  # knots from and to which the slope near and far around an edge counts
     held: tuple[Int64s, Floats]  # a and b among the readings that hold
     moved: Int64s  # knots from and to which differences count
     runs: Int64s  # and changes
@@ -264,8 +283,11 @@ def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
     ra, rb = edges.row[:count], edges.row[count : 2 * count]
     knots = curve.knots
     opens, ends = ra + (knots[ra] < a), rb + 1 + (knots[-1] <= b)
+    near, far = (round(times * _resolution(curve) * PS_PER_S) for times in (_NEAR, _FAR))
+    around = np.concatenate((a - near, a + near, b - near, b + near, a - far, a + far, b - far, b + far))
     return _Windows(
         edges=edges,
+        around=np.minimum(knots.searchsorted(around), len(knots) - 1),
         held=curve.held_at(both),
         moved=np.concatenate((ra, np.maximum(rb + (knots[rb] < b), ra))),  # the segment that b cuts counts with its end
         runs=np.concatenate((ra, np.maximum(ra, rb))),
@@ -281,10 +303,13 @@ def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
         at = memo[key] = _windows(curve, a, b)
     return _Look(
         curve.read(at.edges),
+        curve.steep[at.around],
         curve.squares[at.moved],
+        curve.turns[at.moved],
         curve.changes[at.runs],
         curve.held(*at.held),
         [curve.peak(i, j) for i, j in at.ranges],
+        at.moved[len(at.moved) // 2 :] - at.moved[: len(at.moved) // 2],
         at.inside,
     )
 
@@ -294,28 +319,53 @@ def _settle(looks: Sequence[_Look]) -> _Found:
     if len(looks) > 1:
         columns: list[Any] = [np.array(column).T for column in zip(*(look.reading for look in looks), strict=True)]
         reading = curves.Reading(*columns)
-        moved, runs, held, inside = (np.array([look[k] for look in looks]).T for k in (1, 2, 3, 5))
-        peak = np.array([look.peak[0] for look in looks])
+        steep, moved, turned, runs, held = (np.array([look[k] for look in looks]).T for k in (1, 2, 3, 4, 5))
+        peak, pairs, inside = np.array([look.peak[0] for look in looks]), *(np.array([look[k] for look in looks]).T for k in (7, 8))
     else:
         look = looks[0]
         reading = look.reading.shaped(6, -1)
-        moved, runs, held, inside = (column.reshape(2, -1) for column in (look.moved, look.runs, look.held, look.inside))
-        peak = np.array(look.peak)
+        steep = look.steep.reshape(8, -1)
+        moved, turned, runs, held, inside = (
+            column.reshape(2, -1) for column in (look.moved, look.turned, look.runs, look.held, look.inside)
+        )
+        peak, pairs = np.array(look.peak), look.pairs.reshape(1, -1)
     energy, covered, watts = curves.place(reading)
-    jumps = watts[3::2] - watts[2::2]
     there = reading.known[:2] & inside  # an edge that lies on known ground counts for the maximum, too
     peak = np.fmax(peak, np.fmax.reduce(np.where(there, watts[:2], np.nan)))
+    slopes = steep[1::2] - steep[::2]
+    past, left = (reading.inside[:2] - reading.start[:2]) / PS_PER_S, (reading.end[:2] - reading.inside[:2]) / PS_PER_S
     return _Found(
         joules=energy[1] - energy[0],
         length=covered[1] - covered[0],
-        jumps=(jumps * jumps).sum(axis=0),
+        steep=np.maximum(slopes[:2] / (2 * _NEAR), slopes[2:] / (2 * _FAR)),
+        inner=np.where(inside, past * left, 0.0),
+        before=watts[2] - watts[4],
+        after=watts[3] - watts[5],
         at_a=watts[0],
         at_b=watts[1],
         moved=moved[1] - moved[0],
+        turned=turned[1] - turned[0],
+        pairs=pairs[0],
         runs=runs[1] - runs[0] + 1.0,
         held=held[1] - held[0],
         peak=peak,
     )
+
+
+def _between_looks(found: _Found, sensor: _Traits) -> Floats:
+    """What lies between two looks, as a share of T² d².
+
+    By the correlation of neighbouring differences: -1/2 where power is anywhere at the next look, 0 where it seldom changes.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = np.where(found.moved > 0, found.turned / found.moved, 0.0)
+    few = _MANY / (_MANY + found.pairs)
+    turn = np.clip(own * (1 - few) + few * sensor.turn, -1.0, 0.0)
+    share = 1 / 12 - turn * 5 / 6  # some of it never the same again, some of it seldom another
+    swings = np.minimum(1 + 2 * turn, 0.0)  # up and down in turns, which evens itself out …
+    share = np.where(turn < -0.5, np.maximum(0.5 * (1 + swings) / (1 - swings) ** 2, _EVEN), share)
+    same = np.minimum(sensor.beats, found.pairs) / np.square(sensor.beat)  # … unless the same places of every step are seen
+    return np.asarray(share * np.maximum(1.0, _STRATA * same))
 
 
 def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float) -> dict[str, Any]:
@@ -326,12 +376,18 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
         coverage = np.where(seconds > 0, np.clip(found.length / seconds, 0.0, 1.0), 0.0)
         scale = np.where(coverage > 0, 1 / coverage, 1.0)
         mean = np.where(found.length > 0, found.joules / found.length, np.nan)
+    refresh = np.maximum(sensor.refresh_s, 1e-9)
     quantum = sensor.quantum_w / 12**0.5 * seconds / np.sqrt(found.runs)
-    noise = sensor.noise_w**2 * seconds / np.maximum(sensor.refresh_s, 1e-9)
-    sampling = sensor.refresh_s * np.sqrt(found.moved / 2 * (1 - sensor.averaged) + noise * sensor.averaged)
-    edges = _EDGE * least * np.sqrt(found.jumps * sensor.averaged)
+    noise = sensor.noise_w**2 * seconds / refresh
+    unseen = _between_looks(found, sensor) * (1 - sensor.averaged) + (sensor.poll_s / refresh) ** 2 / 24
+    sampling = sensor.refresh_s * np.sqrt(found.moved * unseen + noise * sensor.averaged)
+    # A mean that straddles an edge, drawn as a straight line; of an interval, how much of it lay on which side.
+    length = 1 / 24 + np.minimum(1.0, refresh / np.maximum(least, 1e-9)) / 12
+    straddled = np.where(sensor.interval, 0.5 * found.inner, length * least**2 + sensor.poll_s**2 / 4)
+    edges = np.sqrt((straddled * found.steep / np.maximum(least, 1e-9)).sum(axis=0))
     edge = edge_ps / PS_PER_S
-    timing = np.sqrt((sensor.offset_s * (found.at_a - found.at_b)) ** 2 + edge**2 * (found.at_a**2 + found.at_b**2))
+    ends = (found.before**2 + found.after**2) / 2
+    timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (found.at_a**2 + found.at_b**2))
     missing = np.where(coverage < WHOLE, (1 - coverage) * seconds * sensor.spread_w, 0.0)
     sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2 + missing**2)
     resolved = (coverage >= ENOUGH) & (seconds >= REFRESHES * least) & np.asarray(sensor.placed)

@@ -13,11 +13,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy import smear
 from powertui.data.energy.sensor_defaults import defaults
+from powertui.data.energy.smear import Smear
 from powertui.data.model import NS_PER_S, Badge, Bools, Figure, Floats, Int64s, PowerKind, PowerSeries, Sensor
 
 HEARTBEAT = 3.0  # a reading that still holds counts as a sample again after so many refreshes
 HOLE = 3.0  # nothing is known across a pause longer than so many polls or refreshes
+DELAY = 0.05  # of the refresh: so long a sensor may take to publish
+LONG = 1.5  # refreshes: a window longer than that makes readings overlap
+AGE = 0.35  # of the refresh: so old a reading may be when it is asked for
+UNSURE = 0.3  # of the refresh: how far a window may be from what is taken for it when nothing tells
 RUNS = 2  # complete runs that a measured refresh needs
 STEPS = 3  # changes that a measured step needs
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
@@ -36,13 +42,54 @@ def describe(series: PowerSeries) -> PowerSeries:
     measured_step = Figure(step, Badge.MEASURED) if step is not None else None
     if measured_step is None and series.kind is PowerKind.SAMPLED:
         measured_step = sensor.quantum_w or _assumed(known.quantum_w)
-    window = sensor.window_s or (poll if series.kind is PowerKind.INTERVAL else _assumed(known.window_s))
-    if window is None and refresh is not None and poll is not None and refresh.value > 1.5 * poll.value:
-        window = _assumed(refresh.value)  # a meter that publishes now and then tells of the time since it last did
+    window, error = sensor.window_s, sensor.window_err_s
+    if window is None and series.kind is PowerKind.INTERVAL:
+        window = poll
+    elif window is None and poll is not None:
+        window, error = _window(times, watts, poll.value, refresh.value if refresh else poll.value, known.window_s)
     return replace(series, sensor=replace(
-        sensor, poll_s=poll, refresh_s=refresh, quantum_w=measured_step, window_s=window,
+        sensor, poll_s=poll, refresh_s=refresh, quantum_w=measured_step, window_s=window, window_err_s=error,
         delay_s=sensor.delay_s or _assumed(known.delay_s), gain=sensor.gain or _assumed(known.gain),
     ))  # fmt: skip
+
+
+def _window(times: Int64s, watts: Floats, poll: float, refresh: float, usual: float | None) -> tuple[Figure | None, float | None]:
+    """What a reading averages over, and one sigma of it: as the readings show it, else as is usual for such a source."""
+    held = refresh > 1.5 * poll
+    seen = smear.look(_steady(times, watts, poll, refresh), refresh, held=held)
+    if usual is not None:
+        if seen is None or not _contradicts(seen, usual, refresh):
+            return Figure(usual, Badge.ASSUMED), None
+    elif seen is None or seen.by == "nothing":
+        # A meter that publishes now and then tells of the time since it last did, as a rule.
+        return (Figure(refresh, Badge.ASSUMED), UNSURE * refresh) if held else (None, UNSURE * refresh)
+    return Figure(seen.window_s, Badge.ESTIMATED), seen.sd_s
+
+
+def _contradicts(seen: Smear, usual: float, refresh: float) -> bool:
+    """The readings cannot be means over the time that is usual for their source."""
+    if seen.by == "gaps":
+        return abs(seen.window_s - usual) > 3 * seen.sd_s + 0.1 * usual
+    return seen.by == "steps" and usual > 2 * refresh and seen.window_s + 3 * seen.sd_s < usual
+
+
+def _steady(times: Int64s, watts: Floats, poll: float, refresh: float) -> Floats:
+    """The readings as they followed one another every `refresh`, with NaN where none was taken."""
+    if len(times) < 3:
+        return watts[:0]
+    refresh_ns = max(1, round(refresh * NS_PER_S))
+    if len(times) > 4 * smear.MOST * refresh / poll:  # a day of it: what is liveliest tells most
+        step = max(1, round(smear.MOST * refresh / poll))
+        ends = np.arange(0, len(times), step)
+        moved = np.add.reduceat(np.abs(np.diff(watts, prepend=watts[0])), ends)
+        first = int(ends[moved.argmax()])
+        times, watts = times[first : first + step], watts[first : first + step]
+    count = int((times[-1] - times[0]) // refresh_ns) + 1
+    if count > 8 * smear.MOST:
+        return watts[:0]
+    at = times[0] + np.arange(count, dtype=np.int64) * refresh_ns + refresh_ns // 2 * (refresh <= 1.5 * poll)
+    row = times.searchsorted(at, side="right") - 1
+    return np.where(at - times[row] <= HOLE * max(poll, refresh) * NS_PER_S, watts[row], np.nan)
 
 
 def _assumed(value: float | None) -> Figure | None:
@@ -154,10 +201,30 @@ def window_is_guess(sensor: Sensor) -> bool:
     return window.badge is Badge.ASSUMED and window.value == refresh.value
 
 
+def window_is_told_by_readings(sensor: Sensor) -> bool:
+    """Its readings are means over clearly more than a refresh, and nothing but they themselves says so."""
+    refresh = sensor.refresh_s or sensor.poll_s
+    if sensor.window_s is None or sensor.window_err_s is None or refresh is None:
+        return False
+    return sensor.window_s.badge is Badge.ESTIMATED and sensor.window_s.value > LONG * refresh.value
+
+
 def centre_s(sensor: Sensor) -> float:
     """How long before a row the power lay that it tells of: delay, half the window, and half a poll of a slow sensor."""
     late = (sensor.delay_s.value if sensor.delay_s else 0.0) + (sensor.window_s.value / 2 if sensor.window_s else 0.0)
     return late + (sensor.poll_s.value / 2 if slow(sensor) and sensor.poll_s else 0.0)
+
+
+def centre_err_s(sensor: Sensor, kind: PowerKind) -> float:
+    """One sigma of that: the same for all rows of a log."""
+    if kind is PowerKind.INTERVAL:
+        return 0.0
+    refresh = (sensor.refresh_s or sensor.poll_s or Figure(0.0, Badge.ASSUMED)).value
+    delay = 0.0 if sensor.delay_s else DELAY * refresh
+    age = 0.0
+    if not slow(sensor) and not sensor.delay_s:  # nobody knows how old a reading is when it is asked for
+        age = AGE * min(refresh, defaults(sensor).refresh_s or refresh)
+    return float((((sensor.window_err_s or 0.0) / 2) ** 2 + delay**2 + age**2) ** 0.5)
 
 
 # ── in words ─────────────────────────────────────────────────────────────────────────────────────
@@ -192,7 +259,8 @@ def sentence(series: PowerSeries) -> str:
     if sensor.quantum_w:
         word = "" if sensor.quantum_w.badge is Badge.MEASURED else " (assumed)"
         parts.append(f"in steps of {sensor.quantum_w.value:.4g} W{word}")
-    if sensor.window_s and not interval and not window_is_guess(sensor):
+    told = sensor.window_s is not None and (sensor.window_err_s or 0.0) <= 0.25 * sensor.window_s.value
+    if sensor.window_s and told and not interval and not window_is_guess(sensor):
         parts.append(f"each the mean of {seconds(sensor.window_s.value)} ({sensor.window_s.badge.value})")
     gaps = int(holes(series.times, series.watts, sensor, series.kind)[1 if interval else 0 :].sum())
     if gaps:

@@ -57,7 +57,7 @@ def defaults(sensor: Sensor) -> Defaults:
     found = _of_source(source)
     if found is None and device and device[0] in ("nvidia", "nvml", "dcgm"):  # a table that names the maker in its columns
         found = _NVIDIA
-    if found is _NVIDIA and _SHORT & {*source, *device}:
+    if found is _NVIDIA and _SHORT & {*source, *device} and "average" not in (*source, *device):
         return _NVIDIA_SHORT
     return found or _UNKNOWN
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import account, align, integrate, mixture, placing
-from powertui.data.model import PS_PER_S, Badge, Epochs, LogPlace, PowerOnTrace
+from powertui.data.model import PS_PER_S, Badge, Epochs, Figure, LogPlace, PowerOnTrace
 from tests.synthetic import traces
 
 S = PS_PER_S
@@ -19,7 +19,9 @@ def power(*places: tuple[float, float], rows: int = 100, path: str = "log.csv", 
     """A ramp of 2 W a second, at these places (seconds late, weight)."""
     one = traces.power(np.arange(rows, dtype=np.int64) * S, [100.0 + 2 * i for i in range(rows)], slack_ps=round(slack_s * S))
     found = tuple(LogPlace(round(at * S), weight, round(slack_s * S)) for at, weight in places)
-    return replace(one, status="ambiguous", places=found, series=replace(one.series, path=path))
+    # of a sensor whose own lag is known, so that the place alone is uncertain
+    sensor = replace(one.series.sensor, window_s=Figure(0.0, Badge.ASSUMED), delay_s=Figure(0.0, Badge.ASSUMED))
+    return replace(one, status="ambiguous", places=found, series=replace(one.series, sensor=sensor, path=path))
 
 
 def test_a_sure_place_is_one_place_of_weight_one() -> None:

@@ -62,5 +62,6 @@ def test_a_quiet_recording_has_no_finding(shared_data: Path) -> None:
 
 def test_what_was_not_profiled_says_so(shared_data: Path) -> None:
     (found,) = power_of(opened(shared_data / "own" / "long_training"))
-    assert (found.epoch, found.step_lo, found.delta_seconds) == (3, None, None)
+    assert found.epoch in (3, 4)  # half of it lies in each
+    assert (found.step_lo, found.delta_seconds) == (None, None)
     assert "not profiled" in found.text

@@ -1,0 +1,193 @@
+"""How long each reading looks back, told from the readings themselves: a log seldom says it, and its joules depend on it.
+
+A mean over a window w leaves three marks. It knows nothing of what repeats exactly within it, so that the spectrum of its
+readings has gaps at 1/w, 2/w …, whatever the power did. It needs w to follow a step of power. And where it is no longer than the
+time between two readings, a reading that falls on a step lies between the levels before and after it, as often as w is long.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Floats
+
+MOST = 4096  # readings that are looked at
+LEAST = 24
+_GAPS = 8  # so many gaps are looked at
+LONGEST = 64  # refreshes that a window may last, to be looked for by its gaps
+_NULL = 0.09  # of 1/w around its multiples: there a mean passes less than a fortieth
+_DEEP = 0.22  # so little is left in the gaps, against what lies between them
+_NEARLY = 0.7  # of the best one's
+_SHORTEST = 4.0  # refreshes: of a shorter window no two gaps can be seen
+_TOLD = 14.0  # how much likelier gaps must make the spectrum, as a logarithm
+_SHARP = 0.7  # of a step that one move must make to be called sharp
+_LARGE = 0.25  # of the range of all readings: so large is a step that is looked at …
+_LARGER = 0.5  # … and one whose rise is: what is shorter than the window rises faster, but less far
+_QUIET = 0.12  # of a step: so little may its neighbours move
+_LEAST_RISE = 0.25  # of a window: what is shorter moves it less than the steps that are looked at
+_BETWEEN = 1 - 2 * _QUIET  # share of the readings on a step that are told from its levels
+
+
+class Smear(NamedTuple):
+    """The window in s, how far it may be from that (one standard deviation), and by which mark it was told."""
+
+    window_s: float
+    sd_s: float
+    by: Literal["gaps", "rise", "steps", "nothing"]
+
+
+def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None:
+    """The window of readings that follow one another every `refresh_s`. None when they are too few to say anything.
+
+    `held`: asked more often than it changes, as meters are that tell of the time since they last did.
+    """
+    level = _liveliest(watts)
+    if len(level) < LEAST:
+        return None
+    steps = _steps(level)
+    seen_at_once = steps[0] >= max(2.0, 0.5 * (steps[1] + steps[2]))
+    far, rise = _steps(level, _LARGER), _rise(level)
+    if far[0] + far[1] < 2:  # a long mean goes so far in two readings only by chance
+        wide = _from_gaps(level)
+        if wide is not None and not rise < _LEAST_RISE * wide:  # a burst of power has such a spectrum, too, but begins at once
+            return Smear(wide * refresh_s, max(0.03 * wide, 0.2) * refresh_s, "gaps")
+    if rise >= 3.0 and not seen_at_once:  # no step shows at once: a slow sensor, or power that is slow itself
+        return Smear(1.2 * rise * refresh_s, 0.6 * rise * refresh_s, "rise")
+    prior = 0.75 if held else 0.5
+    share = (steps[1] / _BETWEEN + 2 * steps[2] + 2 * prior) / (sum(steps) + 2)
+    share = min(1.0, share) if steps[2] < 2 else share
+    part = min(share, 1.0)
+    sd = (max(part * (1 - part), 0.04) / (sum(steps) + 3) + 0.05**2) ** 0.5
+    return Smear(share * refresh_s, sd * refresh_s, "steps" if sum(steps) > 1 else "nothing")
+
+
+def _liveliest(watts: Floats) -> Floats:
+    """The longest stretch without a gap, or its liveliest part when it is very long."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], np.isfinite(watts).astype(np.int8), [0]))))
+    if not len(edges):
+        return watts[:0]
+    runs = edges.reshape(-1, 2)
+    first, last = runs[(runs[:, 1] - runs[:, 0]).argmax()].tolist()
+    level = watts[first:last]
+    if len(level) > MOST:
+        moved = np.concatenate(([0.0], np.cumsum(np.diff(level) ** 2)))
+        start = int(np.argmax(moved[MOST - 1 :] - moved[: len(moved) - MOST + 1]))
+        level = level[start : start + MOST]
+    return level
+
+
+# ── gaps in the spectrum ─────────────────────────────────────────────────────────────────────────
+
+
+def _from_gaps(level: Floats) -> float | None:
+    """The window in refreshes (more than two) by the gaps that it leaves in the spectrum; None when there are none."""
+    moved = np.diff(level)
+    count = len(moved)
+    if count < 4 * LEAST or not moved.any():
+        return None
+    size = 1 << (2 * count - 1).bit_length()
+    spectrum = np.abs(np.fft.rfft(moved * np.hanning(count), size)) ** 2
+    above = np.concatenate(([0.0], np.cumsum(spectrum)))
+    longest = min(LONGEST, count / 16)
+    if longest <= _SHORTEST:
+        return None
+    widths = np.exp(np.arange(np.log(_SHORTEST), np.log(longest), 0.015))
+    told = _told(above, size, count, widths)
+    if told.max() < _TOLD:
+        return None
+    # The gaps of half a window are among its own: the longest that tells is the one.
+    top = int(np.flatnonzero(told >= max(_TOLD, _NEARLY * told.max()))[-1])
+    first = max(0, top - 10)
+    near = float(widths[first + told[first : top + 1].argmax()]) * np.linspace(0.97, 1.03, 25)
+    return float(near[np.argmax(_told(above, size, count, near))])
+
+
+def _told(above: Floats, size: int, count: int, widths: Floats) -> Floats:
+    """How much likelier the spectrum is with gaps at the multiples of 1/width than without, as a logarithm.
+
+    `above`: the spectrum's prefix sums. Lines of it are independent and spread like exponentials; what a gap would hold if it were
+    none is told by what lies half-way to the next ones.
+    """
+    number, width = np.arange(1.0, _GAPS + 1)[None, :], widths[:, None]
+    there = number <= 0.5 * width + 0.02
+
+    def mean(low: Any, high: Any) -> Floats:
+        first, last = (np.minimum(np.round(x / width * size), len(above) - 1).astype(np.int64) for x in (low, high))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(last > first, (above[last] - above[first]) / (last - first), np.nan))
+
+    around = np.fmin(mean(number - 0.65, number - 0.35), mean(number + 0.35, np.minimum(number + 0.65, 0.5 * width)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = mean(number - _NULL, np.minimum(number + _NULL, 0.5 * width)) / around
+    share = np.where(there, np.nan_to_num(share, nan=1.0, posinf=1.0), 0.0)
+    gain = np.where(there, (share - 1 - np.log(np.maximum(share, 1e-6))) * np.sign(1 - share), 0.0)
+    # A taper leaves half as many independent lines. The further gaps may lie in the noise of the readings: as many as tell most.
+    many = np.cumsum(there, axis=1)
+    total = _NULL / width * count * np.cumsum(gain, axis=1)
+    deep = (np.cumsum(share, axis=1) / np.maximum(many, 1) < _DEEP) & (np.maximum.accumulate(share, axis=1) < 2 * _DEEP)
+    return np.asarray(np.where(deep & there & (many >= 2), total, 0.0).max(axis=1))
+
+
+# ── steps ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _rise(level: Floats) -> float:
+    """Refreshes that the sharpest steps take; 1 when one comes within a refresh. NaN when there is no step worth the name."""
+    low, high = np.percentile(level, (1, 99))
+    large = _LARGER * float(high - low)
+    if large <= 0:
+        return float("nan")
+    span = 1
+    before: tuple[float, float] | None = None
+    while 8 * span < len(level):
+        share = _sharpest(level, span, large)
+        if share >= _SHARP:
+            if before is None or span == 1:
+                return float(span)
+            at, was = before
+            return at + (span - at) * (_SHARP - was) / max(share - was, 1e-9)
+        before = span, share
+        span = max(span + 1, round(span * 1.4))
+    return float("nan")
+
+
+def _sharpest(level: Floats, span: int, large: float) -> float:
+    """The share of a step that `span` refreshes make of what eight such spans around them do: of the third sharpest step."""
+    around = 4 * span
+    size = len(level) - 2 * around
+    if size < 1:
+        return 0.0
+    windows = np.lib.stride_tricks.sliding_window_view(level, 2 * around + 1)[:: max(1, span // 3)]
+    most = windows.max(axis=1) - windows.min(axis=1)
+    moved = np.abs(windows[:, around + (span + 1) // 2] - windows[:, around - span // 2])
+    shares = np.where(most >= large, moved / np.maximum(most, 1e-12), 0.0)
+    return float(np.sort(shares)[-min(3, len(shares))])
+
+
+def _steps(level: Floats, share: float = _LARGE) -> tuple[int, int, int]:
+    """Clear steps between two quiet levels: how many show at once, with a reading between the levels, and with two."""
+    low, high = np.percentile(level, (1, 99))
+    large = share * float(high - low)
+    if large <= 0 or len(level) < 9:
+        return 0, 0, 0
+    counts = []
+    moves = np.abs(np.diff(level))
+    for inner in range(3):
+        size = len(level) - 5 - inner  # two readings before, two after
+        left, right = level[2 : 2 + size], level[3 + inner : 3 + inner + size]
+        jump = np.abs(right - left)
+        still = [moves[at : at + size] < _QUIET * jump for at in (0, 1, 3 + inner, 4 + inner) if at + size <= len(moves)]
+        if len(still) < 4:
+            counts.append(0)
+            continue
+        clear = (jump >= large) & still[1] & still[2] & (still[0] | still[3])
+        last = np.zeros(size)
+        for k in range(inner):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                part = (level[3 + k : 3 + k + size] - left) / (right - left)
+            clear &= (part > last + _QUIET / (k + 1)) & (part < 1 - _QUIET / (inner - k))
+            last = part
+        counts.append(int(clear.sum()))
+    return counts[0], counts[1], counts[2]

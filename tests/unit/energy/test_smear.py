@@ -1,0 +1,120 @@
+"""What the readings themselves tell of the window that each of them is the mean of, and what follows for their joules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from powertui.data.energy import integrate, placing, sensor, smear
+from powertui.data.model import Badge, PowerSeries, Scope, Sensor
+
+TICK = 0.001
+
+
+def training(seed: int) -> np.ndarray:
+    """The power of every millisecond: idle, then unlike steps of a host's and a device's part, then idle."""
+    rng = np.random.default_rng(seed)
+    period, duty = rng.uniform(0.15, 0.7), rng.uniform(0.4, 0.9)
+    parts = [np.full(int(rng.uniform(8, 15) / TICK), 120.0)]
+    for _ in range(int(40 / period)):
+        length = int(period * rng.normal(1, 0.05) / TICK)
+        parts += [np.full(int(length * (1 - duty)), 150.0), np.full(int(length * duty), 300.0 + rng.normal(0, 4))]
+    parts.append(np.full(int(rng.uniform(8, 15) / TICK), 120.0))
+    watts = np.concatenate(parts)
+    return watts + np.repeat(rng.normal(0, 1, len(watts) // 20 + 1), 20)[: len(watts)]
+
+
+def read(watts: np.ndarray, seed: int, refresh: float, window: float, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """(seconds, readings) of a mean over `window` (0: of a moment), published every `refresh`."""
+    rng = np.random.default_rng([seed, 1])
+    total = np.concatenate([[0.0], np.cumsum(watts)]) * TICK
+    at = np.arange(window + rng.uniform(0, refresh), len(watts) * TICK - TICK, refresh)
+    rows = np.round(at / TICK).astype(int)
+    wide = max(1, round(window / TICK))
+    said = (total[rows] - total[np.maximum(rows - wide, 0)]) / (wide * TICK) if window else watts[rows]
+    return at, np.round((said + rng.normal(0, 0.1, len(at))) / step) * step
+
+
+def series(at: np.ndarray, watts: np.ndarray, source: str = "csv") -> PowerSeries:
+    return sensor.describe(PowerSeries(Sensor("power", source, Scope.NODE), np.round(at * 1e9).astype(np.int64), watts))
+
+
+@pytest.mark.parametrize(("refresh", "window"), [(0.1, 1.0), (0.1, 0.5), (0.25, 2.0), (0.04, 0.4)])
+def test_a_mean_over_many_refreshes_is_known_by_the_gaps_in_its_spectrum(refresh: float, window: float) -> None:
+    found = [smear.look(read(training(seed), seed, refresh, window, 0.1)[1], refresh) for seed in range(12)]
+    told = [one.window_s for one in found if one is not None and one.by == "gaps"]
+    assert len(told) >= 8
+    assert np.mean(np.abs(np.array(told) / window - 1) < 0.08) >= 0.9
+    assert all(0.6 * window < one.window_s < 1.4 * window for one in found if one is not None)
+
+
+@pytest.mark.parametrize("refresh", [0.04, 0.1, 0.2])
+def test_the_power_of_a_moment_is_never_taken_for_a_long_mean(refresh: float) -> None:
+    for seed in range(12):
+        found = smear.look(read(training(seed), seed, refresh, 0.0, 0.1)[1], refresh)
+        assert found is not None
+        assert found.by in ("steps", "nothing")
+        assert found.window_s < refresh
+
+
+def test_too_few_readings_and_readings_that_never_change_tell_nothing() -> None:
+    assert smear.look(np.arange(10.0), 1.0) is None
+    found = smear.look(np.full(500, 231.0), 1.0)
+    assert found is not None
+    assert found.by == "nothing"
+
+
+def test_one_burst_of_power_is_no_window() -> None:
+    """Its spectrum has gaps at the multiples of 1 / 1.5 s, as that of a mean over 1.5 s has; but it begins and ends at once."""
+    rng = np.random.default_rng(2)
+    watts = 150 + rng.normal(0, 0.7, 300)
+    watts[40:200] += 60
+    watts[120:135] += 60
+    found = smear.look(np.round(watts, 1), 0.1)
+    assert found is not None
+    assert found.by != "gaps"
+    assert found.window_s < 0.15
+
+
+def test_a_gap_in_the_log_is_no_step() -> None:
+    _, watts = read(training(3), 3, 0.1, 1.0, 0.1)
+    whole = smear.look(watts, 0.1)
+    watts[60:90] = np.nan
+    parted = smear.look(watts, 0.1)
+    assert whole is not None
+    assert parted is not None
+    assert parted.window_s == pytest.approx(whole.window_s, rel=0.03)
+
+
+def test_a_source_whose_readings_contradict_its_usual_window_is_not_believed() -> None:
+    """A GPU that nobody named: the driver's mean of a second is assumed, unless its readings jump from one to the next."""
+    at, watts = read(training(1), 1, 0.1, 1.0, 0.1)
+    assert series(at, watts, "nvidia-smi").sensor.window_s == (1.0, Badge.ASSUMED)
+    at, watts = read(training(1), 1, 0.1, 0.025, 0.1)
+    found = series(at, watts, "nvidia-smi").sensor
+    assert found.window_s is not None
+    assert found.window_s.badge is Badge.ESTIMATED
+    assert found.window_s.value < 0.1
+
+
+@pytest.mark.parametrize(("refresh", "window", "step"), [(0.1, 1.0, 0.1), (0.1, 1.0, 1.0), (0.5, 0.5, 1.0), (0.1, 0.025, 0.01)])
+def test_joules_of_a_log_that_says_nothing_of_its_sensor_hold(refresh: float, window: float, step: float) -> None:
+    """Trainings and windows at random places: the interval holds nine of ten, and is not much wider than it must be."""
+    errors, halves, estimated = [], [], []
+    for seed in range(20):
+        watts = training(seed)
+        total = np.concatenate([[0.0], np.cumsum(watts)]) * TICK
+        power = placing.on_trace(series(*read(watts, seed, refresh, window, step)), 0, 0, 0, "aligned", "truth")
+        rng = np.random.default_rng([seed, 2])
+        begin = rng.uniform(3, 40, 10)
+        lo = np.round(begin / TICK).astype(int)
+        hi = np.minimum(lo + np.round(rng.uniform(3, 20, 10) / TICK).astype(int), len(watts) - round(2 / TICK))
+        found = integrate.energies(power, lo * 10**9, hi * 10**9)
+        assert found.resolved.all()
+        errors += (found.joules - (total[hi] - total[lo])).tolist()
+        halves += ((found.hi - found.lo) / 2).tolist()
+        estimated.append(found[0].badge is Badge.ESTIMATED)
+    assert np.mean(estimated) == (window > refresh)
+    needed = 1.96 * float(np.sqrt(np.mean(np.square(errors))))
+    assert np.mean(np.abs(errors) <= halves) >= 0.9
+    assert np.sqrt(np.mean(np.square(halves))) <= 2.5 * needed
