@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from powertui.report import step_facts
 
 EPOCH_ROWS = 2_000
 WARNINGS = 100
+
+if TYPE_CHECKING:
+    from powertui.data.energy.integrate import Energy
 
 Facts = dict[str, Any]
 
@@ -54,6 +57,7 @@ def of_run(entry: RunEntry, run: Run | None, problem: str = "") -> Facts:
         "scalars": _scalars(run),
         "power": _power_of(run),
         "windows": window_facts(run.power if run is not None else ()),
+        "energy": _energy_of(run, entry),
     }
 
 
@@ -196,6 +200,26 @@ def _power_of(run: Run | None) -> list[Facts]:
         | {"belongs_to": None if owner.machine is None else found.machines[owner.machine], "belongs_why": owner.why}
         for series, owner in zip(run.power, found.owners, strict=True)
     ]
+
+
+def _energy_of(run: Run | None, entry: RunEntry) -> Facts | None:
+    """Joules of each host over its whole profile, and of the run: as `powertui energy` tells them. None without power."""
+    if run is None or not run.power or not run.traces:
+        return None
+    from powertui.data.energy import account, host_energy
+
+    found = host_energy.of_accounts([account.of_run(run, index, entry) for index in range(len(run.traces))])
+    hosts = [{"host": host, **_joules(one)} for host, one in zip(found.hosts, found.energies, strict=True)]
+    return {"hosts": hosts, **_joules(found.total)}
+
+
+def _joules(one: Energy | None) -> Facts:
+    if one is None:
+        return {"joules": None, "lo_joules": None, "hi_joules": None, "badge": None, "reason": "no power belongs to this host"}
+    return {
+        "joules": one.joules, "lo_joules": one.lo, "hi_joules": one.hi,
+        "badge": one.badge.value if one.resolved else None, "reason": one.reason or None,
+    }  # fmt: skip
 
 
 def power_facts(series: PowerSeries) -> Facts:

@@ -114,6 +114,7 @@ def describe(one: Facts, columns: int = 0) -> list[str]:
         rest.append(("host" if not several else "hosts", _host(profile)))
     rest.append(("devices", _devices(one)))
     rest += [("power", _power(series)) for series in one["power"]]
+    rest += [("energy", line) for line in _energy(one["energy"])]
     rest += [("windows", _window(window)) for window in one["windows"][:WINDOWS_SHOWN]]
     if len(one["windows"]) > WINDOWS_SHOWN:
         rest.append(("windows", f"… and {len(one['windows']) - WINDOWS_SHOWN} more (--json lists them)"))
@@ -239,6 +240,22 @@ def _power(series: Facts) -> str:
     stranger = "; of no host of this run" if series["belongs_to"] is None and series["host"] else ""
     name, source = plain(series["label"]), plain(series["source"])
     return f"{name}: {watts}; {over} ({source}, {plain(facts.short_path(series['path']))}){stranger}"
+
+
+def _energy(found: Facts | None) -> list[str]:
+    """Joules over the whole profile; with several hosts each of them, and all together."""
+    if found is None or all(one["joules"] is None for one in found["hosts"]):
+        return []
+    several = len(found["hosts"]) > 1
+    lines = [(f"{plain(one['host'])}: " if several else "") + _drew(one) for one in found["hosts"]]
+    return [*lines, f"all hosts: {_drew(found)}"] if several else lines
+
+
+def _drew(one: Facts) -> str:
+    if one["joules"] is None:
+        return str(one["reason"])
+    joules, lo, hi = (units.quantity(one[key], "J") for key in ("joules", "lo_joules", "hi_joules"))
+    return f"{joules} (95 % {lo} to {hi}), {one['badge']}"
 
 
 def _window(window: Facts) -> str:

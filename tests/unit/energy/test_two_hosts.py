@@ -162,6 +162,19 @@ def test_the_python_interface(made: Hosts, tmp_path: Path) -> None:
     assert set(run.power["host"]) == {"bmc-17", "host-b"}
 
 
+def test_the_report_tells_each_host_and_the_run(made: Hosts, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(made.recording(tmp_path / "bmc.csv", {"bmc-17": "host-a", "host-b-bmc": "host-b"}))
+    assert cli.main(["report", str(made.logdir), "--power", log, "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert [one["belongs_to"] for one in run["power"]] == [None, "host-b"]
+    assert [one["joules"] is None for one in run["energy"]["hosts"]] == [True, False]
+    assert (run["energy"]["joules"], run["energy"]["reason"]) == (None, "not known for host-a")
+    assert cli.main(["report", str(made.logdir), "--power", log, "--power-host", "bmc-17=host-a"]) == 0
+    text = capsys.readouterr().out
+    assert "  energy   host-a: 3." in text
+    assert "           all hosts: 11." in text
+
+
 def test_an_export_holds_its_own_hosts_power(made: Hosts, tmp_path: Path) -> None:
     log = made.long_csv(tmp_path / "all.csv", {"host-a": "host-a", "host-b": "host-b"})
     out = tmp_path / "out.csv"
