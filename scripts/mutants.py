@@ -215,10 +215,16 @@ def candidates(file: str, text: str) -> Iterator[Mutant]:
     for node, line, begin, end, new in _changes(tree, lines):
         raw = lines[line - 1].encode()
         before, after = raw.decode().strip(), (raw[:begin] + new.encode() + raw[end:]).decode().strip()
-        mutant = Mutant(file, home(node.lineno), before, after)
-        with contextlib.suppress(Broken, SyntaxError):
-            applied(mutant, text)
-            yield mutant
+        yield Mutant(file, home(node.lineno), before, after)
+
+
+def fits(mutant: Mutant, text: str) -> bool:
+    """Whether the change can be made, and what comes out is a program."""
+    try:
+        applied(mutant, text)
+    except (Broken, SyntaxError):
+        return False
+    return True
 
 
 def _changes(tree: ast.Module, lines: list[str]) -> Iterator[tuple[Any, int, int, int, str]]:
@@ -298,14 +304,15 @@ def generate(kept: Sequence[Mutant], root: Path = ROOT) -> list[Mutant]:
         files = sorted(root.glob(where) if where.endswith(".py") else root.glob(where + "*.py"))
         names = {path.relative_to(root).as_posix() for path in files}
         have = [m for m in fitting if m.file in names]
-        pool = [m for name in sorted(names) for m in candidates(name, (root / name).read_text("utf-8"))]
+        texts = {name: (root / name).read_text("utf-8") for name in sorted(names)}
+        pool = [m for name, text in texts.items() for m in candidates(name, text)]
         used = {(m.file, m.function, m.before) for m in have}
         rng = random.Random(f"{SEED} {where}")
         rng.shuffle(pool)
         for mutant in pool:
             if len(have) >= count:
                 break
-            if (mutant.file, mutant.function, mutant.before) not in used:
+            if (mutant.file, mutant.function, mutant.before) not in used and fits(mutant, texts[mutant.file]):
                 used.add((mutant.file, mutant.function, mutant.before))
                 have.append(mutant)
                 chosen.append(mutant)
