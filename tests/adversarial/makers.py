@@ -272,3 +272,50 @@ def one_eager_kernel_that_returns_early() -> Program:
     p.truth[-1].number = ANY
     p.asynchronous = True
     return p
+
+
+def function_called(p: Program, at: float, length: float, graph: str, *, ahead: bool) -> None:
+    """One call of a tf.function as Keras makes it: its graph runs in a pool, so that its FunctionRun is over at once or soon."""
+    p.event("python", "multi_step_on_iterator", at, length, tf_function_call="notTraced-nonXla", tracing_count=1)
+    p.event("python", "EagerExecute", at + length * 0.03, length * 0.94, eager_op=graph, is_func=1)
+    p.event("python", f"EagerLocalExecute: {graph}", at + length * 0.04, length * 0.92)
+    p.event("python", "EagerKernelExecute", at + length * 0.05, length * 0.9)
+    p.event("python", "FunctionRun", at + length * 0.06, length * (0.2 if ahead else 0.001), _r=1, id=77)
+    p.event("pool", "ExecutorState::Process", at + length * 0.1, length * 0.8, id=77, iter_num=0)
+    p.event("tf_data_iterator_resource/4711", "FunctionRun", at + length * 0.3, length * 0.001, _r=1, id=78)
+    for k in range(8):
+        p.event(
+            "python", "EagerExecute", at + length * (1.02 + k * 0.005), length * 0.003, eager_op="AssignAddVariableOp", is_func=0
+        )
+
+
+@row
+def a_session_in_the_middle_of_a_training() -> Program:
+    """Keras 3, profiled from step 100 on: no mark. The function that the loop calls is the step, no FunctionRun is."""
+    p = Program()
+    for i in range(20):
+        length = 20 + (i * 7 % 5)
+        function_called(p, i * 27.0, length, "__inference_multi_step_on_iterator_1963", ahead=i % 3 == 0)
+        p.tell(None, None, i * 27.0, length, {})
+        p.truth[-1].number = ANY
+    p.marker = "multi_step_on_iterator"
+    return p
+
+
+@row
+def a_session_that_reaches_into_a_validation() -> Program:
+    """The same, and the validation calls a function of the same name: what was compiled for it has another."""
+    p = Program()
+    at = 0.0
+    for _ in range(2):
+        for _ in range(9):
+            function_called(p, at, 20, "__inference_multi_step_on_iterator_1963", ahead=False)
+            p.tell(None, None, at, 20 * 0.92, {})
+            p.truth[-1].number = ANY
+            p.truth[-1].start = at + 20 * 0.04
+            at += 27
+        for _ in range(3):
+            function_called(p, at, 7, "__inference_multi_step_on_iterator_2874", ahead=False)
+            at += 9
+    p.marker = "__inference_multi_step_on_iterator_1963"
+    return p

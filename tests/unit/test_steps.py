@@ -302,7 +302,8 @@ def test_the_same_steps_from_the_other_format(data: Path) -> None:
         ("own/custom_loop", 60, "train with a step_num"),
         ("own/jax_cpu/plugins/profile/2026_11_21_00_50_48", 20, "train with a step_num"),
         ("own/two_epochs_with_burst", 200, "Profiled batch"),
-        ("own/trace_export", 50, "launches of FunctionRun"),
+        ("own/trace_export", 50, "launches of f "),
+        ("own/long_training", 20, "launches of multi_step_on_iterator"),
         ("public/powerboard_tf22_run195247", 21, "TraceContext with a step_num and an epoch_num"),  # the last one cut
         ("public/e4040_hd2551", 1, "EagerKernelExecute with a step_name"),
         ("public/e4040_yg2820/logs/fit/20221031-233351", 1, "EagerKernelExecute with a step_name"),

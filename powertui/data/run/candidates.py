@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from powertui.data.model import Bools, Events, Int64s, Process, ProcessKind, Trace, Track, TrackKind
-from powertui.data.run import marks
+from powertui.data.run import functions, marks
 from powertui.data.run.marks import Marks
 
 # What a candidate's numbers are worth.
@@ -37,6 +37,8 @@ _HELPERS = re.compile(
     r"\((_?(convert_element_type|broadcast_in_dim|broadcast|copy|iota|full|zeros_like|ones_like|reshape|squeeze|expand_dims|transpose"
     r"|concatenate|slice|dynamic_slice|device_put|threefry\w*|random_\w+|fold_in|split|uniform|normal|randint|where|astype))\)$"
 )
+# A line that feeds the input pipeline runs graphs of its own, and no steps.
+_INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)
 MIN_LAUNCHES = 3
 _TOP = 4  # launches of so many names are worth a judgement
 _NESTED = 0.8
@@ -170,8 +172,12 @@ def profiler_steps(trace: Trace) -> Candidate | None:
 
 def repeated(trace: Trace) -> list[Candidate]:
     """Modules of devices, else launches of the host, that ran three times or more, the longest first. They are counted."""
-    found = list(modules(trace)) or list(_calls(trace))
+    found = list(modules(trace)) or _longest(_functions(trace)) or list(_calls(trace))
     return found[:_TOP]
+
+
+def _longest(found: Iterator[Candidate]) -> list[Candidate]:
+    return sorted(found, key=lambda one: -int(one.marks.duration.sum() - one.marks.duration.max()))
 
 
 def modules(trace: Trace) -> Iterator[Candidate]:
@@ -193,6 +199,18 @@ def modules(trace: Trace) -> Iterator[Candidate]:
         yield Candidate(title, f"^{re.escape(full)}$", marks.join(parts), NONE, device=True, apart=True, inferred=True)
 
 
+def _functions(trace: Trace) -> Iterator[Candidate]:
+    for line, _, name, events in functions.calls(trace):
+        chosen = marks.of_events(trace, line, events).outermost()
+        if len(chosen) >= MIN_LAUNCHES:
+            yield _launched(trace.names.full(name), chosen)
+
+
+def _launched(name: str, chosen: Marks) -> Candidate:
+    title = f"launches of {name[:80]} (no step marker in the profile)"
+    return Candidate(title, f"^{re.escape(name)}$", _counted(chosen), NONE, inferred=True)
+
+
 def _calls(trace: Trace) -> Iterator[Candidate]:
     texts = [trace.names.full(i) for i in range(len(trace.names))]
     for pattern in _LAUNCHES:
@@ -202,7 +220,7 @@ def _calls(trace: Trace) -> Iterator[Candidate]:
             continue
         ranked: list[tuple[int, int, Track, int]] = []
         for line, (process, track) in enumerate(trace.tracks()):
-            if process.kind is ProcessKind.HOST and not track.derived and len(track.events):
+            if process.kind is ProcessKind.HOST and not track.derived and len(track.events) and not _INPUT_LINE.search(track.name):
                 ranked += [(spent, line, track, name) for name, spent in _ranked(track.events, wanted)]
         made = 0
         for _, line, track, name in sorted(ranked, key=lambda one: (-one[0], one[1], one[3])):
@@ -211,8 +229,7 @@ def _calls(trace: Trace) -> Iterator[Candidate]:
             chosen = marks.of_events(trace, line, events).outermost()
             if len(chosen) >= MIN_LAUNCHES:
                 made += 1
-                title = f"launches of {texts[name][:80]} (no step marker in the profile)"
-                yield Candidate(title, f"^{re.escape(texts[name])}$", _counted(chosen), NONE, inferred=True)
+                yield _launched(texts[name], chosen)
             if made == _TOP:
                 return
         if made:
