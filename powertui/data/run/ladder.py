@@ -22,7 +22,7 @@ _NESTED = 0.8  # share of marks inside another's: it is a detail of that
 LITTLE = 0.05  # of the work: what covers less is a helper
 CONVINCING = 0.55
 
-_STEPS = re.compile(r"^(train|TraceContext|Profiled batch|ProfilerStep|train_step|step)\b", re.IGNORECASE)
+STEP_NAMES = re.compile(r"^(train|TraceContext|Profiled batch|ProfilerStep|train_step|step)\b", re.IGNORECASE)
 _BESIDES = re.compile(r"(data|read|load|input|fetch|next|log|metric|callback|summary)(?![a-z])", re.IGNORECASE)
 _AROUND = re.compile(r"(epoch|fit|loop|session)(?![a-z])", re.IGNORECASE)
 _NAME = 0.05
@@ -58,7 +58,7 @@ def _judged(one: Candidate, among: Sequence[Candidate], work: Work | None, span:
     outer, nests = _nesting(one, among)
     score = _COVERS * covers + _REGULAR * regular + _NUMBERS * one.numbering + _OUTERMOST * outer
     kind = one.marks.kinds[0] if one.marks.kinds else ""
-    if _STEPS.search(kind):
+    if STEP_NAMES.search(kind):
         score += _NAME
     if not one.device and _BESIDES.search(kind):
         score -= 2 * _NAME

@@ -9,12 +9,14 @@ import numpy as np
 
 from powertui.data.model import Bools, Int64s
 from powertui.data.run.assign import TIME, Given
-from powertui.data.run.candidates import OWN
-from powertui.data.run.ladder import LITTLE, Judged
+from powertui.data.run.candidates import OWN, inside
+from powertui.data.run.ladder import LITTLE, STEP_NAMES, Judged
 from powertui.data.run.rows import Rows
 from powertui.data.run.work import Work
 
 _CLOSE = 0.1  # scores nearer than this could go either way
+_ALIKE = 0.8
+_SEVERAL = 2
 _LOST = 0.05  # of the devices' work without a step: worth a sentence
 
 
@@ -54,6 +56,7 @@ def _doubts(told: Told, best: Judged) -> Iterator[str]:
         yield best.candidate.doubt
     if told.rows.doubt:
         yield told.rows.doubt
+    yield from _parts(told, best)
     if told.given is not None and told.given.by == TIME and told.asynchronous:
         yield "the devices' work carries no link to the calls that asked for it, and runs on after them"
     if told.work is not None and best.covers < LITTLE and not best.candidate.inferred:
@@ -62,6 +65,18 @@ def _doubts(told: Told, best: Judged) -> Iterator[str]:
         other = told.judged[1].candidate
         if not best.candidate.inferred and other.numbering >= best.candidate.numbering:
             yield f"{other.title} would fit nearly as well"
+
+
+def _parts(told: Told, best: Judged) -> Iterator[str]:
+    """Marks inside the chosen ones that cover as much and come several times as often, where no name says which are the steps."""
+    marks = best.candidate.marks
+    if best.candidate.device or best.candidate.inferred or (marks.kinds and STEP_NAMES.search(marks.kinds[0])):
+        return
+    for other in told.judged[1:]:
+        inner = other.candidate
+        often = len(inner.marks) >= _SEVERAL * len(marks) and inner.numbering >= best.candidate.numbering and not inner.device
+        if often and other.covers > _ALIKE * best.covers and inside(marks, inner.marks.start).mean() > _ALIKE:
+            yield f"{inner.title} lie inside these and cover as much: {len(inner.marks)} steps, or parts of {len(marks)}"
 
 
 def _weaknesses(told: Told, best: Judged) -> Iterator[str]:
