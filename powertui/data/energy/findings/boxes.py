@@ -244,7 +244,7 @@ def _ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float) -> Float
     values, known = beyond[free], doubt[free]
     if not len(values):
         return values
-    sure = values[known <= max(floor, 2 * float(np.median(known)))]
+    sure = values[known <= max(floor, 2 * float(np.percentile(known, 25)))]
     return np.asarray(sure[np.abs(sure - np.median(sure)) <= 6 * max(_spread(sure), floor)])
 
 
@@ -306,13 +306,21 @@ def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) ->
     if noise.of(size) > height / 6:
         return first, last  # too little is seen of it to tell a pause from noise
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(np.pad(values, size // 2, mode="edge"), size), axis=1)
-    high = (smooth > height / 2) | (unsure > height / 3)
+    sure = unsure <= height / 3
+    high = (smooth > height / 2) | ~sure
     edges = np.flatnonzero(np.diff(np.concatenate([[False], high, [False]]).astype(np.int8)))
     parts = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
     if not parts:
         return first, last
     low, end = max(parts, key=lambda part: float(values[part[0] : part[1]].sum()))
-    return first + low, first + end
+    shown = np.flatnonzero((smooth > height / 2)[low:end] & sure[low:end])
+    if not len(shown):
+        return first + low, first + end
+    # What is not sure joins two sure parts only when they are the greater part of it.
+    gaps = np.flatnonzero(np.diff(shown) > max(2, len(shown) // 2))
+    pieces = np.split(shown, gaps + 1)
+    best = max(pieces, key=len)
+    return first + low + int(best[0]), first + low + int(best[-1]) + 1
 
 
 def _extended(readings: Readings, first: int, last: int, height: float) -> tuple[int, int]:

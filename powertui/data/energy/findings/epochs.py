@@ -13,7 +13,7 @@ import numpy as np
 
 from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate, samples, scan
-from powertui.data.energy.findings import boxes
+from powertui.data.energy.findings import boxes, neighbours
 from powertui.data.energy.findings.boxes import Box, Readings
 from powertui.data.energy.fold import Folded
 from powertui.data.energy.scan import Stretch
@@ -67,7 +67,7 @@ def time(folded: Folded, rng: np.random.Generator) -> list[Slower]:
         usable = good[line] & np.isfinite(difference)
         usable[-1:] = False  # no next step: its end is its own
         for stretch in scan.stretches(difference, usable, 1, 1, 0.01 * usual, len(folded.epochs), rng):
-            if stretch.mean > 0.05 * usual:
+            if stretch.mean > 0.05 * usual and neighbours.sure(stretch, len(folded.epochs)):
                 found.append(Slower(line, stretch))
     return found
 

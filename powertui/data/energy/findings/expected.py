@@ -13,6 +13,7 @@ up to the usual power of training is explained, and only more than that is not.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +27,10 @@ from powertui.data.model import Bools, Floats
 
 _TURNS = 30  # of the robust fit
 _STARTS = (10, 25, 40, 50, 60, 75)  # percentiles of the readings that a fit begins with, each in turn
-_KEPT = 0.6  # of the readings: the fit that explains these best is taken
+_SCALE = (0.35, 1 / 0.454)  # the part of the smallest residuals that tells their scale, and what it is of a normal one
 _CUT = 4.685  # Tukey's: residuals farther off count nothing
 _UNLIKE = 0.5  # of the power of work: what one kind may draw more or less than another
+_STEADY = 0.1  # a reading of steps holds less other work than this
 _WHOLE = 0.98  # a window is inside the profile with so much of itself
 _LEAST = 8  # readings that a level needs
 _HALF = 0.7  # the range that a window or place may make a reading lie in, as one sigma
@@ -98,6 +100,7 @@ class _Fit:
     coefficients: Floats  # base first
     covariance: Floats
     usual: tuple[Floats, Floats]  # shares of each kind, idle first, that the middle nine tenths of the readings have
+    loose: list[int]  # columns of work that draws now this and now that
     level: float
     swing: float  # watts between the idle machine and usual work
 
@@ -110,7 +113,7 @@ class _Fit:
         columns = _columns(work, lo, hi)
         watts = columns @ self.coefficients
         learnt = np.einsum("ij,jk,ik->i", columns, self.covariance, columns)
-        unlike = _UNLIKE * self.swing * _unlike(columns, self.usual)
+        unlike = _UNLIKE * self.swing * np.maximum(_unlike(columns, self.usual), columns[:, self.loose].sum(axis=1))
         reach = np.zeros(len(watts))
         shift = doubt_s + data.late + 0.1 * data.refresh
         factors = (1.0,) if data.known_window else (0.5, 1.0, 2.0)
@@ -141,34 +144,58 @@ def _unlike(columns: Floats, usual: tuple[Floats, Floats]) -> Floats:
 
 def _fit(data: Samples, work: Work, lo: Floats, hi: Floats, rows: Bools) -> _Fit:
     columns, watts = _columns(work, lo, hi)[rows], data.watts[rows]
-    low, high = np.percentile(_mixture(columns), [5, 95], axis=0)
+    loose = [at + 1 for at, name in enumerate(work.names) if name in work_kinds.LOOSE]
+    usual = _usual(columns, loose)
+    apart = np.maximum(_unlike(columns, usual), columns[:, loose].sum(axis=1))
     floor = max(data.quantum / np.sqrt(12), 1e-3 * float(np.median(watts)))
-    found = None
-    for start in np.percentile(watts, _STARTS):
-        one = _from(columns, watts, float(start), _least(data), work.names, floor)
-        if found is None or one[0] < found[0]:
-            found = one
-    assert found is not None
-    _, coefficients, covariance, level, swing = found
-    return _Fit(("idle", *work.names), coefficients, covariance, (low, high), level, swing)
+    tried = [_from(columns, watts, apart, float(start), _least(data), loose, floor) for start in np.percentile(watts, _STARTS)]
+    scale = min(one.scale for one in tried)
+
+    def cost(one: _Tried) -> float:
+        """How badly a fit explains the readings, the same yardstick for all; a reading far off is no worse than one off."""
+        return float(np.minimum(np.abs(one.residual) / np.sqrt(scale**2 + one.own), _CUT).sum())
+
+    best = min(tried, key=cost)
+    coefficients, covariance, level, swing = best.coefficients, best.covariance, best.level, best.swing
+    return _Fit(("idle", *work.names), coefficients, covariance, usual, loose, level, swing)
 
 
-def _from(
-    columns: Floats, watts: Floats, level: float, least: float, names: tuple[str, ...], floor: float
-) -> tuple[float, Floats, Floats, float, float]:
-    """A robust fit that begins with a guess of the usual power of work: its cost, and what it finds."""
+class _Tried(NamedTuple):
+    coefficients: Floats
+    covariance: Floats
+    level: float
+    swing: float
+    residual: Floats
+    own: Floats
+    scale: float
+
+
+def _usual(columns: Floats, loose: list[int]) -> tuple[Floats, Floats]:
+    """The range of the shares of each kind, idle first, in readings of steps: those with little other work, if there are any."""
+    mixture = _mixture(columns)
+    steady = columns[:, loose].sum(axis=1) < _STEADY
+    low, high = np.percentile(mixture[steady] if steady.sum() >= _LEAST else mixture, [5, 95], axis=0)
+    return low, high
+
+
+def _from(columns: Floats, watts: Floats, apart: Floats, level: float, least: float, loose: list[int], floor: float) -> _Tried:
+    """A robust fit that begins with a guess of the usual power of work."""
     swing = max(level - least, 0.1 * level)
-    prior = np.array([level - swing, *(swing / 2 if name == work_kinds.BETWEEN_NAME else swing for name in names)])
-    precision = np.diag(1.0 / np.array([0.25 * swing, *(0.5 * swing for _ in names)]) ** 2)
+    count = columns.shape[1] - 1
+    prior = np.array([level - swing, *(swing / 2 if at + 1 in loose else swing for at in range(count))])
+    precision = np.diag(1.0 / np.array([0.25 * swing, *[0.5 * swing] * count]) ** 2)
+    own = (_UNLIKE * swing * apart) ** 2  # what each reading may be off by, however well the kinds are known
     coefficients = prior.copy()
+    steady = apart <= max(float(np.quantile(apart, 0.4)), 0.02)
     residual = watts - columns @ coefficients
     for turn in range(_TURNS):
-        scale = max(1.4826 * float(np.median(np.abs(residual))), floor)
-        weight = np.clip(1 - (residual / (_CUT * scale)) ** 2, 0, None) ** 2 / scale**2
+        scale = max(_SCALE[1] * float(np.quantile(np.abs(residual[steady]), _SCALE[0])), floor)
+        sigma = np.sqrt(scale**2 + own)
+        weight = np.clip(1 - (residual / (_CUT * sigma)) ** 2, 0, None) ** 2 / sigma**2
         covariance = np.linalg.inv((columns * weight[:, None]).T @ columns + precision)
         before, coefficients = coefficients, covariance @ ((columns * weight[:, None]).T @ watts + precision @ prior)
         residual = watts - columns @ coefficients
         if turn and np.abs(coefficients - before).max() < 1e-3 * swing:
             break
-    usual = float(np.median(columns @ coefficients))
-    return float(np.sort(np.abs(residual))[: max(1, int(_KEPT * len(residual)))].sum()), coefficients, covariance, usual, swing
+    usual = float(np.median((columns @ coefficients)[steady]))
+    return _Tried(coefficients, covariance, usual, swing, residual, own, scale)

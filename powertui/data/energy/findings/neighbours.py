@@ -11,6 +11,7 @@ from powertui.data.energy.fold import TRACING
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
 
 _LEAST = 20  # steps that tell what is usual
+_CHANCE = 1e-3
 _FIRST = 20  # steps at the beginning that may still trace
 
 
@@ -45,6 +46,11 @@ def regular(length: Floats) -> Bools:
     return np.asarray(good)
 
 
+def sure(one: scan.Stretch, looks: int = 1) -> bool:
+    """Whether noise would not show such a stretch once in a thousand such series: what is told has to be worth a look."""
+    return scan.tail(abs(one.mean) / max(one.error, 1e-12), one.blocks, looks) <= _CHANCE
+
+
 def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
     """Stretches of steps that took longer than the usual step of their group."""
     found = []
@@ -56,7 +62,7 @@ def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
             continue
         usual = float(np.median(length[usable]))
         for one in scan.stretches(length - usual, usable, 1, 1, 0.01 * usual, 1, rng):
-            if one.mean > 0.05 * usual:
+            if one.mean > 0.05 * usual and sure(one):
                 more = float((length[one.first : one.last] - usual).sum())
                 found.append(Slow(int(rows[one.first]), int(rows[one.last - 1]) + 1, more, one.p))
     return found

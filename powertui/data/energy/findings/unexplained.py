@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,15 @@ class Unexplained:
     reason: str = ""
 
 
+class _Looked(NamedTuple):
+    """What stands out at one place."""
+
+    weight: float
+    expected: Expected
+    boxes: list[Box]
+    noise: Noise
+
+
 def of(
     trace: Trace, steps: Steps, power: PowerOnTrace, scalars: Sequence[ScalarSeries], training: tuple[int, int] | None
 ) -> Unexplained:  # fmt: skip
@@ -40,29 +50,35 @@ def of(
     if trace.span[1] <= trace.span[0]:
         return Unexplained((), None, None, reason="the profile is empty")
     data = samples.of(power.series)
-    gaps = steps.start_to_start()
-    step_s = float(np.median(gaps[gaps > 0])) / PS_PER_S if (gaps > 0).sum() >= 3 else None
-    ran = work.of(trace, predict.activities(trace), step_s)
+    ran = work.of(trace, steps, predict.activities(trace))
     going = pace.of(scalars, trace.clock)
     trained = (training[0] / PS_PER_S, training[1] / PS_PER_S) if training is not None else None
     places = [(p.weight, one) for p, one in zip(power.places, placing.everywhere(power), strict=True) if p.weight >= _FEW]
-    looked: list[tuple[float, Expected, list[Box], Noise]] = []
+    looked: list[_Looked] = []
     for weight, one in places or [(1.0, power)]:
         moved = _moved(data, one)
         half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
         model = expected.of(moved, ran, 0.0, doubt_s=half / 1.96, pace=going, training=trained)
         found, noise = boxes.found(model.readings) if not model.reason else ([], None)
-        looked.append((weight, model, found, noise or boxes.noise_of(np.empty(0), 1.0)))
+        looked.append(_Looked(weight, model, found, noise or boxes.noise_of(np.empty(0), 1.0)))
     _, first, found, noise = looked[0]
     if first.reason:
         return Unexplained((), None, None, reason=first.reason)
     offsets = [one.offset_ps / PS_PER_S for _, one in places] or [power.offset_ps / PS_PER_S]
+    looked = _believed(looked)
     kept, doubtful = _at_all([(w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)])
     at = offsets[0]
     sigma = float(np.hypot(_spread([w for w, *_ in looked], offsets), data.late / np.sqrt(3)))
     if len(looked) == 1:
         sigma = float(np.hypot(sigma, (power.offset_hi_ps - power.offset_lo_ps) / 2 / PS_PER_S / 1.96))
     return Unexplained(tuple(one.moved(at).wider(sigma) for one in kept), first, noise, doubtful)
+
+
+def _believed(looked: Sequence[_Looked]) -> list[_Looked]:
+    """Places at which what ran explains the readings worse, bursts set aside, weigh less: carefully, for their weights come
+    from much the same readings."""
+    least = min(one.noise.one for one in looked)
+    return [one._replace(weight=one.weight * (least / one.noise.one) ** (min(one.noise.blocks, 80.0) / 8)) for one in looked]
 
 
 def _moved(data: Samples, power: PowerOnTrace) -> Samples:

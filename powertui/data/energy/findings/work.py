@@ -1,8 +1,8 @@
 """What ran, kind by kind, as far as it may draw power: the columns that a reading is a sum of.
 
-`predict` says which kind of work filled every moment. Two things are told apart here in addition. Host work that goes on
-for longer than a step without any computing is of another kind than the host's part of a step: it may wait or work, and
-only the readings can tell. And beside devices the host counts where they are idle: compiling draws power, too.
+`predict` says which kind of work filled every moment. Told apart here in addition: host work, or an idle device, for
+longer than a step, and work that most steps do not hold. That is of another kind than the same within a step: the host
+may wait or work, a checkpoint may compute or write, and only the readings can tell.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.energy import predict
-from powertui.data.energy.predict import Activity
-from powertui.data.model import PS_PER_S, Floats, Int64s, Trace
+from powertui.data.energy.findings import unusual
+from powertui.data.energy.predict import Activity, Intervals
+from powertui.data.model import PS_PER_S, Floats, Int64s, ProcessKind, Steps, Trace
 
-BETWEEN = len(predict.NAMES)  # host work, or nothing, for longer than a step
-BETWEEN_NAME = "between steps"
+BETWEEN = len(predict.NAMES)
+BETWEEN_NAME = "other work"
+LOOSE = (predict.NAMES[predict.COMPILE], BETWEEN_NAME)  # what draws now this and now that
 _NAMES = (*predict.NAMES, BETWEEN_NAME)
-_LONG_S = 0.2  # where no step says how long one is
+_LONG_S = 0.2  # where no steps say how long one is
+_FEW = 3
 _SHARE = 0.01  # of the profile: a kind that filled less joins the next weaker one
 
 
@@ -40,10 +43,14 @@ class Work:
         return np.asarray(out / (len(self.devices) * np.maximum(hi - lo, 1e-12))[:, None])
 
 
-def of(trace: Trace, activities: Sequence[Activity], step_s: float | None) -> Work:
+def of(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> Work:
     """The work of one trace."""
-    long_ps = round((step_s or _LONG_S) * PS_PER_S)
-    pieces = [_told_apart(one, long_ps) for one in activities]
+    gaps = steps.start_to_start()
+    gaps = gaps[gaps > 0]
+    long_ps = int(np.median(gaps)) if len(gaps) >= _FEW else round(_LONG_S * PS_PER_S)
+    rare = unusual.intervals(trace, steps)
+    device = any(process.kind is ProcessKind.DEVICE for process in trace.processes)
+    pieces = [_told_apart(one, long_ps, rare, device) for one in activities]
     length = max(trace.span[1] - trace.span[0], 1)
     filled = np.zeros(len(_NAMES))
     for edges, kind in pieces:
@@ -63,8 +70,12 @@ def of(trace: Trace, activities: Sequence[Activity], step_s: float | None) -> Wo
     return Work(tuple(_NAMES[one] for one in kinds), (trace.span[0] / PS_PER_S, trace.span[1] / PS_PER_S), tuple(devices))
 
 
-def _told_apart(one: Activity, long_ps: int) -> tuple[Int64s, Int64s]:
-    """The activity with long stretches of host work as a kind of their own."""
-    length = np.diff(one.edges)
-    long = (one.kind == predict.HOST) & (length > long_ps)
-    return one.edges, np.where(long, BETWEEN, one.kind)
+def _told_apart(one: Activity, long_ps: int, rare: Intervals, device: bool) -> tuple[Int64s, Int64s]:
+    """The activity with what is not part of usual steps as a kind of its own."""
+    waits = (one.kind == predict.HOST) | ((one.kind == predict.IDLE) & device)
+    kind = np.where(waits & (np.diff(one.edges) > long_ps), BETWEEN, one.kind)
+    edges = np.unique(np.concatenate([one.edges, np.clip(np.concatenate([rare.start, rare.end]), one.edges[0], one.edges[-1])]))
+    kind = kind[np.searchsorted(one.edges, edges[:-1], side="right") - 1]
+    # A device that works does what it does whatever else the host begins meanwhile.
+    open_ = (kind <= predict.HOST) if device else (kind != predict.COMPILE)
+    return edges, np.where(open_ & rare.holds(edges[:-1]), BETWEEN, kind)
