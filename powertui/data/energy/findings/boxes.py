@@ -20,6 +20,8 @@ from powertui.data.model import Bools, Floats, Int64s
 ALPHA = 0.002  # chance of one stretch by noise alone, anywhere in the recording
 MOST = 12  # stretches of one recording
 LEAST = 6  # readings that say what noise is
+_ALIKE = 0.6  # of a stretch's height: another one as long is like it
+_OFTEN = 5
 _KNOWN = 30.0  # degrees of freedom of what is no sample
 _MOST_OF = 0.6  # of the readings: more of them is what is usual
 SURE = 4.0  # errors, however few stretches there are to choose from
@@ -112,6 +114,7 @@ class Noise:
     errors: Floats
     alike: float  # how many readings stand for one
     blocks: float  # readings that count as independent
+    shortest: int = 1  # readings of a stretch: shorter ones stand out everywhere
 
     def of(self, length: float) -> float:
         """The error of a mean over so many readings."""
@@ -162,10 +165,11 @@ def found(readings: Readings, *, least: float = 0.0, looks: int = 1) -> tuple[li
     boxes: list[Box] = []
     taken = np.zeros(len(rows), np.bool_)
     noise = noise_of(np.empty(0), floor)
-    for _ in range(MOST):
+    shortest = 1
+    for _ in range(2 * MOST):
         usual = _ordinary(beyond, doubt, ~taken, floor)
         rough = noise_of(usual[:1], max(floor, _spread(usual)))
-        first, last = _largest(np.where(taken, 0.0, beyond), doubt, taken, rough, least)
+        first, last = _largest(np.where(taken, 0.0, beyond), doubt, taken, rough, least, shortest)
         if last <= first:
             break
         first, last = _unbroken(readings, rows, first, last, beyond)
@@ -173,6 +177,9 @@ def found(readings: Readings, *, least: float = 0.0, looks: int = 1) -> tuple[li
         rest = ~taken
         rest[max(0, first - 1) : last + 1] = False
         noise = noise_of(_ordinary(beyond, doubt, rest, floor), floor)
+        if _common(beyond, doubt, rest, beyond[first:last]):
+            shortest = max(shortest, math.ceil(1.5 * (last - first)))
+            continue
         score, p = _certainty(beyond[first:last], doubt[first:last], noise, floor)
         if p * looks > ALPHA or score < SURE:
             break
@@ -189,9 +196,9 @@ def found(readings: Readings, *, least: float = 0.0, looks: int = 1) -> tuple[li
         foreign += part
         if abs(box.watts) >= least:
             boxes.append(box)
-        if (~taken).sum() < LEAST:
+        if (~taken).sum() < LEAST or len(boxes) == MOST:
             break
-    return _bridged(sorted(boxes, key=lambda one: one.start)), noise
+    return _bridged(sorted(boxes, key=lambda one: one.start)), replace(noise, shortest=shortest)
 
 
 def _bridged(found: list[Box]) -> list[Box]:
@@ -261,13 +268,26 @@ def _certainty(beyond: Floats, doubt: Floats, noise: Noise, floor: float) -> tup
     return score, chance(score, freedom, noise.blocks)
 
 
-def _largest(beyond: Floats, doubt: Floats, taken: Bools, noise: Noise, least: float) -> tuple[int, int]:
+def _common(beyond: Floats, doubt: Floats, free: Bools, stretch: Floats) -> bool:
+    """Whether stretches like this one turn up again and again: then it is the noise that has such tails."""
+    length, height = len(stretch), abs(float(stretch.mean()))
+    sums = np.concatenate([[0.0], np.cumsum(beyond)])
+    usable = np.concatenate([[0], np.cumsum(free & (doubt < height / 3))])
+    means = np.abs(sums[length:] - sums[:-length]) / length
+    alike = np.flatnonzero((means > _ALIKE * height) & (usable[length:] - usable[:-length] == length))
+    if len(alike) < _OFTEN:
+        return False
+    apart = 1 + int((np.diff(alike) > length).sum())
+    return apart >= _OFTEN
+
+
+def _largest(beyond: Floats, doubt: Floats, taken: Bools, noise: Noise, least: float, shortest: int) -> tuple[int, int]:
     """First and last (exclusive) reading of the stretch that explains most, were it all foreign."""
     count = len(beyond)
     weight = np.where(taken, 0.0, 1.0 / (noise.one**2 + doubt**2))
     total, weights, many = (np.concatenate([[0.0], np.cumsum(x)]) for x in (weight * beyond, weight, taken.astype(np.float64)))
     best, at = 0.0, (0, 0)
-    length = 1
+    length = shortest
     while length <= max(1, int(_MOST_OF * count)):
         w = np.maximum(weights[length:] - weights[:-length], 1e-300)
         gained = total[length:] - total[:-length]

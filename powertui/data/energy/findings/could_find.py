@@ -70,7 +70,7 @@ def _needed(
     for number, start in enumerate(starts):
         share = boxes.covered(readings, start, start + length)[judged]
         rows = np.flatnonzero(share > 0.02)
-        if len(rows):
+        if len(rows) and (share > 0.5).sum() >= (noise.shortest if noise.shortest > 1 else 0):
             part, doubt = share[rows], readings.doubt[judged[rows]]
             watts[number] = max(asked / _strength(part, doubt, noise), float(np.median(least_w[judged[rows]])), joules / length)
     return float(np.quantile(watts, _TIMES, method="higher"))

@@ -13,6 +13,7 @@ up to the usual power of training is explained, and only more than that is not.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from powertui.data.model import Bools, Floats
 
 _TURNS = 30  # of the robust fit
 _STARTS = (10, 25, 40, 50, 60, 75)  # percentiles of the readings that a fit begins with, each in turn
-_SCALE = (0.35, 1 / 0.454)  # the part of the smallest residuals that tells their scale, and what it is of a normal one
+_FIRST = 0.35  # of the smallest residuals tell their scale at first, half of them in the end: bursts may be many
 _CUT = 4.685  # Tukey's: residuals farther off count nothing
 _UNLIKE = 0.5  # of the power of work: what one kind may draw more or less than another
 _STEADY = 0.1  # a reading of steps holds less other work than this
@@ -160,6 +161,11 @@ def _fit(data: Samples, work: Work, lo: Floats, hi: Floats, rows: Bools) -> _Fit
     return _Fit(("idle", *work.names), coefficients, covariance, usual, loose, level, swing)
 
 
+def _scale(residual: Floats, part: float) -> float:
+    """The deviation of normal residuals of which this part is as small as it is."""
+    return float(np.quantile(np.abs(residual), part)) / NormalDist().inv_cdf(0.5 + part / 2)
+
+
 class _Tried(NamedTuple):
     coefficients: Floats
     covariance: Floats
@@ -189,13 +195,13 @@ def _from(columns: Floats, watts: Floats, apart: Floats, level: float, least: fl
     steady = apart <= max(float(np.quantile(apart, 0.4)), 0.02)
     residual = watts - columns @ coefficients
     for turn in range(_TURNS):
-        scale = max(_SCALE[1] * float(np.quantile(np.abs(residual[steady]), _SCALE[0])), floor)
+        scale = max(_scale(residual[steady], _FIRST if turn < _TURNS // 3 else 0.5), floor)
         sigma = np.sqrt(scale**2 + own)
         weight = np.clip(1 - (residual / (_CUT * sigma)) ** 2, 0, None) ** 2 / sigma**2
         covariance = np.linalg.inv((columns * weight[:, None]).T @ columns + precision)
         before, coefficients = coefficients, covariance @ ((columns * weight[:, None]).T @ watts + precision @ prior)
         residual = watts - columns @ coefficients
-        if turn and np.abs(coefficients - before).max() < 1e-3 * swing:
+        if turn > _TURNS // 3 and np.abs(coefficients - before).max() < 1e-3 * swing:
             break
     usual = float(np.median((columns @ coefficients)[steady]))
     return _Tried(coefficients, covariance, usual, swing, residual, own, scale)
