@@ -122,8 +122,8 @@ def _one(seed: int) -> list[Row]:
 def _findings(score: Score) -> None:
     kind = "findings"
     table = Table(
-        f"Findings: {SEEDS} trainings of 18 to 75 s per sensor with foreign bursts of 5 to 50 W for 0.5 to 8 s, and the same"
-        f" without ({machine()})",
+        f"Findings: {SEEDS} trainings of 18 to 75 s per sensor with foreign bursts of 5 to 50 W for 0.5 to 8 s, every"
+        f" second one without, too ({machine()})",
         ("sensor", "found", "of 5 W", "10 W", "20 W", "50 W", "a limit is told", "found of what it promises", "quiet: false",
          "something else found", "ΔW told against true", "its interval holds", "ΔJ told against true", "trivial times"),
     )  # fmt: skip
