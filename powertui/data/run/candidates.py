@@ -6,6 +6,7 @@ Each is found by itself; `ladder` judges them. Launches are looked for only when
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -62,11 +63,12 @@ def explicit(found: Marks) -> list[Candidate]:
     """One candidate for each kind of event that carries a step number, a step name or a root level."""
     families: dict[str, list[int]] = {}
     own = found.numbered | (found.epoch >= 0) | found.explicit
-    for row, kind in enumerate(found.kinds):
-        if own[row]:
-            families.setdefault(_DIGITS.sub("#", kind), []).append(row)
-        elif not own.any():  # roots without a mark of the program's: the steps where there are no others
-            families.setdefault("", []).append(row)
+    family = {kind: _DIGITS.sub("#", kind) for kind in set(found.kinds)}
+    if own.any():
+        for row in np.flatnonzero(own).tolist():
+            families.setdefault(family[found.kinds[row]], []).append(row)
+    elif len(found):  # roots without a mark of the program's: the steps where there are no others
+        families[""] = list(range(len(found)))
     made = [_of_family(found.take(np.array(rows, np.int64))) for rows in families.values()]
     return made + list(_joint(made))
 
@@ -97,16 +99,14 @@ def _joint(made: list[Candidate]) -> Iterator[Candidate]:
 
 def pattern_of(kinds: list[str]) -> str:
     """A regex that these names match, and hardly any other."""
-    names = sorted({_DIGITS.sub("#", kind) for kind in kinds})[:4]
+    names = sorted({_DIGITS.sub("#", kind) for kind in set(kinds)})[:4]
     texts = [re.escape(name).replace(r"\#", r"\d+") for name in names]
     return f"^{texts[0]}$" if len(texts) == 1 else f"^({'|'.join(texts)})$"
 
 
 def describe(chosen: Marks) -> str:
     """What marks these steps, for a person."""
-    kinds: dict[str, int] = {}
-    for kind in chosen.kinds:
-        kinds[kind] = kinds.get(kind, 0) + 1
+    kinds = Counter(chosen.kinds)
     names = sorted(kinds, key=lambda kind: -kinds[kind])
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more names" if len(names) > 3 else "")
     stat = "step_num" if chosen.numbered.any() else "step_name" if chosen.titled.any() else "root mark"

@@ -259,7 +259,8 @@ def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColum
             said[text] = phase_of(text)
         phase[row] = said[text]
     rooted = np.logical_or.reduce([columns[name].present for name in ("step_num", "epoch_num", *_ROOTS)])
-    explicit = rooted & np.array([_is_explicit(kind) for kind in kinds], np.bool_) | columns["_r"].present & (phase != TRAINING)
+    named = {kind: _is_explicit(kind) for kind in texts.values()}
+    explicit = rooted & np.array([named[kind] for kind in kinds], np.bool_) | columns["_r"].present & (phase != TRAINING)
     return Marks(
         events.start, events.duration, numbers, epochs, labels, kinds, explicit, columns["step_name"].present,
         columns["step_num"].present, phase, np.full(len(events), line, np.int32), whole(columns["group_id"]),

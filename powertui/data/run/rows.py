@@ -151,8 +151,19 @@ def _turns(number: Int64s) -> tuple[Int64s, str]:
         return turns, ""
     moved = change[change != 0]
     usual = np.unique(moved, return_counts=True)[1].max() > 0.5 * len(moved)
-    turns[counted] = _restarts(values.tolist()) if usual else _repeats(values.tolist())
+    if usual and _plain(values, change):
+        turns[counted] = np.cumsum(np.append(False, change < 0))
+    else:
+        turns[counted] = _restarts(values.tolist()) if usual else _repeats(values.tolist())
     return np.maximum.accumulate(turns), ""
+
+
+def _plain(values: Int64s, change: Int64s) -> bool:
+    """Whether every fall goes back to where the round before began, or below: no case for a closer look."""
+    falls = np.flatnonzero(change < 0) + 1
+    began = values[np.append(0, falls[:-1])]
+    after = values[np.minimum(falls + 1, len(values) - 1)]
+    return bool((values[falls] <= began).all() and (after <= values[falls - 1]).all())
 
 
 def _restarts(values: list[int]) -> list[int]:
