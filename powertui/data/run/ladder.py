@@ -54,6 +54,9 @@ def judge(candidates: Sequence[Candidate], work: Work | None) -> list[Judged]:
 
 def _judged(one: Candidate, among: Sequence[Candidate], work: Work | None, span: int) -> Judged:
     covers, how = _coverage(one, work, span)
+    drawn = next((other for other in among if other.device and not other.inferred), None)
+    if drawn is not None and not one.device and not one.inferred:  # the collector drew on devices what this marks on the host
+        covers = max(covers, 0.5 * covers + 0.5 * _same_steps(one, drawn))
     regular = _regularity(one)
     outer, nests = _nesting(one, among)
     score = _COVERS * covers + _REGULAR * regular + _NUMBERS * one.numbering + _OUTERMOST * outer
@@ -82,6 +85,15 @@ def _coverage(one: Candidate, work: Work | None, span: int) -> tuple[float, str]
     held_ps = int(covered(zero, marks.start, marks.start + marks.duration, 1)[0])
     reach = min(span, _last(one) - int(marks.start[0]))
     return max(held_ps / span, 0.5 * reach / span), "of the time"
+
+
+def _same_steps(one: Candidate, drawn: Candidate) -> float:
+    """The share of the devices' drawn steps that carry the group, or the number, of one of these marks."""
+    for column in ("group", "number"):
+        theirs, ours = getattr(drawn.marks, column), getattr(one.marks, column)
+        if (theirs >= 0).any() and (ours >= 0).any():
+            return float((np.isin(theirs, ours) & (theirs >= 0)).mean())
+    return 0.0
 
 
 def _share(work: Work, rows: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> float:

@@ -165,15 +165,15 @@ def _in_order(asked: Int64s, start: Int64s, duration: Int64s, told: Bools) -> tu
     stretch but its mark: it keeps its place in the order in which steps were asked for, and begins where the one before it ends.
     """
     by_asking = np.argsort(asked, kind="stable")
-    in_turn = start[by_asking][told[by_asking]]
-    if not told.any() or (np.diff(in_turn) < 0).any():
-        order = np.lexsort((asked, start))
-        return order, start[order]
     begins = start[by_asking].copy()
-    for i in np.flatnonzero(~told[by_asking]).tolist():
-        if i and begins[i] < begins[i - 1]:
-            begins[i] = begins[i - 1] + duration[by_asking[i - 1]]
-    return by_asking, begins
+    if told.any():
+        for i in np.flatnonzero(~told[by_asking]).tolist():
+            if i and begins[i] < begins[i - 1]:
+                begins[i] = begins[i - 1] + duration[by_asking[i - 1]]
+    if (np.diff(begins) >= 0).all():
+        return by_asking, begins
+    order = np.lexsort((asked, start))
+    return order, start[order]
 
 
 def _placed(one: StepsOn, place: Int64s) -> StepsOn:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, Trace, Track, TrackKind
-from powertui.data.run.marks import carried, carriers
+from powertui.data.run.marks import carried, carriers, whole
 
 _STATS = ("group_id", "correlation_id", "run_id")
 _NEVER = np.iinfo(np.int64).min  # no launch is known
@@ -98,7 +98,7 @@ def _decoded(trace: Trace, parts: Sequence[tuple[int, Process, Track]]) -> dict[
     for _, process, track in parts:
         columns = process.source.columns(track.events.position, stats)
         for stat in stats:
-            found[stat].append(np.where(columns[stat].present, columns[stat].ints, -1))
+            found[stat].append(whole(columns[stat]))
     return {stat: np.concatenate(values) for stat, values in found.items()}
 
 
@@ -114,10 +114,10 @@ def _by_module(parts: Sequence[tuple[int, Process, Track]], ids: Int64s | None) 
         modules = next((line for line in process.tracks if line.kind is TrackKind.MODULES and len(line.events)), None)
         if modules is not None and (own < 0).any():
             lane = modules.lane(0)
-            run = process.source.columns(lane.position, ("run_id",))["run_id"]
-            if run.present.any():
+            run = whole(process.source.columns(lane.position, ("run_id",))["run_id"])
+            if (run >= 0).any():
                 place, inside = _within(lane, track.events.start)
-                own = np.where((own < 0) & inside & run.present[place], run.ints[place], own)
+                own = np.where((own < 0) & inside, run[place], own)
         found = found or bool((own >= 0).any())
         out.append(own)
     return np.concatenate(out) if found else None
@@ -147,12 +147,12 @@ def _calls(trace: Trace, stat: str) -> tuple[Int64s, Int64s, Int32s]:
             rows = np.flatnonzero(wanted[track.events.name])
             if not len(rows):
                 continue
-            column = process.source.columns(track.events.positions(rows), (stat,))[stat]
-            has = column.present
-            ids.append(column.ints[has])
+            told = whole(process.source.columns(track.events.positions(rows), (stat,))[stat])
+            has = told >= 0
+            ids.append(told[has])
             starts.append(track.events.start[rows[has]])
             lines.append(np.full(int(has.sum()), line, np.int32))
-    if not ids:
+    if not sum(len(part) for part in ids):
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
     found, when, where = np.concatenate(ids), np.concatenate(starts), np.concatenate(lines)
     # A run is enqueued once and its completion told later: the first call counts. A launch's id is used anew: the last.
