@@ -35,8 +35,9 @@ _LAUNCHES = tuple(
 )
 # Single operations that JAX's eager mode compiles on the way to the work: never a step.
 _HELPERS = re.compile(
-    r"\((_?(convert_element_type|broadcast_in_dim|broadcast|copy|iota|full|zeros_like|ones_like|reshape|squeeze|expand_dims|transpose"
-    r"|concatenate|slice|dynamic_slice|device_put|threefry\w*|random_\w+|fold_in|split|uniform|normal|randint|where|astype))\)$"
+    r"^(PjitFunction\(|jit_)_?(convert_element_type|broadcast_in_dim|broadcast|copy|iota|full|zeros_like|ones_like|reshape|squeeze"
+    r"|expand_dims|transpose|concatenate|slice|dynamic_slice|device_put|threefry\w*|random_\w+|fold_in|split|uniform|normal|randint"
+    r"|where|astype)\b"
 )
 # A line that feeds the input pipeline runs graphs of its own, and no steps.
 _INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)

@@ -83,6 +83,30 @@ def test_helpers_alone_are_no_steps(tmp_path: Path) -> None:
     assert found.source
 
 
+def test_the_function_that_a_program_calls_is_the_step_not_its_dispatch(tmp_path: Path) -> None:
+    """TensorFlow runs a graph in a pool: its FunctionRun may be over at once."""
+    calls = []
+    for n in range(6):
+        calls.append(event("train_function", n * 20, 18, tf_function_call="notTraced-nonXla"))
+        calls.append(event("EagerLocalExecute: __inference_train_function_7", n * 20 + 1, 16))
+        calls.append(event("FunctionRun", n * 20 + 2, 0.1 if n % 2 else 3, _r=1))
+    found = steps.find(read(tmp_path, host(calls)))
+    assert "launches of train_function" in found.source
+    assert found.step.tolist() == [18 * 10**9] * 6
+
+
+def test_functions_compiled_apart_are_told_apart(tmp_path: Path) -> None:
+    """Training and validation call their functions by one name."""
+    calls = []
+    for n in range(12):
+        number, length = (1, 18) if n % 4 != 3 else (2, 5)
+        calls.append(event("one_step", n * 20, length, tf_function_call="notTraced-nonXla"))
+        calls.append(event(f"EagerLocalExecute: __inference_one_step_{number}", n * 20 + 1, length - 2))
+    found = steps.find(read(tmp_path, host(calls)))
+    assert "__inference_one_step_1" in found.source
+    assert len(found) == 9
+
+
 @pytest.mark.parametrize("run", ["jax_rocm_mi300_gemm", "jax_rocm_mi300_conv_legacy"])
 def test_real_profiles_of_a_gpu_know_whose_work_it_is(shared_data: Path, run: str) -> None:
     (path,) = (shared_data / "public" / run).glob("*.xplane.pb")
