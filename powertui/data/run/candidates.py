@@ -128,6 +128,16 @@ def cut(found: Marks, chosen: Marks) -> Marks:
     return replace(bare, number=np.full(len(bare), -1, np.int64))
 
 
+def seen_by(found: Marks, lines: Candidate | None) -> Marks:
+    """Without the roots of groups that ran on no device, where collectors drew the devices' steps: a loader's graphs."""
+    if lines is None:
+        return found
+    implicit = np.fromiter((kind in _IMPLICIT for kind in found.kinds), np.bool_, len(found))
+    bare = implicit & found.titled & ~found.numbered & ~found.explicit & (found.group >= 0)
+    drawn = np.where(lines.marks.group >= 0, lines.marks.group, lines.marks.number)  # old lines are labelled by the group
+    return found.take(~(bare & ~np.isin(found.group, drawn)))
+
+
 # ── lines and names ──────────────────────────────────────────────────────────────────────────────
 
 

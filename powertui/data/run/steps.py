@@ -98,6 +98,7 @@ def _judged(trace: Trace, found: Marks, ran: Work | None) -> tuple[list[Judged],
     if not len(base):  # an evaluation alone: its marks are the steps
         base = found.take(np.isin(found.phase, EVALUATIONS))
     lines = candidates.device_lines(trace)
+    base = candidates.seen_by(base, lines)
     drawn = [lines] if lines is not None else []
     judged = ladder.judge([*candidates.explicit(base), *drawn], ran)
     if not judged or judged[0].score < ladder.CONVINCING:
