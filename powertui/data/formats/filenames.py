@@ -64,7 +64,10 @@ PARTS = frozenset({"train", "training", "validation", "val", "valid", "eval", "t
 # Folders that hold the logs of a project: power logs lie beside them.
 LOG_FOLDERS = frozenset({"logs", "log", "logdir", "runs", "tensorboard", "tb", "tb_logs", "demo_logs"})
 
-POWER_ENDINGS = (".csv", ".tsv", ".db", ".sqlite", ".sqlite3", ".txt", ".log", ".prom")
+POWER_ENDINGS = (
+    ".csv", ".tsv", ".db", ".sqlite", ".sqlite3", ".txt", ".log", ".prom", ".jsonl", ".ndjson", ".lp", ".plist", ".xml",
+    ".csv.gz", ".txt.gz", ".log.gz", ".jsonl.gz",
+)  # fmt: skip
 
 
 def readable(tool: str) -> bool:

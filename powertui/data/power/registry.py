@@ -1,68 +1,71 @@
 """Which dialect a power log is written in, by its content, and the log itself.
 
 Each dialect is one module with `NAME`, `sniff(head, path) -> int` (0 = not mine … 100 = certain) and
-`load(source, options) -> PowerLog`, and
-`UNITS_WRITTEN = True` where the unit stands beside each of its readings. The
-generic reader comes last: it takes any table with a time and a power.
+`load(source, options) -> PowerLog`, and `UNITS_WRITTEN = True` where the unit stands beside each of its readings. It has one
+line here: its name, and words of which one stands in every head that it takes. A module is imported when such a head comes
+along: most folders hold one kind of log or none. The readers of any JSON and of any table come last.
 """
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Warn
-from powertui.data.power import (
-    aiu_smi,
-    amd_smi,
-    amester,
-    codecarbon,
-    dcgm,
-    eco2ai,
-    generic_csv,
-    generic_json,
-    influx,
-    ipmitool,
-    likwid,
-    nvidia_dmon,
-    nvidia_query,
-    nvidia_smi,
-    own,
-    perf_stat,
-    plausible,
-    pm_counters,
-    power_gadget,
-    powerboard,
-    powergraph,
-    powermetrics,
-    prometheus,
-    ptdaemon,
-    rapl,
-    recording,
-    redfish,
-    rocm_smi,
-    scaphandre,
-    shelly,
-    slurm,
-    tasmota,
-    tegrastats,
-    turbostat,
-    wall_plug,
-    zeus,
-)
+from powertui.data.power import own, plausible
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, Source
 from powertui.errors import PowertuiError, UnreadableFile
 
-DIALECTS: tuple[ModuleType, ...] = (
-    recording, powerboard, nvidia_smi, nvidia_dmon, nvidia_query, dcgm, rocm_smi, amd_smi, aiu_smi, tegrastats, ipmitool, redfish,
-    prometheus, influx, slurm, codecarbon, eco2ai, zeus, scaphandre, perf_stat, turbostat, likwid, powermetrics, power_gadget,
-    amester, rapl, pm_counters, ptdaemon, shelly, tasmota, wall_plug, powergraph, generic_json, generic_csv,
-)  # fmt: skip
+DIALECTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("recording", ("powertui recording", "time_unix_s,mono_s")),
+    ("powerboard", ("Sensor_Reading", "SensorData")),
+    ("nvidia_smi", ("power.draw", "utilization.gpu", " W", ", P")),
+    ("nvidia_dmon", ("pwr",)),
+    ("nvidia_query", ("nvidia_smi_log", "nvsmi_device", "NVSMI LOG")),
+    ("dcgm", ("Entity",)),
+    ("rocm_smi", ("Power (W)",)),
+    ("amd_smi", ("_power", "power_usage", "POWER")),
+    ("aiu_smi", ("pwr",)),
+    ("tegrastats", ("RAM ",)),
+    ("ipmitool", ("Watts", "watts", "Sensor ID", "ower", "OWER")),
+    ("redfish", ("PowerConsumedWatts", "PowerInputWatts", "PowerWatts", "ReadingUnits", "MetricValues")),
+    ("prometheus", ("{", "watt", "joule", "power", "POWER", "status")),
+    ("influx", ("=",)),
+    ("slurm", ("ConsumedEnergy", "Series", "CurrentWatts")),
+    ("codecarbon", ("cpu_energy",)),
+    ("eco2ai", ("power_consumption(kW",)),
+    ("zeus", ("window_name",)),
+    ("scaphandre", ("consum", "Host:")),
+    ("perf_stat", ("Joules",)),
+    ("turbostat", ("Watt", "_J")),
+    ("likwid", ("MetricsCount", "NumMetrics", "RDTSC", "Energy consumed")),
+    ("powermetrics", ("Sampled system activity", "elapsed_ns")),
+    ("power_gadget", ("Elapsed Time", "System Time", "RDTSC")),
+    ("amester", ("PWR", "rcnt")),
+    ("rapl", ("energy_uj", "rapl", "RAPL", "timestamp;tag;duration", "package", "Package", "dram", "pkg", "core", "psys", "pp0")),
+    ("pm_counters", (" us",)),
+    ("ptdaemon", ("Watts,",)),
+    ("shelly", ("apower", "act_power", "meters")),
+    ("tasmota", ("ENERGY",)),
+    ("wall_plug", ("oltage", "pannung", "OLTAGE")),
+    ("powergraph", (":",)),
+    ("generic_json", ("{",)),
+    ("generic_csv", ()),
+)
 IS_POWER = 50  # a score from which a file found by itself is taken for a power log
 
 _HINT = "Name its columns: --time-col NAME --watts-col NAME --unit W (and --tz for local times)."
+
+
+def readers(head: str) -> Iterator[ModuleType]:
+    """The readers that could take a log that begins so."""
+    for name, words in DIALECTS:
+        if not words or any(word in head for word in words):
+            yield importlib.import_module(f"{__package__}.{name}")
 
 
 def _best(source: Source) -> tuple[ModuleType | None, int]:
@@ -70,7 +73,7 @@ def _best(source: Source) -> tuple[ModuleType | None, int]:
     if own.what(head):
         return None, 0
     best: tuple[ModuleType | None, int] = (None, 0)
-    for dialect in DIALECTS:
+    for dialect in readers(head or source.head.decode("latin-1")):
         score = dialect.sniff(head if head else source.head, source.path)
         if score > best[1]:
             best = (dialect, score)
@@ -132,7 +135,7 @@ def _for_columns(source: Source, dialect: ModuleType | None, score: int) -> tupl
     """Columns named by a person are the generic reader's, save where a dialect knows what to do with them."""
     if source.head.startswith(SQLITE) or getattr(dialect, "TAKES_OPTIONS", False):
         return dialect, score
-    return generic_csv, 1
+    return importlib.import_module(f"{__package__}.generic_csv"), 1
 
 
 def _looks(source: Source) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import importlib
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -233,6 +236,9 @@ SAMPLES = [
 ]
 
 
+ALL = [importlib.import_module(f"powertui.data.power.{name}") for name, _ in registry.DIALECTS]
+
+
 @pytest.fixture
 def tools(data: Path) -> Path:
     return data / "power_tools"
@@ -267,11 +273,25 @@ def test_every_sample_is_recognised_by_its_own_reader_only(data: Path) -> None:
             continue
         source = Source(str(path))
         head = source.head if source.head.startswith(SQLITE) else source.head_text
-        scores = {one.NAME: one.sniff(head, str(path)) for one in registry.DIALECTS}
+        scores = {one.NAME: one.sniff(head, str(path)) for one in ALL}
+        assert registry.sniff(str(path))[0] == max(scores, key=lambda name: scores[name]) or not max(scores.values()), path.name
         known = {name: score for name, score in scores.items() if score and name not in ("csv", "json")}
         assert len(known) <= 1, (path.name, known)
         if known:
             assert max(scores, key=lambda name: scores[name]) in known, (path.name, scores)
+
+
+def test_a_reader_is_imported_when_a_head_calls_for_it(tools: Path) -> None:
+    code = (
+        "import sys; from powertui.data.power import registry; "
+        f"print(registry.sniff({str(tools / 'tegrastats_orin.log')!r})[0]); "
+        "print(sorted(name.rsplit('.', 1)[-1] for name in sys.modules if name.startswith('powertui.data.power.')))"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert told[0] == "tegrastats"
+    assert "'tegrastats'" in told[1]
+    for other in ("redfish", "slurm", "powermetrics", "likwid", "shelly", "nvidia_query", "codecarbon", "json_docs"):
+        assert f"'{other}'" not in told[1], told[1]
 
 
 def test_nobody_takes_what_is_no_power_log(tmp_path: Path) -> None:
