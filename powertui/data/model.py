@@ -666,6 +666,7 @@ class PowerOnTrace:
     status: Literal["aligned", "ambiguous", "none"]
     source: str  # "wall clocks of both", "by signal", "pinned by hand" …
     places: tuple[LogPlace, ...] = ()  # the likeliest first; one of weight 1 when it is sure, which is made where none is given
+    device: str = ""  # the device of the trace whose power it is, as far as that is known
 
     def __post_init__(self) -> None:
         if not self.places:

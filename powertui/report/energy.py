@@ -248,7 +248,8 @@ def _devices(one: Told, found: Account, style: _Style) -> list[str]:
     """Joules of each GPU of the trace; where it is not sure which channel is its own, that is said."""
     if not one.devices:
         return []
-    rows, notes = [], []
+    rows: list[list[str]] = []
+    doubts: dict[str, list[str]] = {}
     for device in one.devices:
         channel = device.channel.sensor.channel if device.channel is not None else ""
         whole = device.energy(*found.trace.span)
@@ -259,9 +260,9 @@ def _devices(one: Told, found: Account, style: _Style) -> list[str]:
         if mean is not None:
             rows.append([f"  mean step (of {len(found.steps)})", "", *_cells(mean)])
         if device.account is not None and not device.pair.sure:
-            notes.append(f"{channel} is taken for {device.pair.device} {device.pair.why}")
+            doubts.setdefault(device.pair.why, []).append(f"{channel} for {device.pair.device}")
     lines = style.head(2, "Devices") + style.table(("", "sensor", *_HEAD), rows, (2, 3, 4, 5))
-    return lines + [style.line(note) for note in notes]
+    return lines + [style.line(f"taken: {', '.join(taken)}: {why}") for why, taken in doubts.items()]
 
 
 def _windows(one: Told, style: _Style) -> list[str]:

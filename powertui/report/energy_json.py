@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from powertui import __version__
-from powertui.data.energy import devices, host_energy, integrate, marks, mixture, window_energy
+from powertui.data.energy import device_energy, host_energy, integrate, marks, mixture, window_energy
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment
-from powertui.data.energy.devices import DevicePower
+from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.integrate import Energy
@@ -52,7 +52,7 @@ class Told:
     @functools.cached_property
     def devices(self) -> tuple[DevicePower, ...]:
         """The GPUs of the trace with their power."""
-        return devices.of(self.account) if self.account is not None else ()
+        return device_energy.of(self.account) if self.account is not None else ()
 
     @functools.cached_property
     def placed_marks(self) -> dict[tuple[str, Mark], MarkOnTrace]:

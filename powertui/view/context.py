@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,12 +11,13 @@ import numpy as np
 from powertui import units
 from powertui.data import window as windows
 from powertui.data.category import MEANINGS, Category
-from powertui.data.energy import leading, mixture
+from powertui.data.energy import leading
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import PS_PER_US, Badge, PowerOnTrace
 from powertui.plain import plain
+from powertui.view import power_facts
 from powertui.view.navigation import State
-from powertui.view.power_curve import PowerCurve
+from powertui.view.power_facts import Told
 from powertui.view.timeline_model import TimelineModel
 
 
@@ -54,7 +54,7 @@ class Context:
             if under is not None:
                 sections.append(under)
         if state.window is not None:
-            sections.append(_window(model, state.window, power))
+            sections.append(_window(model, state.window, power_facts.told(model, state, power)))
         return cls(tuple(section for section in sections if section.facts))
 
 
@@ -83,11 +83,10 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
     phase = model.phase_at(state.cursor_ps)
     if phase is not None:
         facts.append(Fact("phase", plain(phase.name, 80)))
-    for series in power:
-        watts = _curve(series).value(state.cursor_ps)
-        name = plain(series.series.sensor.label, 60)
+    for one in power_facts.told(model, state, power):
+        watts = one.watts(state.cursor_ps)
         shown = "no value here" if np.isnan(watts) else units.quantity(watts, "W")
-        facts.append(Fact(name, shown, None if np.isnan(watts) else series.series.sensor.scale))
+        facts.append(Fact(one.name, shown, None if np.isnan(watts) else one.badge))
     leads = _leads(tuple(power), model.trace.span)
     if leads:
         facts.append(Fact("logs", plain(leads, 300)))
@@ -114,7 +113,7 @@ def _step(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> 
             facts.append(Fact(f"{name} time", units.duration(ps)))
     if step.start_to_start is not None:
         facts.append(Fact("to next", units.duration(step.start_to_start)))
-    facts.extend(_energies(power, step.start, step.end))
+    facts.extend(_energies(power_facts.told(model, state, power), step.start, step.end))
     return [Section("step", tuple(facts))]
 
 
@@ -131,7 +130,7 @@ def _event(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
     busy = _children(model, state)
     if busy:
         facts.append(Fact("self", units.duration(event.duration - busy)))
-    facts.extend(_energies(power, event.start, event.end))
+    facts.extend(_energies(power_facts.told(model, state, power), event.start, event.end))
     return Section("selected", tuple(facts))
 
 
@@ -171,7 +170,7 @@ def _under(model: TimelineModel, state: State) -> Section | None:
     return Section("under the cursor", tuple(facts))
 
 
-def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[PowerOnTrace]) -> Section:
+def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[Told]) -> Section:
     lo, hi = window
     held = windows.of(model.trace, lo, hi, steps=model.steps, epochs=model.epochs)
     resolution = units.resolution(hi - lo)
@@ -206,25 +205,14 @@ def _busy(model: TimelineModel, lo: int, hi: int) -> list[Fact]:
 
 # ── energy ───────────────────────────────────────────────────────────────────────────────────────
 
-_curves: weakref.WeakKeyDictionary[PowerOnTrace, PowerCurve] = weakref.WeakKeyDictionary()
 
-
-def _curve(power: PowerOnTrace) -> PowerCurve:
-    found = _curves.get(power)
-    if found is None:
-        found = _curves[power] = PowerCurve(power)
-    return found
-
-
-def _energies(power: Sequence[PowerOnTrace], lo: int, hi: int) -> list[Fact]:
+def _energies(power: Sequence[Told], lo: int, hi: int) -> list[Fact]:
     """Energy and mean power of a stretch, per channel; where it is not resolved, why."""
     out = []
-    for series in power:
-        if hi <= lo:
-            continue
-        energy = mixture.energy(series, lo, hi)
-        several = f" {plain(series.series.sensor.channel, 20)}" if len(power) > 1 else ""
-        out.extend(energy_facts(energy, several))
+    for one in power:
+        energy = one.energy(lo, hi) if hi > lo else None
+        if energy is not None:
+            out.extend(energy_facts(energy, f" {one.name}" if len(power) > 1 or one.named else ""))
     return out
 
 

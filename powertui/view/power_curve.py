@@ -8,6 +8,7 @@ between two of them.
 from __future__ import annotations
 
 import math
+import weakref
 
 import numpy as np
 
@@ -69,3 +70,14 @@ class PowerCurve:
     def span(self) -> tuple[int, int]:
         """From where to where there are readings (with holes)."""
         return (int(self.at[0]), int(self.at[-1])) if len(self.values) else (0, 0)
+
+
+_curves: weakref.WeakKeyDictionary[PowerOnTrace, PowerCurve] = weakref.WeakKeyDictionary()
+
+
+def curve_of(power: PowerOnTrace) -> PowerCurve:
+    """The curve of a channel: made once, and kept as long as that is there."""
+    found = _curves.get(power)
+    if found is None:
+        found = _curves[power] = PowerCurve(power)
+    return found

@@ -79,17 +79,17 @@ class PowerStrip(TimeLane):
         return self.name_label(self._source() if y == 2 else "")
 
     def _names(self, room: int, height: int) -> tuple[str, str]:
-        """Host and sensor in one line where both fit; else the host, and the sensor for the line below, where there is one."""
+        """Host and sensor in one line where both fit; else the sensor, and the host for the line below, where there is one."""
         assert self.curve is not None
         sensor = self.curve.power.series.sensor
         whole = plain(sensor.label, 100)
         if plain_width(whole) <= room or not sensor.host:
             return whole, ""
-        own = plain(sensor.channel, 100)
+        own, host = plain(sensor.channel, 100), plain(sensor.host, 100)
         if height >= 3:
-            return plain(sensor.host, 100), own
-        host = fit_text(plain(sensor.host, 100), max(room // 2, room - 1 - plain_width(own)), self.glyphs.ellipsis)
-        return f"{host.rstrip()} {own}", ""
+            return own, host
+        kept = fit_text(host, max(room // 2, room - 1 - plain_width(own)), self.glyphs.ellipsis)
+        return f"{kept.rstrip()} {own}", ""
 
     def _certainty(self) -> str:
         assert self.curve is not None

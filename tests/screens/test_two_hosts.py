@@ -10,7 +10,7 @@ from powertui.screens.status import StatusLine
 from powertui.screens.timeline import TimelineScreen
 from powertui.widgets.context_pane import ContextPane
 from tests.screens.conftest import Maker, loaded, settled
-from tests.synthetic import hosts
+from tests.synthetic import gpus, hosts
 from tests.synthetic.hosts import Hosts
 
 
@@ -45,8 +45,8 @@ async def test_v_changes_the_host_and_its_power_together(make: Maker, made: Host
             assert timeline.timeline.model is shell.session.model
             assert shell.session.model is not None
             assert shell.session.model.trace.host == host
-            assert gutter(timeline, 0).startswith(f"{host} ")
-            assert gutter(timeline, 1).startswith("watts ")
+            assert gutter(timeline, 0).startswith("watts ")
+            assert gutter(timeline, 1).startswith(f"{host} ")
             assert not timeline.view.strips[1].display
             lines = context(timeline)
             assert any(line.startswith(f"{host} watts: ") for line in lines)
@@ -87,3 +87,29 @@ async def test_what_was_said_of_power_holds_on_every_page(make: Maker, made: Hos
         await pilot.press("enter", "1", "v")
         await settled(pilot)
         assert [one.series.sensor.host for one in shell.session.power] == ["bmc-17"]
+
+
+@pytest.mark.parametrize("size", [(120, 36)])
+async def test_of_many_gpus_the_one_that_is_looked_at_is_told(make: Maker, tmp_path: Path, size: tuple[int, int]) -> None:
+    made = gpus.make(8, (5, 2, 7), steps=8, step_s=4.0)
+    shell = make(made.write(tmp_path), "--power", str(made.smi(tmp_path / "smi.csv")), "--tz", "UTC")
+    async with shell.run_test(size=size) as pilot:
+        await loaded(pilot)
+        timeline = shell.screen
+        assert isinstance(timeline, TimelineScreen)
+        navigator = timeline.timeline.navigator
+        assert navigator is not None
+        # the GPUs of the trace are drawn first, and the pane tells of the one whose row has the cursor
+        assert [one.series.sensor.name for one in shell.session.power[:3]] == ["GPU 2", "GPU 5", "GPU 7"]
+        for device, gpu in (("/device:GPU:0", "GPU 5"), ("/device:GPU:1", "GPU 2"), ("/device:GPU:2", "GPU 7")):
+            rows = timeline.timeline.rows
+            row = next(i for i, one in enumerate(rows) if one.label.startswith(device))
+            timeline.timeline.move_track(row - navigator.state.cursor_row)
+            await settled(pilot)
+            told = [line for line in context(timeline) if "GPU " in line.split(":")[0]]
+            assert told
+            assert all(gpu in line.split(":")[0] for line in told)
+        row = next(i for i, one in enumerate(timeline.timeline.rows) if one.label.startswith("/host"))
+        timeline.timeline.move_track(row - navigator.state.cursor_row)
+        await settled(pilot)
+        assert any(line.startswith("8 channels: ") for line in context(timeline))

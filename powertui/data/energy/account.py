@@ -14,10 +14,11 @@ import numpy as np
 
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
-from powertui.data.energy import align, belongs, idle, integrate, leading, mixture, placing, predict, scopes
+from powertui.data.energy import align, belongs, devices, idle, integrate, leading, mixture, placing, predict, scopes
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.belongs import Share
+from powertui.data.energy.devices import Pair
 from powertui.data.energy.findings import joined
 from powertui.data.energy.findings.finding import Findings, Ops, ops_by_name
 from powertui.data.energy.integrate import Energy
@@ -34,6 +35,7 @@ from powertui.data.model import (
     PowerSeries,
     Run,
     ScalarSeries,
+    Scope,
     Steps,
     Trace,
 )
@@ -56,12 +58,20 @@ class Account:
     idle: Figure | None  # idle power of the counted channels
     share: Share | None = None  # of the run's power: on what evidence it is this host's, and what is nobody's
 
-    @property
+    @functools.cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Which channel is which GPU's."""
+        return devices.pairs(self.trace, [one.power for one in self.placed])
+
+    @functools.cached_property
     def drawn(self) -> tuple[PowerOnTrace, ...]:
-        """The channels that something places on the trace: what is drawn above it, those of the leading log first."""
+        """The channels that something places on the trace: what is drawn above it, its devices and the leading log first."""
         power = [one.power for one in self.placed]
         rows = [row for row in leading.order(power, self.trace.span) if power[row].status != "none"]
-        return tuple(power[row] for row in (*self.counted, *(row for row in rows if row not in self.counted)) if row in rows)
+        ordered = [row for row in (*self.counted, *(row for row in rows if row not in self.counted)) if row in rows]
+        own = {pair.channel: pair.device for pair in self.pairs if pair.channel is not None}
+        ordered.sort(key=lambda row: row not in own and power[row].series.sensor.scope is Scope.GPU)
+        return tuple(replace(power[row], device=own[row]) if row in own else power[row] for row in ordered)
 
     @property
     def channels(self) -> tuple[PowerOnTrace, ...]:

@@ -1,4 +1,4 @@
-"""Which GPU channel belongs to which device of a trace, and how sure that is; and what each device drew.
+"""Which GPU channel belongs to which device of a trace, and how sure that is.
 
 A profiler counts the devices that its program saw, a power log those that the machine has: CUDA_VISIBLE_DEVICES, or
 HIP_VISIBLE_DEVICES on AMD's, may leave some out and reorder the rest. Addresses and UUIDs settle it where both sides have them, one
@@ -9,15 +9,12 @@ compared, and that is an assumption which is said.
 from __future__ import annotations
 
 import enum
-import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from powertui.data.energy import predict, samples, scopes
-from powertui.data.energy.account import Account
-from powertui.data.energy.integrate import Energy
 from powertui.data.energy.predict import Intervals
 from powertui.data.model import (
     PS_PER_S,
@@ -25,7 +22,6 @@ from powertui.data.model import (
     Device,
     Floats,
     PowerOnTrace,
-    PowerSeries,
     Process,
     ProcessKind,
     Scope,
@@ -66,7 +62,12 @@ class Pair:
     @property
     def sure(self) -> bool:
         """Whether it is more than an assumption."""
-        return self.channel is not None and self.how not in _BADGES
+        return self.channel is not None and self.badge is None
+
+    @property
+    def badge(self) -> Badge | None:
+        """What a figure of this device is worth at most; None where the evidence takes nothing from it."""
+        return _BADGES.get(self.how)
 
 
 def planes(trace: Trace) -> dict[int, list[Process]]:
@@ -244,44 +245,3 @@ def _own(values: Floats) -> Floats:
     power = np.abs(np.fft.rfft(rest, size)) ** 2
     found = np.fft.irfft(power, size)[1 : max(2, len(rest) // 4)]
     return np.asarray(np.maximum(found / max(float((rest * rest).sum()), 1e-12), 0.0))
-
-
-# ── what each drew ───────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, eq=False)
-class DevicePower:
-    """A device with its channel and what that drew. Figures of a channel that is only assumed to be its own say so."""
-
-    pair: Pair
-    account: Account | None  # of that channel alone; None where no channel is its own
-    channel: PowerSeries | None
-
-    def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
-        """Over any window."""
-        return self._badged(self.account.energy(lo_ps, hi_ps, edge_ps=edge_ps)) if self.account is not None else None
-
-    def per_step(self, epoch: int | None) -> Energy | None:
-        """Mean energy of one step."""
-        return self._badged(self.account.per_step(epoch)) if self.account is not None else None
-
-    @functools.cached_property
-    def step_energies(self) -> tuple[Energy | None, ...]:
-        """Every step's."""
-        return tuple(self._badged(one) for one in self.account.step_energies) if self.account is not None else ()
-
-    def _badged(self, found: Energy | None) -> Energy | None:
-        least = _BADGES.get(self.pair.how)
-        if found is None or least is None or found.badge is Badge.ASSUMED:
-            return found
-        return replace(found, badge=least)
-
-
-def of(account: Account) -> tuple[DevicePower, ...]:
-    """The GPUs of an account's trace with their power."""
-    power = [one.power for one in account.placed]
-    return tuple(
-        DevicePower(pair, None if pair.channel is None else replace(account, counted=(pair.channel,), idle=None),
-                    None if pair.channel is None else power[pair.channel].series)
-        for pair in pairs(account.trace, power)
-    )  # fmt: skip

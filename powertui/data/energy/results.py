@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from powertui.data.energy import account, devices, host_energy, tables
+from powertui.data.energy import account, device_energy, host_energy, tables
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
-from powertui.data.energy.devices import DevicePower
+from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings import told as words
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.integrate import Energy
@@ -149,7 +149,7 @@ def _steps(question: Question, found: Account) -> Table:
 
 def _devices(question: Question, found: Account) -> list[Table]:
     """The GPUs of the trace over the window, and each of its steps on each of them. Nothing where no GPU's power was logged."""
-    known = devices.of(found)
+    known = device_energy.of(found)
     if not known:
         return []
     whole = question.lo is None and question.hi is None

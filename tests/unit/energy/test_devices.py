@@ -124,7 +124,7 @@ def test_the_text_the_tool_and_the_python_interface(tmp_path: Path, capsys: pyte
     assert cli.main(["energy", str(logdir), "--power", str(log)]) == 0
     text = capsys.readouterr().out
     assert "/device:GPU:1" in text
-    assert "is taken for /device:GPU:1 by its number alone: CUDA_VISIBLE_DEVICES may have changed the order" in text
+    assert "nvml GPU 1 for /device:GPU:1: by its number alone: CUDA_VISIBLE_DEVICES may have changed the order" in text
     frames = powertui.open(logdir, power=log)[0].tool("energy").frames
     assert list(frames["devices"]["device"]) == ["/device:GPU:0", "/device:GPU:1"]
     assert list(frames["devices"]["sure"]) == [False, False]

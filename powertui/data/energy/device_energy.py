@@ -1,0 +1,49 @@
+"""What each GPU of a trace drew, by the channel that is its own."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+from powertui.data.energy.account import Account
+from powertui.data.energy.devices import Pair
+from powertui.data.energy.integrate import Energy
+from powertui.data.model import Badge, PowerSeries
+
+
+@dataclass(frozen=True, eq=False)
+class DevicePower:
+    """A device with its channel and what that drew. Figures of a channel that is only assumed to be its own say so."""
+
+    pair: Pair
+    account: Account | None  # of that channel alone; None where no channel is its own
+    channel: PowerSeries | None
+
+    def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
+        """Over any window."""
+        return self._badged(self.account.energy(lo_ps, hi_ps, edge_ps=edge_ps)) if self.account is not None else None
+
+    def per_step(self, epoch: int | None) -> Energy | None:
+        """Mean energy of one step."""
+        return self._badged(self.account.per_step(epoch)) if self.account is not None else None
+
+    @functools.cached_property
+    def step_energies(self) -> tuple[Energy | None, ...]:
+        """Every step's."""
+        return tuple(self._badged(one) for one in self.account.step_energies) if self.account is not None else ()
+
+    def _badged(self, found: Energy | None) -> Energy | None:
+        least = self.pair.badge
+        if found is None or least is None or found.badge is Badge.ASSUMED:
+            return found
+        return replace(found, badge=least)
+
+
+def of(account: Account) -> tuple[DevicePower, ...]:
+    """The GPUs of an account's trace with their power."""
+    power = [one.power for one in account.placed]
+    return tuple(
+        DevicePower(pair, None if pair.channel is None else replace(account, counted=(pair.channel,), idle=None),
+                    None if pair.channel is None else power[pair.channel].series)
+        for pair in account.pairs
+    )  # fmt: skip

@@ -1,0 +1,91 @@
+"""Which channels of power are told of at a place: all of a few; of many the one of the device that is looked at, else their sum.
+
+A machine with eight GPUs has eight channels, and a person looks at one of them or at the machine.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.energy import mixture, scopes
+from powertui.data.energy.account import combined
+from powertui.data.energy.integrate import Energy
+from powertui.data.model import Badge, PowerOnTrace, Sensor
+from powertui.plain import plain, width
+from powertui.view.navigation import State
+from powertui.view.power_curve import curve_of
+from powertui.view.timeline_model import TimelineModel
+
+FEW = 3  # channels that are told one by one
+NAME = 16  # cells that a name has beside its value
+
+
+class Told(NamedTuple):
+    """One line's power: a channel, or several that are added up."""
+
+    name: str  # "host-a watts", "8 channels"
+    channels: tuple[PowerOnTrace, ...]
+
+    @property
+    def named(self) -> bool:
+        """Whether a figure needs its name: it is not all the power that there is."""
+        return len(self.channels) > 1 or any(one.device for one in self.channels)
+
+    @property
+    def badge(self) -> Badge:
+        """What its watts are worth."""
+        found = {one.series.sensor.scale for one in self.channels}
+        return found.pop() if len(found) == 1 else Badge.ASSUMED
+
+    def watts(self, ps: int) -> float:
+        """At a moment; NaN where one of them has no value."""
+        return float(np.sum([curve_of(one).value(ps) for one in self.channels]))
+
+    def energy(self, lo: int, hi: int) -> Energy | None:
+        """Over a stretch."""
+        return combined([mixture.energy(one, lo, hi) for one in self.channels])
+
+
+def told(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> tuple[Told, ...]:
+    """What is told where the cursor stands, or of what is selected."""
+    every = tuple(power)
+    if len(every) <= FEW:
+        return _one_by_one(every)
+    device = _device(model, state)
+    mine = tuple(one for one in every if one.device and one.device == device)
+    return _one_by_one(mine) if mine else _added_up(every)
+
+
+@functools.lru_cache(maxsize=8)
+def _one_by_one(power: tuple[PowerOnTrace, ...]) -> tuple[Told, ...]:
+    """Channels by host and sensor; by the sensor alone, as short as it can be told, where that would be cut."""
+    labels = [plain(one.series.sensor.label, 60) for one in power]
+    short = [plain(_short(one.series.sensor), 60) for one in power]
+    cut = any(width(label) > NAME for label in labels) and len(set(short)) == len(short)
+    return tuple(Told(name, (one,)) for name, one in zip(short if cut else labels, power, strict=True))
+
+
+def _short(sensor: Sensor) -> str:
+    device = scopes.device(sensor)
+    return f"GPU {device.index}" if device is not None and device.index is not None else sensor.channel
+
+
+@functools.lru_cache(maxsize=8)
+def _added_up(power: tuple[PowerOnTrace, ...]) -> tuple[Told, ...]:
+    """The channels of the surest log that do not overlap, as one line."""
+    counted = scopes.of_one([one.series for one in power if one.status == power[0].status])
+    same = [one for one in power if one.status == power[0].status]
+    chosen = tuple(same[i] for i in counted.indices)
+    return (Told(f"{len(chosen)} channels", chosen),) if len(chosen) > 1 else _one_by_one(chosen)
+
+
+def _device(model: TimelineModel, state: State) -> str:
+    """The process that is selected, or that the cursor's row belongs to."""
+    if state.selection is not None:
+        return model.tracks[state.selection.track].process.name
+    rows = model.rows(state.folds)
+    return model.trace.processes[rows[state.cursor_row].process].name if 0 <= state.cursor_row < len(rows) else ""
