@@ -10,7 +10,7 @@ from typing import Any
 from powertui.data import logdir
 from powertui.data.opened import Opened
 from powertui.report import facts
-from tests.adversarial.program import ANY, Program
+from tests.adversarial.program import ANY, Program, Step
 
 _SAME = {"validation": "evaluation", "eval": "evaluation", "test": "evaluation", "predict": "prediction", "save": "checkpoint"}
 _BESIDES = ("training", "between epochs", "tracing")  # named by the reader for itself: judged where the truth names them, too
@@ -36,6 +36,7 @@ def differences(program: Program, told: dict[str, Any]) -> list[str]:
         out += _column("epoch", [step.epoch for step in truth], [row["epoch"] for row in rows])
         for key in ("host", "device", "step"):
             out += _times(f"{key}_s", [getattr(step, key) for step in truth], [row.get(f"{key}_s", "missing") for row in rows])
+        out += _devices(truth, steps.get("on", []))
         if program.holes is not None:
             gaps = [
                 None if index in program.holes or this.epoch != after.epoch else after.start - this.start
@@ -79,6 +80,29 @@ def _times(what: str, truth: Sequence[Any], told: Sequence[Any]) -> list[str]:
     ran = [round(a, 6) if isinstance(a, float) else a for a in truth]
     shown = [round(b * 1e3, 6) if isinstance(b, float) else b for b in told]
     return [f"{what} in ms: {_few(ran, off)} ran, {_few(shown, off)} told"] if off else []
+
+
+def _devices(truth: Sequence[Step], told: Sequence[dict[str, Any]]) -> list[str]:
+    """Each device's own steps, where the truth judges the run's."""
+    ran = {
+        (gpu, row): times
+        for row, step in enumerate(truth)
+        for gpu, times in step.each.items()
+        if step.step is not ANY and step.device is not ANY
+    }
+    found = {
+        (int(one["name"].rpartition(":")[2]), row["row"]): (row["step_s"], row["device_s"])
+        for one in told if one["kind"] == "device" for row in one["rows"]
+    }  # fmt: skip
+    judged = {row for _, row in ran}
+    out = []
+    for key in sorted(ran.keys() | {key for key in found if key[1] in judged}):
+        if key not in ran or key not in found:
+            out.append(f"step {key[1]} on device {key[0]}: {ran.get(key, 'nothing')} ran, {found.get(key, 'nothing')} told")
+            continue
+        for what, mine, theirs in zip(("step_s", "device_s"), ran[key], found[key], strict=True):
+            out += _times(f"{what} of step {key[1]} on device {key[0]}", [mine], [theirs])
+    return out[:4]
 
 
 def _few(values: Sequence[object], rows: Sequence[int]) -> str:

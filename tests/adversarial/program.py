@@ -53,6 +53,7 @@ class Step:
     host: Known | Anything
     device: Known | Anything
     step: Known | Anything
+    each: dict[int, tuple[float, float]] = field(default_factory=dict)  # of each device: its step's length, and its work
 
 
 @dataclass
@@ -168,7 +169,10 @@ class Program:
         holds = host is not None and longest is not None and at <= longest[0] and sum(longest) <= at + host
         length = host if longest is None or holds else longest[1]
         device = union(span for device in work.values() for span in device) if spans else None
-        self.truth.append(Step(number, epoch, at, host, device, length))
+        each = {
+            gpu: (max(s + n for s, n in found) - min(s for s, _ in found), union(found)) for gpu, found in work.items() if found
+        }
+        self.truth.append(Step(number, epoch, at, host, device, length, each))
 
     def phase(self, name: str, start: float, end: float) -> None:
         self.phases.append((name, start, end))
