@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from powertui.data.model import Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Sensor
-from powertui.data.power import times
+from powertui.data.power import steps_of_clock, times
 from powertui.data.power.notes import Notes
 
 HIGHEST_W = 1e9
@@ -23,11 +24,13 @@ def make(
     notes: Notes,
     kind: PowerKind = PowerKind.SAMPLED,
     joules: Floats | None = None,
+    paused: bool = False,
 ) -> PowerSeries:
     """One channel. `ns` counts from the zero that `clock` speaks of; NaN watts stay as gaps.
 
     Rows that repeat another one exactly are dropped (a buffer saved twice); different readings with one time
-    (a log with whole seconds polled faster) become their mean, because nobody knows their order.
+    (a log with whole seconds polled faster) become their mean, because nobody knows their order. A clock that was set while
+    the log was written is told by its rows, unless another clock says that pauses are pauses (`paused`).
     """
     ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
     name = sensor.name or "the log"
@@ -37,6 +40,10 @@ def make(
         notes.say(f"{int(absurd.sum())} readings of {name} are more than any machine draws; dropped")
         ns, watts = ns[~absurd], watts[~absurd]
         joules = None if joules is None else joules[~absurd]
+    joined = steps_of_clock.join_rows(ns, paused=paused)
+    if joined.steps_ns:
+        ns, clock = joined.ns, _either(clock, joined)
+        notes.say(_set(joined.steps_ns))
     if len(ns) > 1 and (np.diff(ns) < 0).any():
         order = np.argsort(ns, kind="stable")
         notes.say(f"{name}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; sorted by time")
@@ -45,6 +52,22 @@ def make(
     if len(ns) > 1 and (np.diff(ns) == 0).any():
         ns, watts, joules = _one_per_time(ns, watts, joules, name, notes)
     return PowerSeries(sensor, ns, watts, kind, clock, path, joules)
+
+
+def _set(steps_ns: tuple[int, ...]) -> str:
+    words = steps_of_clock.in_words(steps_ns)
+    if any(step > 0 for step in steps_ns):
+        return f"the clock of the log was set while it ran, or the log paused ({words}); its place holds both"
+    if any(step == -steps_of_clock.HOUR for step in steps_ns):
+        return f"the log's times repeat an hour ({words}), as local time in autumn does; its rows follow one another"
+    return f"the clock of the log was set while it ran ({words}); its rows follow one another, and its place holds both clocks"
+
+
+def _either(clock: Clock, joined: steps_of_clock.Joined) -> Clock:
+    """A zero that holds for the clock before a step and after it. An hour that local time repeats is the zone's business."""
+    if clock.lo_ns is None or clock.hi_ns is None or clock.source == times.LOCAL:
+        return clock
+    return replace(clock, lo_ns=clock.lo_ns + joined.early_ns, hi_ns=clock.hi_ns + joined.late_ns)
 
 
 def _one_per_time(

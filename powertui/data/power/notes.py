@@ -36,8 +36,10 @@ class Notes:
         self._counts[reason] = self._counts.get(reason, 0) + count
 
     def say(self, cause: str, where: str = "") -> None:
-        """Something about the whole file."""
-        self._said.append(Warn(self.path, where, cause))
+        """Something about the whole file; once, however many channels it is true of."""
+        said = Warn(self.path, where, cause)
+        if said not in self._said:
+            self._said.append(said)
 
     @property
     def dropped(self) -> int:

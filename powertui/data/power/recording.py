@@ -64,7 +64,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     said = recording_marks.on_one_time(rows, joined)
     rows.ns = joined.ns
     if joined.steps_ns:
-        set_by = ", ".join(f"{step / times.S:+,.1f} s" for step in joined.steps_ns[:3]) + " …" * (len(joined.steps_ns) > 3)
+        set_by = steps_of_clock.in_words(joined.steps_ns)
         notes.say(f"the machine's clock was set while it recorded ({set_by}); lengths follow the monotonic clock")
     zero = int(rows.ns.min())
     clock = Clock(zero + joined.early_ns, zero + joined.late_ns, times.ABSOLUTE, "Unix seconds")
@@ -115,11 +115,12 @@ def _series(
 ) -> PowerSeries:  # fmt: skip
     quantum = Figure(about.quantum_w, Badge.ASSUMED) if about.quantum_w else None
     name = " ".join(part for part in key if part)
+    paused = bool(np.isfinite(rows.mono[mine]).all())  # the clock that is never set paused with the rows
     sensor = Sensor(
         name, about.source or key[0], about.scope, about.host or host, quantum_w=quantum, device=about.device, logged_on=host
     )
     if not about.interval:
-        return assemble.make(sensor, rows.ns[mine] - zero, rows.watts[mine], clock=clock, path=path, notes=notes)
+        return assemble.make(sensor, rows.ns[mine] - zero, rows.watts[mine], clock=clock, path=path, notes=notes, paused=paused)
     # a counter's next reading tells of the time that was missed, too: rows without one are no gap
     mine = mine[np.isfinite(rows.counted[mine]) | np.isfinite(rows.watts[mine])]
     ns, watts, counted, block = rows.ns[mine] - zero, rows.watts[mine], rows.counted[mine], rows.block[mine]
@@ -129,4 +130,5 @@ def _series(
     with np.errstate(divide="ignore", invalid="ignore"):
         watts = np.where(np.isfinite(counted), np.where(seconds > 0, delta / seconds, np.nan), watts)
     joules = watts * seconds
-    return assemble.make(sensor, ns, watts, clock=clock, path=path, notes=notes, kind=PowerKind.INTERVAL, joules=joules)
+    return assemble.make(sensor, ns, watts, clock=clock, path=path, notes=notes, kind=PowerKind.INTERVAL, joules=joules,
+                         paused=paused)  # fmt: skip

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Warn
-from powertui.data.power import own, plausible
+from powertui.data.power import outages, own, plausible
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, Source
 from powertui.errors import PowertuiError, UnreadableFile
@@ -114,7 +114,7 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
 
 def _plausible(log: PowerLog, *, told: bool) -> PowerLog:
     """Without what nothing draws. Channels that nothing draws like are left out; a log of such alone is refused."""
-    judged = [plausible.checked(series, told=told) for series in log.series]
+    judged = [plausible.checked(outages.without(series), told=told) for series in log.series]
     kept = tuple(series for series, _ in judged if series is not None)
     refused = tuple(why for _, why in judged if why is not None)
     if not kept:

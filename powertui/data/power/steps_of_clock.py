@@ -3,6 +3,9 @@
 Each row carries the wall clock and the monotonic clock, which is never set. Where the distance between the two jumps, the
 wall clock was stepped: taking the jump out again puts all rows on one time, whose differences are true lengths. Which of the
 two wall clocks was right nobody can tell from the rows, so the zero then lies in an interval that holds both.
+
+Rows with one clock alone show a step by how they follow one another: times that go back, or rows that all come earlier from one of
+them on than those before had it. Forwards, a step looks like a pause of the logger; then both may be, and the interval holds both.
 """
 
 from __future__ import annotations
@@ -47,6 +50,89 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
     # A look at one clock that was held up before the look at the other is a jump to and fro: it says nothing of the zero.
     ends = [int(set_by[at]) for start, stop in _runs(block) for at in (start, stop - 1)]
     return Joined(ns - set_by, min(0, *ends), max(0, *ends), tuple(int(j) for j in np.rint(jump[jump != 0])))
+
+
+HOUR = 3600 * NS_PER_S
+LEAST_ROWS = 24
+_AROUND = 8  # rows on either side that tell where a row was due
+_FEW = 3  # steps in one log; more of them are a logger that is not regular
+_REGULAR = 0.1  # of the usual distance: so much the distances may vary
+_LEAST_AROUND = 4
+_WHOLE = 0.12  # of a poll: so near to a whole number of them a pause is missing rows
+_MISSING = 2.5  # polls without an answer, one after the other, are no wonder
+FORWARD = 2 * NS_PER_S  # a longer pause is a pause
+MOST = 400
+_CLEAR = 8.0  # times how much rows stray
+
+
+def join_rows(ns: Int64s, *, paused: bool = False) -> Joined:
+    """One time for rows in file order that carry one clock alone. `paused`: what looks like a pause is known to be one."""
+    if len(ns) < LEAST_ROWS:
+        return Joined(ns)
+    apart = np.diff(ns)
+    usual = float(np.median(apart))
+    if usual <= 0:
+        return Joined(ns)
+    stray = 1.4826 * float(np.median(np.abs(apart - usual)))
+    least = max(STEP_NS, _CLEAR * stray, _REGULAR * usual)
+    back = np.flatnonzero(apart < 0)
+    odd = np.flatnonzero(np.abs(apart - usual) > least) if stray <= _REGULAR * usual else back
+    if not len(odd) or len(back) > _FEW:
+        return Joined(ns)
+    steps = {row: step for row in odd[:MOST].tolist() if (step := _step(ns, row, usual, least)) is not None}
+    sure = {row: step for row, step in steps.items() if step < 0}
+    maybe = [step for step in steps.values() if step > 0]
+    if len(sure) > _FEW or _again(ns, sure):
+        return Joined(ns)
+    set_by = np.zeros(len(ns), np.int64)
+    for row, step in sure.items():
+        set_by[row + 1 :] += step
+    values, counts = np.unique(set_by, return_counts=True)
+    set_by -= values[counts.argmax()]  # the clock that most rows were stamped with
+    ends = [int(set_by[0]), int(set_by[-1])]
+    late = sum(maybe) if len(maybe) <= _FEW and len(odd) < MOST and not paused else 0
+    told = [*sure.values(), *(maybe if late else ())]
+    return Joined(ns - set_by, min(0, *ends) - late, max(0, *ends), tuple(told))
+
+
+def _step(ns: Int64s, row: int, usual: float, least: float) -> int | None:
+    """How far the clock was set between this row and the next; None when it was not, or when a row or two are only missing."""
+    before, after = ns[max(0, row - _AROUND) : row + 1], ns[row + 1 : row + 2 + _AROUND]
+    if len(before) < _LEAST_AROUND or len(after) < _LEAST_AROUND:
+        return None
+    apart = float(ns[row + 1] - ns[row])
+    turned = (_phase(after - ns[row], usual) - _phase(before - ns[row], usual) + 0.5) % 1.0 - 0.5
+    moved = usual * (turned + round((apart - usual) / usual - turned))
+    if moved < -least:
+        if apart > 0 and moved < -0.9 * usual:
+            return None  # a row that came late
+        if np.median(after[1:6] - after[0] - usual * np.arange(1, len(after[1:6]) + 1)) > 0.5 * usual:
+            return None  # two rows in each other's place
+        if abs(moved + HOUR) < 2 * usual + NS_PER_S:
+            return -HOUR
+        return round(moved) if ns[row + 1] > ns[0] else None  # else: two logs, the later one first
+    polls = moved / usual
+    missing = abs(polls - round(polls)) < _WHOLE and polls < _MISSING
+    return round(moved) if least < moved < FORWARD and not missing else None
+
+
+def _phase(away: Int64s, usual: float) -> float:
+    """Where in a period these rows come, as a share of it."""
+    return float(np.angle(np.exp(2j * np.pi * (away / usual)).mean())) / (2 * np.pi)
+
+
+def _again(ns: Int64s, steps: dict[int, int]) -> bool:
+    """What comes after times went back are the same rows once more: a buffer that was written twice."""
+    for row in steps:
+        over = ns[row + 1 :][ns[row + 1 :] <= ns[row]]
+        if len(over) and np.isin(over, ns[: row + 1]).mean() > 0.5:
+            return True
+    return False
+
+
+def in_words(steps_ns: tuple[int, ...]) -> str:
+    """ "+0.4 s, -3600.0 s …" """
+    return ", ".join(f"{step / NS_PER_S:+,.1f} s" for step in steps_ns[:3]) + " …" * (len(steps_ns) > 3)
 
 
 def _runs(block: Int32s) -> list[tuple[int, int]]:
