@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ class Session:
     cursor_ps: int | None = None
     tool: str = "op_stats"  # the tool that the tool page shows
     _chosen: dict[str, Aligning] = field(default_factory=dict)  # by the run's path
+    _markers: dict[str, str] = field(default_factory=dict)  # what marks the steps of a run, where a person chose: by its path
 
     @property
     def runs(self) -> Mapping[str, Opened]:
@@ -71,6 +72,17 @@ class Session:
     def aligning(self, chosen: Aligning) -> None:
         if self.opened is not None:
             self._chosen[self.opened.path] = chosen
+
+    def reading_of(self, path: str) -> Reading:
+        """How this run is read: as the command line says, with the step marker that was chosen here."""
+        marker = self._markers.get(path)
+        return self.reading if marker is None else replace(self.reading, step_marker=marker)
+
+    def mark_steps(self, pattern: str) -> None:
+        """What marks the steps of the run in front, from the next reading on."""
+        if self.opened is not None:
+            self._markers[self.opened.path] = pattern
+            self.opened.options = self.reading_of(self.opened.path)
 
     @property
     def profile(self) -> Profile | None:
@@ -115,7 +127,7 @@ class Session:
         known = self.runs.get(entry.path)
         before = tuple(one for one in self.runs.values() if one.path != entry.path and one.complete)
         self.close()
-        self.opened = known if known is not None and known.complete and not anew else Opened(entry, self.reading)
+        self.opened = known if known is not None and known.complete and not anew else Opened(entry, self.reading_of(entry.path))
         self.others = before[: KEPT - 1]
         return self.opened
 

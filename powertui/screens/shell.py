@@ -262,7 +262,7 @@ class Shell(TypeAhead[int]):
         assert self.session.entry is not None
         self._loader = loader = Loader(
             self.session.entry,
-            self.session.reading,
+            self.session.reading_of(self.session.entry.path),
             on_progress=lambda progress: self.from_thread(self._progressed, loader, progress),
             on_part=lambda part: self.from_thread(self._parted, loader, part),
             on_failed=lambda error: self.from_thread(self._failed, loader, error),
@@ -350,7 +350,7 @@ class Shell(TypeAhead[int]):
         session = self.session
         opened = session.opened
         if opened is None or opened.entry is not loader.entry:
-            opened = session.opened = Opened(loader.entry, session.reading)
+            opened = session.opened = Opened(loader.entry, session.reading_of(loader.entry.path))
         opened.adopt(part.run, complete=part.complete)
         if part.model is not None:
             session.trace_index = part.model.index

@@ -401,6 +401,21 @@ class TimelineScreen(Moving):
         if lo_hi is not None:
             self.shell.ask(ExportDialog(self.session, *lo_hi), lambda message: self.say(message) if message else None)
 
+    def action_step_marker(self) -> None:
+        """Choose among all that could mark the steps, and read the run again by it."""
+        from powertui.screens.markers import MarkerDialog
+
+        steps = self.session.steps
+        if not self.session.complete or len(steps.markers) < 2:
+            self.say("Nothing else could mark the steps. Name a marker: powertui open … --step-marker REGEX")
+            return
+        self.shell.ask(MarkerDialog(steps), self._mark_steps)
+
+    def _mark_steps(self, pattern: str | None) -> None:
+        if pattern is not None:
+            self.session.mark_steps(pattern)
+            self.shell.read_again()
+
     def shift_power(self, refreshes: float) -> None:
         """To later times, in refreshes of its sensor."""
         self.say(nudging.shift(self.shell, refreshes * nudging.refresh_s(self.session)))

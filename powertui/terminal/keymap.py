@@ -76,6 +76,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("step-previous", ("left_square_bracket",), "Previous step", "Steps and events", "", _TIMELINE,
            do=lambda page: page.step(-1)),
     Action("step-next", ("right_square_bracket",), "Next step", "Steps and events", "", _TIMELINE, do=lambda page: page.step(1)),
+    Action("step-marker", ("M",), "Choose what marks the steps", "Steps and events", "of all that could", _TIMELINE),
     Action("epoch-previous", ("left_curly_bracket",), "Previous epoch", "Steps and events", "", _TIMELINE,
            do=lambda page: page.epoch(-1)),
     Action("epoch-next", ("right_curly_bracket",), "Next epoch", "Steps and events", "", _TIMELINE, do=lambda page: page.epoch(1)),
