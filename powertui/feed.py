@@ -11,10 +11,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from powertui.data.live import Board, History, Key
-from powertui.data.model import PowerKind, PowerSeries, Scope
+from powertui.data.model import Mark, PowerKind, PowerSeries, Scope
 from powertui.errors import PowertuiError
 from powertui.sampler.health import Health
 from powertui.sampler.process import RecorderProcess
@@ -24,19 +24,12 @@ from powertui.sampler.source import Channel, Reading, Stamp
 NS = 1_000_000_000
 
 
-class Mark(NamedTuple):
-    """A moment that somebody named."""
-
-    at_ns: int
-    text: str
-
-
 class Feed(Protocol):
     """What a live screen stands on."""
 
     board: Board
     healths: dict[Key, Health]
-    marks: list[Mark]
+    marks: list[Mark]  # what was named so far; their times are those of `now_ns`
     interval_s: float
 
     @property
@@ -157,7 +150,7 @@ class RecorderFeed:
 
     def mark(self, text: str) -> None:
         stamp = self.recorder.mark(text)
-        self.marks.append(Mark(self._at(stamp.mono), text))
+        self.marks.append(Mark(text, self._at(stamp.mono)))
 
     def _at(self, mono: float) -> int:
         return self._zero_ns + int(mono * NS)
@@ -184,6 +177,7 @@ class ReplayFeed:
         self._began: float | None = None
         self._news: list[Event] = []
         self._rows = _rows(series)
+        self._recorded = _marks(series)  # those that are still to come
         self._next = 0
         self._zero = int(self._rows[0].t * NS) if self._rows else 0
         self._end = int(self._rows[-1].t * NS) if self._rows else 0
@@ -233,6 +227,8 @@ class ReplayFeed:
             self.healths[key].add(reading)
             self.board.histories[key].append(int(reading.t * NS), reading.watts)
             self._next += 1
+        while self._recorded and self._recorded[0].start_ns <= now:
+            self.marks.append(self._recorded.popleft())
         if first < self._next == len(self._rows):
             self._say("end of the recording")
         return self._next - first
@@ -245,7 +241,7 @@ class ReplayFeed:
         return 0
 
     def mark(self, text: str) -> None:
-        self.marks.append(Mark(self.now_ns(), text))
+        self.marks.append(Mark(text, self.now_ns()))
         self._say(f"mark: {text} (on the screen only; a replay records nothing)")
 
     def now_ns(self) -> int:
@@ -265,6 +261,16 @@ def _key(series: PowerSeries, index: int) -> Key:
     """Names of channels may be missing or repeat in foreign logs; keys must not."""
     source = series.sensor.host or series.sensor.source or "log"
     return Key(source, series.sensor.name or f"channel {index + 1}")
+
+
+def _marks(series: Sequence[PowerSeries]) -> deque[Mark]:
+    """What a recording names, by time, on the clock of its readings: its marks, and windows with their ends."""
+    logs = {one.path: one for one in series if one.marks}
+    found = []
+    for one in logs.values():
+        zero = one.clock.mid_ns if one.clock.known else 0
+        found += [Mark(m.name, m.start_ns + zero, None if m.end_ns is None else m.end_ns + zero) for m in one.marks]
+    return deque(sorted(found, key=lambda mark: mark.start_ns))
 
 
 def _interval(series: Sequence[PowerSeries]) -> float:

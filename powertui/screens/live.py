@@ -168,7 +168,12 @@ class LiveScreen(BaseScreen):
         space = self._space(height, len(keys), len(feed.away))
         first, last, _ = self.view.bounds(now, max(8, columns - rows.AXIS_WIDTH), 1)
         self.query_one("#summary", LivePane).show(rows.summary(feed, history, total, (first, last), columns, glyphs))
-        marks = [*((m.at_ns, m.text) for m in feed.marks), *((e.end_ns, f"epoch {e.number} ends") for e, _ in self.epochs)]
+        ends = [(m.end_ns, f"{m.name} ends") for m in feed.marks if m.end_ns is not None and m.end_ns <= now]
+        marks = [
+            *((m.start_ns, m.name) for m in feed.marks),
+            *ends,
+            *((e.end_ns, f"epoch {e.number} ends") for e, _ in self.epochs),
+        ]
         hold = int(max(feed.interval_s * 3, 1.0) * NS)
         chart = self.query_one("#chart", LivePane)
         chart.show(rows.chart(history, self.view, now, hold, (columns, chart.size.height or space["chart"]), glyphs, marks))

@@ -210,7 +210,7 @@ class TimelineScreen(Moving):
         if not self._context_stale or not pane.display or model is None or state is None:
             return ()
         self._context_stale = False
-        pane.show(Context.of(model, state, self.session.power))
+        pane.show(Context.of(model, state, self.view.power))
         return (pane,)
 
     def _moved(self, before: State | None, after: State) -> None:
@@ -429,7 +429,7 @@ class TimelineScreen(Moving):
         model, state = self.timeline.model, self.timeline.state
         if model is None or state is None:
             return
-        text = facts.of(model, state, self.session.power)
+        text = facts.of(model, state, self.view.power)
         if self.shell.copy_text(text):
             self.say(f"Copied {len(text.splitlines())} lines to your terminal's clipboard, if it supports OSC 52.")
         else:

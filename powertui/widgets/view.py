@@ -70,6 +70,11 @@ class TimelineView(Vertical):
         self._power: tuple[PowerOnTrace, ...] = ()
 
     @property
+    def power(self) -> tuple[PowerOnTrace, ...]:
+        """The power above it: that of the trace that is shown."""
+        return self._power
+
+    @property
     def lanes(self) -> tuple[TimeLane, ...]:
         return (*self.strips, self.ruler, self.overview, self.marks, self.epochs, self.steps)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from powertui.data.energy import account
 from powertui.screens.status import StatusLine
 from powertui.screens.timeline import TimelineScreen
 from powertui.widgets.context_pane import ContextPane
@@ -54,6 +55,25 @@ async def test_v_changes_the_host_and_its_power_together(make: Maker, made: Host
             if key:
                 await pilot.press(key)
                 await settled(pilot)
+
+
+async def test_power_stays_with_the_profile_that_is_shown(make: Maker, made: Hosts, tmp_path: Path) -> None:
+    log = made.long_csv(tmp_path / "all.csv", {"host-a": "host-a", "host-b": "host-b"})
+    shell = make(made.logdir, "--power", str(log))
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        timeline = shell.screen
+        assert isinstance(timeline, TimelineScreen)
+        opened = shell.session.opened
+        assert opened is not None
+        await pilot.press("2")
+        await settled(pilot)
+        # behind another page the timeline still shows host-a, while the session has the next host's power already
+        shell.session.trace_index, shell.session.power = 1, account.of(opened.profiles[1]).drawn
+        timeline._context_stale = True
+        assert len(list(timeline.before_frame())) == 1
+        assert not any("host-b" in line for line in context(timeline))
+        assert any(line.startswith("host-a watts: ") for line in context(timeline))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])

@@ -14,6 +14,8 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
+from powertui.data.model import Run
+from powertui.screens import open as open_page
 from powertui.screens import typeahead
 from powertui.screens.base import Dialog
 from powertui.screens.open import OpenScreen
@@ -247,3 +249,100 @@ async def test_looking_into_runs_ends_with_its_page(make: Maker, folder: Path) -
     finally:
         threading.excepthook = before
     assert not failed
+
+
+async def test_the_reading_thread_may_outlive_its_page(make: Maker, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, gate = threading.Event(), threading.Event()
+    read = open_page.load_run
+
+    def late(*args: Any, **options: Any) -> Run:
+        """The first file is long, and the page is gone when it has been read."""
+        began.set()
+        assert gate.wait(60)
+        return read(*args, **options)
+
+    monkeypatch.setattr(open_page, "load_run", late)
+    failed: list[BaseException | None] = []
+    before, threading.excepthook = threading.excepthook, lambda args: failed.append(args.exc_value)
+    try:
+        shell = make(Path(worlds(folder)["many"].arguments[1]))
+        async with shell.run_test(size=(160, 40)) as pilot:
+            await until(pilot, began.is_set)
+            listed = shell.screen
+            assert isinstance(listed, OpenScreen)
+            stop, listed._stop = listed._stop, threading.Event()  # the word that it is the end comes late
+            shell.exit(return_code=0)
+        assert listed._looker is not None
+        assert listed._looker.is_alive()
+        gate.set()
+        await until(pilot, lambda: bool(listed._known) or bool(failed) or not listed._looker.is_alive())
+        stop.set()
+        listed._looker.join(60)
+        assert not listed._looker.is_alive()
+    finally:
+        gate.set()
+        threading.excepthook = before
+    assert not failed
+    assert listed._known, "what was read is known, though nobody asks any more"
+
+
+async def other_host(timeline: TimelineScreen) -> tuple[TimelineModel, TimelineModel]:
+    """The model that is shown, and that of the host with the fewest events."""
+    run, model = timeline.session.run, timeline.timeline.model
+    assert run is not None
+    assert model is not None
+    least = min(range(len(run.traces)), key=lambda n: run.traces[n].event_count)
+    return model, TimelineModel.of(run, least)
+
+
+async def test_an_op_counted_in_another_host_s_profile_is_not_looked_up(
+    make: Maker, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("powertui.screens.timeline.OPS_AFTER_S", 3600.0)  # the table stays that of the host before
+    shell = make(Path(worlds(folder)["hosts"].arguments[1]))
+    async with shell.run_test(size=(160, 40)) as pilot:
+        await loaded(pilot)
+        timeline = shell.screen
+        assert isinstance(timeline, TimelineScreen)
+        first, other = await other_host(timeline)
+        await pilot.press("t")
+        timeline._show_ops()
+        await settled(pilot)
+        ops = timeline.query_one("#ops", TableView)
+        assert ops.table is not None
+        assert len(ops.table) > 0
+        shell.show_trace(other.index)
+        await settled(pilot)
+        assert timeline.timeline.model is not first
+        place = ops.table.place(0) if ops.table.place is not None else None
+        assert place is not None
+        assert place.event is not None
+        timeline.on_table_view_chosen(TableView.Chosen(ops, 0, place))
+        await settled(pilot)
+        assert timeline.timeline.selection is None
+
+
+async def test_what_a_search_found_in_another_host_s_profile_is_not_shown(make: Maker, folder: Path) -> None:
+    shell = make(Path(worlds(folder)["hosts"].arguments[1]))
+    async with shell.run_test(size=(160, 40)) as pilot:
+        await loaded(pilot)
+        timeline = shell.screen
+        assert isinstance(timeline, TimelineScreen)
+        first, other = await other_host(timeline)
+        await pilot.press("t", "2")
+        await settled(pilot)
+        # behind another page the timeline still shows the first host, while the session has the next one's model already
+        shell.session.trace_index, shell.session.model = other.index, other
+        word = first.search("a")
+        timeline._search("a")
+        await settled(pilot)
+        assert timeline.timeline.state is not None
+        assert timeline.timeline.state.hits is not None
+        assert len(timeline.timeline.state.hits) == len(word), "it is searched in what is shown"
+        # and what was found in the first arrives when the next is shown
+        shell.show_trace(other.index)
+        await pilot.press("1")
+        await settled(pilot)
+        timeline.timeline.set_hits(None)
+        timeline._found(first, "a", word)
+        assert timeline.timeline.state.hits is None

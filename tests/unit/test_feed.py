@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from powertui.data.live import Key
-from powertui.data.model import Clock, PowerSeries, Scope, Sensor
+from powertui.data.model import Clock, Mark, PowerSeries, Scope, Sensor
 from powertui.feed import NS, RecorderFeed, ReplayFeed
 from powertui.sampler.process import RecorderProcess
 from powertui.sampler.source import Options
@@ -51,6 +52,25 @@ def test_replay_gives_each_sample_at_its_time_and_once() -> None:
     assert history.times[0] == ZERO
     assert feed.now_ns() == ZERO + 3 * NS, "the clock stops with the recording"
     assert [e.text for e in feed.events()][-1] == "end of the recording"
+
+
+def test_replay_shows_what_the_recording_names_when_its_time_has_come() -> None:
+    clock = Hand()
+    named = (Mark("epoch 0", 1 * NS, 3 * NS), Mark("saved", 2 * NS))
+    both = [replace(series(name, [100] * 5), marks=named, path="log.csv") for name in ("a", "b")]  # each channel has all marks
+    feed = ReplayFeed(both, "log", clock=clock)
+    feed.start()
+    feed.drain()
+    assert feed.marks == []
+    clock.now += 1.5
+    feed.drain()
+    assert feed.marks == [Mark("epoch 0", ZERO + 1 * NS, ZERO + 3 * NS)]
+    clock.now += 0.2
+    feed.mark("mine")
+    clock.now += 60
+    feed.drain()
+    assert [mark.name for mark in feed.marks] == ["epoch 0", "mine", "saved"]
+    assert feed.marks[2].start_ns == ZERO + 2 * NS
 
 
 def test_replay_keeps_gaps_and_adds_nothing_up_across_them() -> None:
@@ -102,5 +122,5 @@ def test_recorder_feed_shows_what_the_file_holds(tmp_path: Path) -> None:
     assert "epoch 1 begins" in path.read_text()
     assert feed.file == path
     assert feed.over
-    assert feed.marks[0].text == "epoch 1 begins"
+    assert feed.marks[0].name == "epoch 1 begins"
     assert feed.healths[history.key].readings == len(history)
