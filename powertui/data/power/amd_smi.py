@@ -34,6 +34,8 @@ def sniff(head: str | bytes, _path: str) -> int:
         return 0
     if re.search(r'"gpu"\s*:\s*\d', head) and re.search(r'"(?:\w*socket_power|power_usage)"\s*:', head):
         return 97
+    if re.search(r"(?m)^GPU: \d{1,3}\s*$", head) and "SOCKET_POWER:" in head:
+        return 96
     for line in head.split("\n")[:30]:
         cells = _header(stamps.split(line)[1])
         if cells and (
@@ -50,6 +52,8 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     if re.search(r'"gpu"\s*:\s*\d', source.head_text):
         for doc in json_docs.documents(source.text, notes):
             _walk(doc.value, json_docs.when_in(doc.value, doc.when), doc.line, found)
+    elif re.search(r"(?m)^GPU: \d{1,3}\s*$", source.head_text):
+        _text(source.text, found)
     else:
         _table(source.text, notes, found)
     return found.log(NAME, options, "amd-smi: socket power in W", hint=_HINT)
@@ -80,6 +84,20 @@ def _walk(value: Any, when: str, line: int, found: Collected) -> None:
             unit, cell = str(cell.get("unit", "W")), cell.get("value")
         if cell is not None and not isinstance(cell, (dict, list)):
             found.add(_sensor(gpu, kind), when, str(cell), line, unit=units.written(unit) or units.UNITS["W"])
+
+
+def _text(text: str, found: Collected) -> None:
+    """`amd-smi metric` as it is printed: GPU by GPU, one member a line."""
+    when = ""
+    gpu: int | None = None
+    for number, line in enumerate(text.split("\n"), 1):
+        when = stamps.alone(line) or when
+        if match := re.fullmatch(r"GPU: (\d{1,3})\s*", line):
+            gpu = int(match[1])
+        elif gpu is not None and (
+            match := re.fullmatch(r"\s+((?:CURRENT_|AVERAGE_)?SOCKET_POWER): (\S{1,20})(?: (m?W))?\s*", line)
+        ):
+            found.add(_sensor(gpu, _POWERS[match[1].lower()]), when, match[2], number, unit=units.UNITS[match[3] or "W"])
 
 
 def _table(text: str, notes: Notes, found: Collected) -> None:

@@ -24,9 +24,12 @@ from powertui.errors import UnreadableFile, UsageError
 
 NAME = "csv"
 _TIME_WORDS = {"time", "timestamp", "timestamps", "datetime", "date", "epoch", "unix", "elapsed", "ts", "clock", "t", "uhrzeit",
-               "datum", "zeit", "seconds", "secs", "walltime", "utc", "unixtime", "timesec", "systemtime"}  # fmt: skip
+               "datum", "zeit", "seconds", "secs", "walltime", "utc", "unixtime", "timesec", "systemtime", "lastchanged",
+               "lastupdated", "recordedat", "createdat", "sampledat", "collectedat"}  # fmt: skip
 _BARE = re.compile(r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE)
 _MILLI = 5000.0  # a column of bare numbers beyond this is in mW
+_RAIL_MW = 100.0  # a rail of a small board beyond this is
+_CERTAIN_PART_W = 3.0  # of one GPU or processor: as kW it would be more than any draws
 _CERTAIN_W, _DOUBTFUL_W = 10.0, 1000.0  # bare numbers between these are watts: as mW or kW no machine that trains would draw them
 MAX_CHANNELS = groups.MAX_CHANNELS
 
@@ -219,8 +222,10 @@ def _size(name: str, values: Floats) -> tuple[Unit, bool]:
     """A unit by the size of the readings, for columns that name none; and whether no other unit can be meant."""
     middle = float(np.nanmedian(np.abs(values))) if np.isfinite(values).any() else 0.0
     scope = units.scope_of(name)
-    unit = units.UNITS["uW" if middle > 5e6 else "mW" if middle > _MILLI and scope is not Scope.PLUG else "W"]
-    return unit, unit.name == "W" and _CERTAIN_W <= middle < _DOUBTFUL_W
+    milli = _RAIL_MW if units.BOARD_RAIL.search(name) else _MILLI
+    unit = units.UNITS["uW" if middle > 5e6 else "mW" if middle > milli and scope is not Scope.PLUG else "W"]
+    least = _CERTAIN_PART_W if scope in (Scope.GPU, Scope.PACKAGE) else _CERTAIN_W
+    return unit, unit.name == "W" and least <= middle < _DOUBTFUL_W
 
 
 def _by_turn(column: times.TimeColumn, values: Floats, notes: Notes) -> list[tuple[Group, Bools]]:
@@ -351,8 +356,10 @@ def _series(
     own = item.name if (item.where is None and (beside > 1 or not group.name)) or not group.name else ""
     name = " ".join(dict.fromkeys(part for part in (group.name, own) if part))
     scale = Badge.MEASURED if item.sure else Badge.ASSUMED
+    scope = groups.scope(group, name, item.name)
+    device = group.device or (groups.of_column(item.name) if item.where is None else None)
     sensor = Sensor(
-        tidy(name), label, groups.scope(group, name, item.name), group.host or options.host, device=group.device, scale=scale
+        tidy(name), label, scope, group.host or options.host, device=device if scope is Scope.GPU else None, scale=scale
     )
     scaled = values * item.unit.factor
     if item.unit.quantity == "power":

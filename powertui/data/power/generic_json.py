@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.power import generic_csv, json_docs, power_gadget, table, units
+from powertui.data.power import generic_csv, groups, json_docs, power_gadget, table, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
@@ -32,6 +32,8 @@ def sniff(head: str | bytes, _path: str) -> int:
     if any(power_gadget.is_column(key) for key in keys):
         return 70
     power = any(units.of_name(key) is not None or units.means_power(key) for key in keys)
+    if not power and any(groups.is_value(key) for key in keys):  # what was read is named by a cell
+        power = any(groups.is_power(cell) for cell in dict.fromkeys(re.findall(r':\s*"([^"\\]{3,60})"', head[:16384])))
     return 55 if power and any(generic_csv.is_time(key) for key in keys) and re.search(r"[:\[]\s*-?\d", head) else 0
 
 

@@ -23,9 +23,10 @@ _WORDS = {"gpu", "index", "device", "uuid", "host", "hostname", "node", "sensor"
           "machine", "serial", "accelerator", "gpuid", "deviceid", "sensorname"}  # fmt: skip
 _HOSTS = {"host", "hostname", "node", "instance", "server", "machine", "nodename"}
 _DEVICES = {"gpu", "index", "device", "uuid", "card", "pci", "bus", "accelerator", "gpuid", "deviceid"}
-_QUANTITIES = {"sensor", "field", "metric", "name", "channel", "measurement", "quantity", "counter", "variable", "signal",
-               "parameter", "item", "key", "type", "label", "fieldname", "fieldid", "sensorname", "property", "series"}  # fmt: skip
-_VALUES = {"value", "reading", "val", "measurement", "sample", "data", "result", "values", "readings"}
+_QUANTITIES = {"sensor", "entity", "event", "field", "metric", "name", "channel", "measurement", "quantity", "counter", "variable",
+               "signal", "parameter", "item", "key", "type", "label", "fieldname", "fieldid", "sensorname", "property",
+               "series"}  # fmt: skip
+_VALUES = {"value", "state", "reading", "val", "measurement", "sample", "data", "result", "values", "readings"}
 _UNIT = {"unit", "units", "uom"}
 _DCGM = {"155": "DCGM_FI_DEV_POWER_USAGE", "156": "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
          "157": "DCGM_FI_DEV_POWER_USAGE_INSTANT"}  # fmt: skip
@@ -76,6 +77,11 @@ def long_form(rows: table.Table, powers: Sequence[int]) -> Long | None:
     names = np.array(quantities(rows, quantity))
     kinds = {unit: np.isin(names, [cell for cell, own in meant.items() if own == unit]) for unit in dict.fromkeys(meant.values())}
     return Long(value, quantity, tuple(kinds.items()))
+
+
+def is_value(name: str) -> bool:
+    """A column that holds whatever the row names."""
+    return _is(name, _VALUES, 2)
 
 
 def _numbers(rows: table.Table, column: int) -> bool:
@@ -138,7 +144,7 @@ def of_rows(rows: table.Table, taken: set[int], quantity: int | None = None) -> 
     """Rows by channel, when some column names the channel. One group of everything otherwise."""
     keys: list[tuple[int, list[str], dict[str, None]]] = []
     for i, name in enumerate(rows.names):
-        if i == quantity or i in taken or not set(units.tokens(name)) & _WORDS or units.of_name(name) is not None:
+        if i == quantity or i in taken or not _identifies(name):
             continue
         values = rows.texts(i)
         if rows.is_numeric(i):
@@ -172,6 +178,14 @@ def of_rows(rows: table.Table, taken: set[int], quantity: int | None = None) -> 
         (Group(label, owner, by, _device(rows, others, first[number])), which == number)
         for (owner, label), number in numbers.items()
     ]  # fmt: skip
+
+
+def _identifies(name: str) -> bool:
+    """A column that could name channels: not a reading of them (a clock, a load, anything with a unit)."""
+    words = units.tokens(name)
+    if not set(words) & _WORDS or units.of_name(name) is not None or re.search(r"[\[(][^\])]*[\])]\s*$", name):
+        return False
+    return not units.no_power(name) and len(words) <= 4
 
 
 def _names_rows(values: Sequence[str], distinct: dict[str, None]) -> bool:
@@ -257,3 +271,9 @@ def scope(group: Group, name: str, column: str) -> Scope:
     if own is Scope.UNKNOWN:
         own = units.scope_of(column)
     return Scope.GPU if own is Scope.UNKNOWN and group.device is not None and re.match(r"GPU\b", group.name) else own
+
+
+def of_column(name: str) -> Device | None:
+    """The device that a column's own name speaks of ("GPU0", "system.gpu.1.powerWatts"); None when it names none."""
+    match = re.search(r"(?<![a-z])(?:gpu|cuda|card|accel|npu)[ _.:#-]?(\d{1,3})(?!\d)", name, re.IGNORECASE)
+    return Device(int(match[1])) if match else None

@@ -87,7 +87,10 @@ def records(value: Any) -> list[dict[str, Any]]:
         if len(lengths) == 1 and not any(isinstance(cell, (list, dict)) for own in cells for cell in own):
             return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
     lists = [own for own in value.values() if isinstance(own, list) and own and all(isinstance(one, dict) for one in own)]
-    return lists[0] if len(lists) == 1 else [value]
+    if len(lists) != 1:
+        return [value]
+    around = {key: own for key, own in value.items() if not isinstance(own, (list, dict))}  # the time and the host of them all
+    return [{**around, **one} for one in lists[0]]
 
 
 def flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:

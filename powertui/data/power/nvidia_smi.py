@@ -36,7 +36,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     if isinstance(head, bytes):
         return 0
     lines = [line for line in head.split("\n")[:5] if line.strip()]
-    if not lines:
+    if not lines or lines[0].lstrip()[:1] in ("{", "["):
         return 0
     if re.search(r"(^|[,;\t]\s*)\"?power\.draw", lines[0]) or ("timestamp" in lines[0] and "utilization.gpu" in lines[0]):
         return 98

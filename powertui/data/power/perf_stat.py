@@ -21,6 +21,10 @@ _LINE = re.compile(
     rf"\s*(\d+[.,]\d+){_SEP}(?:(S\d+(?:-\w+)*){_SEP}\d+{_SEP})?"
     rf"([\d.,]*\d|<not counted>|<not supported>){_SEP}Joules{_SEP}([\w/-]+)(.*)"
 )
+_JSON = re.compile(
+    r'\s*\{"interval"\s*:\s*([\d.]{1,24}),\s*(?:"socket"\s*:\s*"(S\d{1,4}[^"]{0,20})",\s*"[\w-]{1,30}"\s*:\s*(\d{1,6}),\s*)?'
+    r'"counter-value"\s*:\s*"([^"]{1,40})",\s*"unit"\s*:\s*"Joules",\s*"event"\s*:\s*"([\w/-]{1,80})"'
+)
 _STARTED = re.compile(r"#\s*started on (.+)")
 _SCOPES = {"pkg": Scope.PACKAGE, "cores": Scope.CORE, "ram": Scope.DRAM, "gpu": Scope.RAIL, "psys": Scope.NODE}
 
@@ -29,7 +33,16 @@ def sniff(head: str | bytes, _path: str) -> int:
     """By a row of joules with a time before it."""
     if isinstance(head, bytes) or "Joules" not in head:
         return 0
-    return 96 if any(_LINE.match(line) for line in head.split("\n")) else 0
+    return 96 if any(_LINE.match(_plain(line)) for line in head.split("\n")) else 0
+
+
+def _plain(line: str) -> str:
+    """A line of `-j` as it stands without: `1.001 S0 1 19.63 Joules power/energy-pkg/`."""
+    match = _JSON.match(line) if line.lstrip().startswith("{") else None
+    if match is None:
+        return line
+    socket = f"{match[2]} {match[3]} " if match[2] else ""
+    return f"{match[1]} {socket}{match[4]} Joules {match[5]} ;"
 
 
 def load(source: Source, options: LogColumns) -> PowerLog:
@@ -48,7 +61,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
                 column = times.in_zone(column, options.tz)
                 clock = times.clock(column, int(column.ns[0]))
             continue
-        match = _LINE.match(line)
+        match = _LINE.match(_plain(line))
         if match is None or (number == len(lines) and not re.search(r"\s|[,;]", match[5])):
             if "Joules" in line:
                 notes.drop(number, "is cut off or not understood")

@@ -19,7 +19,7 @@ _MOST = {Scope.GPU: 3e3, Scope.PACKAGE: 2e3, Scope.CORE: 2e3, Scope.DRAM: 2e3, S
 _LEAST = {Scope.NODE: 0.5, Scope.PLUG: 0.0, Scope.GPU: 0.05, Scope.PACKAGE: 0.05, Scope.UNKNOWN: 0.05}  # and above, while busy
 _WHAT = {Scope.GPU: "a GPU", Scope.PACKAGE: "a processor", Scope.CORE: "a processor's cores", Scope.DRAM: "memory",
          Scope.RAIL: "one rail", Scope.NODE: "a machine", Scope.PLUG: "one plug", Scope.UNKNOWN: "one device"}  # fmt: skip
-_SMALL = re.compile(r"jetson|tegra|orin|xavier|\btx[12]\b|\bpom_|\bvdd_|vin_sys|raspberry|\bsoc\b", re.IGNORECASE)
+_SMALL = re.compile(r"jetson|tegra|\borin|xavier|\btx[12]\b|\bpom_|\bvdd_|vin_sys|raspberry", re.IGNORECASE)
 _SMALL_MOST = 300.0  # W of a whole board of that kind
 _NOISE = 0.001  # of the channel's own highest: so far below zero a sensor at rest may read
 

@@ -22,13 +22,17 @@ _POWER = (
     r"(Average Graphics Package|Current Socket Graphics Package|Current Socket|Average Socket|Package|Graphics Package) Power \(W\)"
 )
 _TEXT = r"GPU\[(\d{1,3})\]\s*:\s*" + _POWER + r"\s*:\s*(\S{1,20})"
+_ROW = r"\s{0,8}(\d{1,3})\s(?:.{0,120}?\s)?(\d{1,5}(?:\.\d{1,4})?) ?W\b.{0,200}"
+_HEAD = r"\s{0,8}(?:GPU|Device)\s.*(?:AvgPwr|Power)\b.*\b(?:SCLK|VRAM%).*"
 _HINT = "Write the time before each answer: date +%s >> FILE; rocm-smi --showpower --json >> FILE"
 
 
 def sniff(head: str | bytes, _path: str) -> int:
     """By the names of its readings, with cards around them."""
-    if isinstance(head, bytes) or "Power (W)" not in head:
+    if isinstance(head, bytes):
         return 0
+    if "Power (W)" not in head:
+        return 95 if any(re.fullmatch(_HEAD, line) for line in head.split("\n")[:80]) else 0
     if re.search(r'"card\d+"\s*:\s*\{', head) and re.search(rf'"{_POWER}"', head):
         return 97
     if re.search(rf"^(?:\S+,)?device,.*{_POWER}", head, re.MULTILINE):
@@ -80,12 +84,19 @@ def _lines(text: str, notes: Notes, found: Collected) -> None:
     """CSV with its header before each answer, or the text of --showpower."""
     above = ""
     names: list[str] = []
+    concise = False
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         if when := stamps.alone(line):
             above = when
             continue
         when, rest = stamps.split(line)
+        if re.fullmatch(_HEAD, rest):
+            concise = True
+            continue
+        if concise and (match := re.fullmatch(_ROW, rest)):
+            found.add(_sensor(f"card{match[1]}", ""), when or above, match[2], number)
+            continue
         if match := re.search(_TEXT, rest):
             found.add(_sensor(f"card{match[1]}", match[2]), when or above, match[3], number)
             continue

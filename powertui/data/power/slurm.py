@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import stamps, table, times, windows
 from powertui.data.power.assemble import make
 from powertui.data.power.collected import Collected
@@ -22,6 +22,8 @@ from powertui.errors import UnreadableFile
 
 NAME = "slurm"
 _SUFFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_COLUMNS = {name.lower(): name for name in ("JobID", "JobIDRaw", "Start", "End", "Elapsed", "ElapsedRaw", "ConsumedEnergy",
+                                            "ConsumedEnergyRaw", "NodeList")}  # fmt: skip
 _HINT = "Record it with: sacct -P -o JobID,Start,End,Elapsed,ConsumedEnergyRaw,NodeList"
 
 
@@ -35,7 +37,8 @@ def sniff(head: str | bytes, _path: str) -> int:
         return 0
     first = next((line for line in head.split("\n") if line.strip()), "")
     names = _head(first)
-    if any(name.startswith("ConsumedEnergy") for name in names) and {"Start", "End", "Elapsed", "ElapsedRaw"} & set(names):
+    known = {name.lower() for name in names}
+    if known & {"consumedenergy", "consumedenergyraw"} and known & {"start", "end", "elapsed", "elapsedraw"} and len(names) > 2:
         return 97
     if {"Node", "Series", "Power"} <= set(names):
         return 97
@@ -89,7 +92,7 @@ def _elapsed(text: str) -> float:
 
 def _sacct(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
     names, rows = _rows(source, notes)
-    at = {name: i for i, name in enumerate(names)}
+    at = {_COLUMNS.get(name.lower(), name): i for i, name in enumerate(names)}
     counted = at.get("ConsumedEnergyRaw", at.get("ConsumedEnergy", -1))
     found: list[tuple[int, str, str, str, float, float, str]] = []  # line, job, start, end, seconds, joules, nodes
     for number, cells in rows:
@@ -115,6 +118,8 @@ def _sacct(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
     starts = np.where(begun.ok, begun.ns, ended.ns - length)
     ends = np.where(begun.ok & lasting, begun.ns + length, ended.ns)
     good = (begun.ok | ended.ok) & (lasting | (begun.ok & ended.ok)) & (ends > starts)
+    if not {"Start", "End"} & at.keys() and len(chosen) == 1 and lasting[0]:
+        return _alone(source, hosts_of=chosen[0][6], joules=chosen[0][5], length=int(length[0]), notes=notes, options=options)
     notes.drop_all(lines[~good], "has no start and end")
     if not good.any():
         raise UnreadableFile(source.path, "comes from sacct, but no job in it has a start and an end", hint=_HINT)
@@ -132,6 +137,16 @@ def _sacct(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
                            kind=PowerKind.INTERVAL, joules=energy))  # fmt: skip
     notes.say("Slurm counts the energy of whole nodes, whoever else runs on them")
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"sacct: joules from Start to End ({column.words})")
+
+
+def _alone(source: Source, *, hosts_of: str, joules: float, length: int, notes: Notes, options: LogColumns) -> PowerLog:
+    """One job of which only its length is told: it lies nowhere in time."""
+    several = bool(re.search(r"[\[,]", hosts_of))
+    sensor = Sensor(f"jobs on {hosts_of}" if hosts_of else "jobs", NAME, Scope.NODE, "" if several else hosts_of or options.host)
+    watts = np.array([np.nan, joules / length * NS_PER_S])
+    made = make(sensor, np.array([0, length], np.int64), watts, clock=Clock(detail="a job's length, without its start"),
+                path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=np.array([np.nan, joules]))  # fmt: skip
+    return PowerLog(source.path, NAME, (made,), notes.warnings(), "sacct: joules of one job, whose start is not told")
 
 
 def _series(source: Source, notes: Notes, options: LogColumns) -> PowerLog:

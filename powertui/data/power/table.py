@@ -22,6 +22,7 @@ from powertui.data.power.source import Source
 LARGE = 2 << 20  # bytes from which pandas is worth its import
 MOST = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a square would overflow
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*[A-Za-zµ%°]{0,6}")
+_THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+\.\d")
 _COMMA = re.compile(r"([-+]?\d+),(\d+)\s*[A-Za-zµ%°]{0,6}")
 
 
@@ -31,6 +32,8 @@ def number(text: str) -> float:
         value = float(text)
     except ValueError:
         match = _NUMBER.fullmatch(text.strip())
+        if match is None and _THOUSANDS.match(text):
+            return number(text.replace(",", ""))
         if match is None:
             match = _COMMA.fullmatch(text.strip())
             return float(f"{match[1]}.{match[2]}") if match else float("nan")
@@ -86,6 +89,8 @@ class Table:
         if isinstance(cells, np.ndarray):
             beyond = np.abs(cells) > MOST
             return (np.where(beyond, np.nan, cells) if beyond.any() else cells), beyond
+        if any("," in cell and _THOUSANDS.match(cell) for cell in cells):  # 1,234.5: a comma parts no decimals here
+            cells = [cell.replace(",", "") for cell in cells]
         values = np.fromiter((number(cell) for cell in cells), np.float64, len(cells))
         bad = np.isnan(values)
         for row in np.flatnonzero(bad):

@@ -23,6 +23,7 @@ UNITS_WRITTEN = True
 PERIOD_S = 1.0  # tegrastats' own default
 _RAIL = r"(?<![\w@])([A-Z][A-Z0-9_]{1,30}) (\d{1,7})(?:mW)?/(\d{1,7})(mW)?(?:/\d{1,7}mW)?(?![\w.])"
 _WHOLE = frozenset({"VDD_IN", "POM_5V_IN", "VIN", "VDD_MUX"})
+_BARE = frozenset({"GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"})  # Xavier's rails
 _NO_RAIL = frozenset({"RAM", "SWAP", "IRAM", "MTS", "EMC_FREQ", "GR3D_FREQ", "CPU_FREQ"})
 
 
@@ -39,14 +40,18 @@ def sniff(head: str | bytes, _path: str) -> int:
 def _rails(line: str) -> list[tuple[str, str]]:
     unit = "mW" in line
     found = re.findall(_RAIL, line)
-    return [(name, now) for name, now, _, own in found if name not in _NO_RAIL and (own or not unit) and (own or "_" in name)]
+    return [
+        (name, now)
+        for name, now, _, own in found
+        if name not in _NO_RAIL and (own or not unit) and (own or "_" in name or name in _BARE)
+    ]
 
 
 def _scope(name: str, whole: bool) -> Scope:
     if name in _WHOLE:
         return Scope.NODE if whole else Scope.RAIL
     if "GPU" in name:
-        return Scope.GPU
+        return Scope.PACKAGE if "CPU" in name else Scope.GPU
     return Scope.PACKAGE if re.search(r"CPU", name) else Scope.DRAM if re.search(r"DDR|DRAM|MEM", name) else Scope.RAIL
 
 

@@ -36,7 +36,8 @@ _WORDS = {
 }  # fmt: skip
 METRICS = {  # metrics and fields whose names do not end in a unit
     "DCGM_FI_DEV_POWER_USAGE": "W", "DCGM_FI_DEV_POWER_USAGE_INSTANT": "W", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "mJ",
-    "node_hwmon_power_average_watt": "W", "node_hwmon_power_input_watt": "W", "amd_gpu_power": "W", "habanalabs_power_mW": "mW",
+    "node_hwmon_power_average_watt": "W", "node_hwmon_power_input_watt": "W", "amd_gpu_power": "W",
+    "power.draw": "W", "power_draw": "W", "habanalabs_power_mW": "mW",
     "gpu_package_power": "W", "gpu_average_package_power": "W", "amd_gpu_package_power": "W", "amd_gpu_average_package_power": "W",
 }  # fmt: skip
 NO_POWER = re.compile(
@@ -45,7 +46,9 @@ NO_POWER = re.compile(
     r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*(?:socket|power|consumption|watt|draw))|\bvar\b|\bva\b",
     re.IGNORECASE,
 )  # fmt: skip
-_POWER = re.compile(r"power|watt|pwr|consumption|\bdraw\b", re.IGNORECASE)
+BOARD_RAIL = re.compile(r"(?<![a-z])(?:vdd|pom|vin)_|vin_sys|\bpower tot\b|jetson|tegra", re.IGNORECASE)
+_CURRENT = re.compile(r"[_ \[(]m?[AVav]\)?\]?$")  # amperes and volts
+_POWER = re.compile(r"(?<![a-z])(?:vdd|pom)_[0-9a-z_]+|power|watt|pwr|consumption|\bdraw\b", re.IGNORECASE)
 
 
 def spaced(name: str) -> str:
@@ -66,6 +69,8 @@ def no_power(name: str) -> bool:
 
 def of_name(name: str) -> Unit | None:
     """The unit that a name carries at its end or in brackets. None when it says none, or means a limit."""
+    if name in METRICS:
+        return UNITS[METRICS[name]]
     if no_power(name):
         return None
     bracket = re.search(r"[\[(/]\s*([A-Za-zµμ]+)\s*[\])]?\s*$", name)
@@ -94,11 +99,11 @@ def written(cell: str) -> Unit | None:
 
 def means_power(name: str) -> bool:
     """A name that speaks of power without a unit."""
-    return bool(_POWER.search(name)) and not no_power(name)
+    return bool(_POWER.search(name)) and not no_power(name) and not _CURRENT.search(name)
 
 
 _SCOPES = (
-    (Scope.PLUG, r"plug|outlet|wall|\bpdu\b|socket outlet|smart ?meter|actual consumption|shelly|tasmota"),
+    (Scope.PLUG, r"plug|wattmet|outlet|wall|\bpdu\b|socket outlet|smart ?meter|actual consumption|shelly|tasmota"),
     (Scope.DRAM, r"dram|\bram(\d|_|\b|watt)|\bmem(ory)?\d*\b|membuf|centaur|\bram"),
     (Scope.RAIL, r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|\bvcs|gpu ?sense.*rail"),
     (Scope.GPU, r"gpu|nvidia|dcgm|nvml|accelerator|graphics package|\bgfx|socket graphics|amdgpu|cuda|\bgt\b"),

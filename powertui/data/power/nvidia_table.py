@@ -1,0 +1,50 @@
+"""The table that nvidia-smi prints when it is asked for nothing else, again and again in one file: `68W / 400W` under each GPU.
+
+Above each table stands its local time. Watts are whole; for more, query `power.draw`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from powertui.data.asked import LogColumns
+from powertui.data.model import Device, Scope, Sensor
+from powertui.data.power import devices, stamps
+from powertui.data.power.collected import Collected
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog
+from powertui.data.power.source import Source
+
+NAME = "nvidia-smi table"
+UNITS_WRITTEN = True
+_GPU = r"\|\s{1,4}(\d{1,3})\s{1,3}(\S.{1,60}?)\s{1,40}(?:On|Off|N/A)\s{0,4}\|\s{0,4}([0-9A-Fa-f:.]{7,16})\s.*"
+_POWER = r"\|.{0,40}?\s(\d{1,5}|N/A|ERR!|Unknown Error|\[N/A\])W?\s{0,3}/\s{0,3}(?:\d{1,5}W|N/A|\S{1,12})\s{0,4}\|.*"
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """By the head of its table."""
+    return 0 if isinstance(head, bytes) or "Pwr:Usage/Cap" not in head or "NVIDIA-SMI" not in head else 96
+
+
+def load(source: Source, options: LogColumns) -> PowerLog:
+    """One channel per GPU."""
+    notes = Notes(source.path)
+    found = Collected(source.path, notes)
+    when = ""
+    gpu: Sensor | None = None
+    for number, line in enumerate(source.text.split("\n"), 1):
+        if not line.startswith("|"):
+            when = stamps.alone(line) or when
+            gpu = None if line.strip() else gpu
+        elif match := re.fullmatch(_GPU, line):
+            device = Device(int(match[1]), "", devices.pci(match[3]), match[2].strip())
+            gpu = Sensor(f"GPU {match[1]}", f"nvidia-smi {device.model}", Scope.GPU, device=device)
+        elif gpu is not None and (match := re.fullmatch(_POWER, line)):
+            found.add(gpu, when, match[1], number)
+            gpu = None
+    return found.log(
+        NAME,
+        options,
+        "nvidia-smi's table: whole watts",
+        hint="Record it with: nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv -l 1",
+    )

@@ -1,0 +1,247 @@
+"""The same tools as other versions, wrappers and locales write them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from powertui.data.model import Badge, Device, Scope
+from powertui.data.power import registry, times
+
+NODE, GPU, PACKAGE, RAIL, PLUG, UNKNOWN = Scope.NODE, Scope.GPU, Scope.PACKAGE, Scope.RAIL, Scope.PLUG, Scope.UNKNOWN
+START = 1_714_557_600  # 2024-05-01 10:00:00 UTC
+UTC, LOCAL, NONE = START, "local", None
+
+
+def lines(form: str, count: int = 8) -> str:
+    """A line a second: {t} the second, {tt} with two digits, {T} Unix seconds, {w:N} is N watts more each second."""
+    out = []
+    for t in range(count):
+        text = form.replace("{tt}", f"{t:02}").replace("{t}", str(t)).replace("{T}", str(START + t))
+        for base in range(10_000):
+            if f"<{base}>" in text:
+                text = text.replace(f"<{base}>", str(base + t))
+            if "<" not in text:
+                break
+        out.append(text)
+    return "".join(out)
+
+
+SMI = """Wed May  1 10:00:{tt} 2024
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 550.127.05             Driver Version: 550.127.05     CUDA Version: 12.4     |
+|-----------------------------------------+------------------------+----------------------+
+| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
+|=========================================+========================+======================|
+|   0  NVIDIA A40                     On  |   00000000:4F:00.0 Off |                    0 |
+|  0%   29C    P8             <23>W /  300W |       1MiB /  46068MiB |      0%      Default |
+|   1  NVIDIA A40                     On  |   00000000:52:00.0 Off |                    0 |
+| N/A   30C    P8             ERR! /  300W |       1MiB /  46068MiB |      0%      Default |
+|   2  NVIDIA A40                     On  |   00000000:53:00.0 Off |                    0 |
+| 30%   30C    P8             <43>W /  300W |       1MiB /  46068MiB |      0%      Default |
++-----------------------------------------+------------------------+----------------------+
+| Processes:                                                                              |
+|    0   N/A  N/A      1234      C   python                                       400MiB |
+"""
+ROCM = """{T}
+============================== Concise Info ==============================
+GPU  Temp (DieEdge)  AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%
+0    49.0c           <35>.0W   800Mhz  1600Mhz  0%   auto  560.0W    0%   0%
+1    50.0c           <45>.0W   800Mhz  1600Mhz  0%   auto  560.0W    0%   0%
+"""
+ROCM6 = """{T}
+Device  Node  IDs              Temp        Power     Partitions          SCLK    MCLK    Fan  Perf  PwrCap  VRAM%  GPU%
+              (DID,     GUID)  (Junction)  (Socket)  (Mem, Compute, ID)
+0       2     0x74a1,   28851  41.0°C      <139>.0W    NPS1, SPX, 0        131Mhz  900Mhz  0%   auto  750.0W  0%     0%
+"""
+GPUSTAT = json.dumps({
+    "hostname": "gpu01", "query_time": "2024-05-01T10:00:{tt}.5", "gpus": [
+        {"index": 0, "uuid": "GPU-2c1f0a4e-0", "name": "NVIDIA H100", "temperature.gpu": 40, "power.draw": "<8>", "memory.used": 1},
+        {"index": 1, "uuid": "GPU-2c1f0a4e-1", "name": "NVIDIA H100", "temperature.gpu": 40, "power.draw": "<9>", "memory.used": 1}]
+}).replace('"<8>"', "<8>").replace('"<9>"', "<9>") + "\n"  # fmt: skip
+
+# what, text, dialect, channels as (name, scope, host, rows, first watts), the first row's time
+VARIANTS = [
+    (
+        "Xavier's rails",
+        lines("RAM 2410/31916MB (lfb 5x4MB) CPU [15%@1190] GPU@46C thermal@45.8C GPU <3154>/154 SYS5V <1476>/1476\n"),
+        "tegrastats",
+        [("GPU", GPU, "", 8, 3.154), ("SYS5V", RAIL, "", 8, 1.476)],
+        NONE,
+    ),
+    (
+        "TX2",
+        lines("RAM 2007/7852MB (lfb 180x4MB) SWAP 0/3926MB (cached 0MB) VDD_SYS_GPU 153/153 VDD_4V0_WIFI 0/0 VDD_IN <1423>/1423\n"),
+        "tegrastats",
+        [("VDD_SYS_GPU", GPU, "", 8, 0.153), ("VDD_4V0_WIFI", RAIL, "", 8, 0), ("VDD_IN", NODE, "", 8, 1.423)],
+        NONE,
+    ),
+    (
+        "a logger around tegrastats",
+        lines(
+            "[2024-05-01T10:00:{tt}.250Z] [INFO] RAM 2467/7471MB (lfb 2x4MB) VDD_IN <4462>mW/4462mW VDD_CPU_GPU_CV 480mW/480mW\n"
+        ),
+        "tegrastats",
+        [("VDD_IN", NODE, "", 8, 4.462), ("VDD_CPU_GPU_CV", PACKAGE, "", 8, 0.48)],
+        UTC + 0.25,
+    ),
+    ("nvidia-smi's own table", lines(SMI), "nvidia-smi table", [("GPU 0", GPU, "", 8, 23), ("GPU 2", GPU, "", 8, 43)], LOCAL),
+    ("rocm-smi's own table", lines(ROCM), "rocm-smi", [("GPU 0", GPU, "", 8, 35), ("GPU 1", GPU, "", 8, 45)], UTC),
+    ("rocm-smi 6's own table", lines(ROCM6), "rocm-smi", [("GPU 0", GPU, "", 8, 139)], UTC),
+    (
+        "amd-smi metric as text",
+        lines("{T}\nGPU: 0\n    POWER:\n        SOCKET_POWER: <140> W\n        GFX_VOLTAGE: 66 mV\n"),
+        "amd-smi",
+        [("GPU 0", GPU, "", 8, 140)],
+        UTC,
+    ),
+    (
+        "sacct in lower case, without a start",
+        "jobid|jobname|Elapsed|ConsumedEnergy|\n99|x|00:10:00|120K|\n99.batch|b|00:10:00|119K|\n",
+        "slurm",
+        [("jobs", NODE, "", 2, 200)],
+        NONE,
+    ),
+    (
+        "perf stat -j",
+        lines(
+            '{"interval" : 1{t}.001048, "counter-value" : "<19>.000000", "unit" : "Joules", "event" : "power/energy-pkg/", '
+            '"event-runtime" : 1002, "pcnt-running" : 100.00}\n'
+        ),
+        "perf stat",
+        [("power/energy-pkg/", PACKAGE, "", 9, 19 / 10.001048)],
+        NONE,
+    ),
+    ("gpustat", lines(GPUSTAT), "json", [("GPU 0", GPU, "gpu01", 8, 8), ("GPU 1", GPU, "gpu01", 8, 9)], LOCAL),
+    (
+        "wandb",
+        lines(
+            '{"_timestamp": {T}, "system.gpu.0.powerWatts": <300>, "system.gpu.0.powerPercent": 50, "system.gpu.1.powerWatts": '
+            "<310>}\n"
+        ),
+        "json",
+        [("system.gpu.0.powerWatts", GPU, "", 8, 300), ("system.gpu.1.powerWatts", GPU, "", 8, 310)],
+        UTC,
+    ),
+    (
+        "a wattmeter's list",
+        "["
+        + lines(
+            '{"timestamp": "2024-05-01T12:00:{tt}+02:00", "device_id": "taurus-1", "metric_id": '
+            '"wattmetre_power_watt", "value": <130>},\n'
+        ).rstrip(",\n")
+        + "]",
+        "json",
+        [("taurus-1 wattmetre_power", PLUG, "", 8, 130)],
+        UTC,
+    ),
+    (
+        "a home's history",
+        "entity_id,state,last_changed\n"
+        + lines(
+            "sensor.rack_plug_power,<150>.5,2024-05-01T10:00:{tt}.000Z\nsensor.rack_plug_voltage,231,2024-05-01T10:00:{tt}.000Z\n"
+        ),
+        "csv",
+        [("sensor.rack_plug_power", PLUG, "", 8, 150.5)],
+        UTC,
+    ),
+    (
+        "xpu-smi",
+        "Timestamp, DeviceId, GPU Utilization (%), GPU Power (W)\n"
+        + lines("06:14:{tt}.000,    0, 0.00, <14>.61\n06:14:{tt}.000,    1, 0.00, <15>.61\n"),
+        "csv",
+        [("device 0", GPU, "", 8, 14.61), ("device 1", GPU, "", 8, 15.61)],
+        NONE,
+    ),
+    (
+        "GPU-Z",
+        "        Date        , GPU Clock [MHz] , Board Power Draw [W] , Power Consumption (%) [% TDP] ,\n"
+        + lines("2024-05-01 10:00:{tt} ,   1500.0   ,   <120>.5   ,   50.0   ,\n"),
+        "csv",
+        [("Board Power Draw", UNKNOWN, "", 8, 120.5)],
+        LOCAL,
+    ),
+    (
+        "a foot of names",
+        'Date,Time,"CPU Package Power [W]","Total CPU Usage [%]",\n'
+        + lines("1.5.2024,10:00:{tt}.000,<45>.123,10.0,\n")
+        + 'Date,Time,"CPU Package Power [W]","Total CPU Usage [%]",\n,,"CPU [#0]: X","System",\n',
+        "csv",
+        [("CPU Package Power", PACKAGE, "", 8, 45.123)],
+        LOCAL,
+    ),
+    (
+        "decimal commas",
+        "Zeit;Leistung (W)\n" + lines("01.05.2024 10:00:{tt};<230>,5\n"),
+        "csv",
+        [("Leistung", UNKNOWN, "", 8, 230.5)],
+        LOCAL,
+    ),
+    ("commas of thousands", "time,power_w\n" + lines('{T},"1,<234>.5"\n'), "csv", [("power", UNKNOWN, "", 8, 1234.5)], UTC),
+    (
+        "a zone that several share",
+        "timestamp,power_w\n" + lines("2024-05-01 10:00:{tt} CST,<230>\n"),
+        "csv",
+        [("power", UNKNOWN, "", 8, 230)],
+        LOCAL,
+    ),
+    (
+        "a zone of hours",
+        "timestamp,power_w\n" + lines("2024-05-01 12:00:{tt}+02,<230>\n"),
+        "csv",
+        [("power", UNKNOWN, "", 8, 230)],
+        UTC,
+    ),
+    (
+        "after noon",
+        "timestamp,power_w\n" + lines("2024-05-01 10:00:{tt} PM,<230>\n"),
+        "csv",
+        [("power", UNKNOWN, "", 8, 230)],
+        LOCAL,
+    ),
+    (
+        "OpenMetrics' seconds",
+        lines('ipmi_dcmi_power_consumption_watts{instance="n1:9290"} <230> {T}.250\n', 8),
+        "prometheus",
+        [("ipmi_dcmi_power_consumption", NODE, "n1", 8, 230)],
+        UTC + 0.25,
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "dialect", "channels", "first"), [row[1:] for row in VARIANTS], ids=[row[0] for row in VARIANTS])
+def test_variants(
+    tmp_path: Path, text: str, dialect: str, channels: list[tuple[str, Scope, str, int, float]], first: float | str | None
+) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(text, encoding="utf-8")
+    log = registry.load(str(path))
+    assert log.dialect == dialect
+    assert [(s.sensor.name, s.sensor.scope, s.sensor.host, len(s)) for s in log.series] == [row[:4] for row in channels]
+    firsts = [float(s.watts[np.isfinite(s.watts)][0]) for s in log.series]
+    assert firsts == pytest.approx([row[4] for row in channels])
+    clock = log.series[0].clock
+    if isinstance(first, str):
+        assert clock.source == times.LOCAL
+    elif first is None:
+        assert not clock.known
+    else:
+        assert clock.lo_ns == clock.hi_ns
+        assert clock.lo_ns == pytest.approx(first * 1e9, abs=1000)
+
+
+def test_the_device_of_a_column_and_of_a_member(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(lines('{"_timestamp": {T}, "system.gpu.0.powerWatts": <300>, "system.gpu.1.powerWatts": <310>}\n'))
+    assert [s.sensor.device for s in registry.load(str(path)).series] == [Device(0), Device(1)]
+
+
+def test_rails_of_a_small_board_without_a_unit_are_milliwatts_and_a_guess(tmp_path: Path) -> None:
+    path = tmp_path / "jtop.csv"
+    path.write_text("time,GPU,Power VDD_SOC,Power TOT,VDD_SOC mV\n" + lines("2024-05-01 10:00:{tt},5,<1400>,<4462>,900\n"))
+    log = registry.load(str(path))
+    assert [(s.sensor.name, round(float(s.watts[0]), 6), s.sensor.scale, s.sensor.device) for s in log.series] == [
+        ("Power VDD_SOC", 1.4, Badge.ASSUMED, None), ("Power TOT", 4.462, Badge.ASSUMED, None)]  # fmt: skip
