@@ -26,6 +26,7 @@ _KNOWN = 30.0  # degrees of freedom of what is no sample
 _MOST_OF = 0.6  # of the readings: more of them is what is usual
 SURE = 4.0  # errors, however few stretches there are to choose from
 _EDGES = 40  # places of each edge that are weighed
+_SMOOTH = 101  # readings, at most, that are looked at together to see a pause
 _BREATH = 0.1  # of a stretch: a pause no longer than this does not part it
 _DRAWS = 4000
 _CAP = 25.0  # no reading speaks against a box with more than so many squared errors
@@ -78,12 +79,18 @@ class Box:
         )  # fmt: skip
 
     def wider(self, sigma: float) -> Box:
-        """The same, its edges uncertain by so much more."""
+        """The same, its place uncertain by so much more."""
 
         def around(at: float, within: tuple[float, float]) -> tuple[float, float]:
             return at - math.hypot(at - within[0], 1.96 * sigma), at + math.hypot(within[1] - at, 1.96 * sigma)
 
-        return replace(self, start_within=around(self.start, self.start_within), end_within=around(self.end, self.end_within))
+        # Watts are told of this very stretch: laid beside the load by so much, it holds the less of it.
+        beside = 1.96 * sigma * abs(self.watts) / max(self.end - self.start, sigma, 1e-9)
+        return replace(
+            self, start_within=around(self.start, self.start_within), end_within=around(self.end, self.end_within),
+            lo_watts=self.watts - math.hypot(self.watts - self.lo_watts, beside),
+            hi_watts=self.watts + math.hypot(self.hi_watts - self.watts, beside),
+        )  # fmt: skip
 
 
 def joined(found: Sequence[tuple[float, Box]]) -> Box:
@@ -320,8 +327,8 @@ def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) ->
     height = float(np.percentile(values, 75))
     if height <= 0 or last - first < 3:
         return first, last
-    size = 1
-    while size < (last - first) // 3 and noise.of(size) > height / 6:
+    size = 1 + 2 * min((last - first) // 40, _SMOOTH // 2)
+    while size < min((last - first) // 3, _SMOOTH) and noise.of(size) > height / 8:
         size += 2
     if noise.of(size) > height / 6:
         return first, last  # too little is seen of it to tell a pause from noise
@@ -368,15 +375,15 @@ def _edges(readings: Readings, first: int, last: int, noise: Noise, foreign: Flo
     reach = max(width, pace)
     lo, hi = float(readings.lo[first]), float(readings.hi[last - 1])
     known = np.isfinite(readings.floor + readings.watts)
-    near = np.flatnonzero((readings.hi > lo - 3 * reach) & (readings.lo < hi + 3 * reach) & known)
-    local = Readings(
-        readings.lo[near], readings.hi[near], readings.watts[near] - foreign[near], readings.floor[near], readings.ceiling[near],
-        readings.doubt[near], readings.judged[near], readings.quantum,
-    )  # fmt: skip
+    beside = max(3 * reach, 0.75 * (hi - lo))
+    near = np.flatnonzero((readings.hi > lo - beside) & (readings.lo < hi + beside) & known)
+    around = noise.of(2 * max(last - first, 1))
+    local = _rows(readings, near)
+    local = replace(local, watts=local.watts - foreign[near])
     starts = np.linspace(lo - reach, min(float(readings.hi[first]) + reach, hi), _EDGES)
     ends = np.linspace(max(float(readings.lo[last - 1]) - reach, lo), hi + reach, _EDGES)
     for turn in range(3):
-        weights, watts, errors, length = _weighed(local, starts, ends, reach / 8, noise)
+        weights, watts, errors, length = _weighed(local, starts, ends, reach / 8, noise, around)
         if not weights.any():
             return None
         at, until = weights.sum(axis=1), weights.sum(axis=0)
@@ -403,24 +410,68 @@ def _closer(at: Floats, weight: Floats) -> Floats:
     return np.linspace(at[some[0]] - step, at[some[-1]] + step, len(at))
 
 
-def _weighed(local: Readings, starts: Floats, ends: Floats, least: float, noise: Noise) -> tuple[Floats, Floats, Floats, Floats]:
-    """For every pair of edges: its weight, the height that fits best, its error, and the length."""
+def _weighed(
+    local: Readings, starts: Floats, ends: Floats, least: float, noise: Noise, around: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """For every pair of edges: its weight, the height that fits best, its error, and the length.
+
+    `around`: by how much the expectation may be off all over this neighbourhood, one sigma. What lies beside the box tells.
+    """
     length = ends[None, :] - starts[:, None]
-    over = np.minimum(local.hi, ends[None, :, None]) - np.maximum(local.lo, starts[:, None, None])
-    share = np.clip(over, 0.0, None) / np.maximum(local.hi - local.lo, 1e-12)
-    inverse = 1.0 / (noise.one**2 + local.doubt**2)
-    strength = np.maximum((share**2) @ inverse, 1e-12)
-    beyond = local.beyond()
-    height = (share * beyond) @ inverse / strength
-    for _ in range(2):  # what is explained is a range for some readings: how much of it they use depends on the height
-        foreign = height[..., None] * share
-        rest = local.watts - foreign
-        beyond = local.watts - np.clip(rest, local.floor, local.ceiling)
-        height = np.einsum("abi,abi,i->ab", share, beyond, inverse) / strength
-    left = (beyond - height[..., None] * share) ** 2 * inverse
-    cost = np.minimum(left, _CAP).sum(axis=-1) / noise.alike
-    cost = np.where((length >= least) & (strength > 1e-9), cost, np.inf)
+    inverse = 1.0 / (noise.one**2 + local.doubt**2) / noise.alike
+    # Readings that every pair covers whole, or none covers, say the same to all of them.
+    whole = (local.lo >= starts[-1]) & (local.hi <= ends[0])
+    beside = (local.hi <= starts[0]) | (local.lo >= ends[-1])
+    inner, outer = _Sums(local, inverse, whole), _Sums(local, inverse, beside)
+    ending = _rows(local, ~whole & ~beside)
+    doubt, inverse = ending.doubt, inverse[~whole & ~beside]
+    over = np.minimum(ending.hi, ends[None, :, None]) - np.maximum(ending.lo, starts[:, None, None])
+    share = np.clip(over, 0.0, None) / np.maximum(ending.hi - ending.lo, 1e-12)
+    once, twice = share @ inverse + inner.weight, (share**2) @ inverse + inner.weight
+    every = float(inverse.sum()) + inner.weight + outer.weight + 1.0 / around**2
+    free = np.maximum(twice - once**2 / every, 1e-12)  # what is left to tell the height when the offset is told, too
+    beyond: Floats = np.broadcast_to(ending.beyond(), share.shape)
+    height = np.zeros_like(length)
+    offset = np.zeros_like(length)
+    for turn in range(3):  # what is explained is a range for some readings: how much of it they use depends on the height
+        if turn:
+            rest = ending.watts - height[..., None] * share
+            beyond = ending.watts - np.clip(rest, ending.floor, ending.ceiling)
+        covered_, all_ = np.einsum("abi,abi,i->ab", share, beyond, inverse) + inner.beyond, beyond @ inverse
+        all_ = all_ + inner.beyond + outer.beyond
+        height = (covered_ - once * all_ / every) / free
+        offset = (all_ - height * once) / every
+    left = (beyond - height[..., None] * share - offset[..., None]) ** 2 * inverse
+    cost = np.minimum(left, _CAP).sum(axis=-1) + inner.cost(height + offset) + outer.cost(offset) + (offset / around) ** 2
+    cost = np.where((length >= least) & (twice > 1e-9 * every), cost, np.inf)
     best = float(cost.min())
     weights = np.exp(-(cost - best) / 2) if math.isfinite(best) else np.zeros_like(cost)
-    shared = (share @ (inverse * local.doubt)) / np.maximum(share @ inverse, 1e-12)
-    return weights / max(float(weights.sum()), 1e-300), height, np.sqrt(noise.alike / strength + shared**2), length
+    shared = (share @ (inverse * doubt) + inner.doubt) / np.maximum(once, 1e-12)
+    return weights / max(float(weights.sum()), 1e-300), height, np.sqrt(1.0 / free + shared**2), length
+
+
+class _Sums:
+    """Readings that all lie in a box, or all beside it, as sums."""
+
+    def __init__(self, local: Readings, inverse: Floats, rows: Bools) -> None:
+        weight = inverse[rows]
+        rest = local.watts[rows] - np.clip(local.watts[rows], local.floor[rows], local.ceiling[rows])
+        known = rest[local.judged[rows]]
+        usual = float(np.median(known)) if len(known) else 0.0
+        foreign = local.watts[rows] - usual
+        beyond = local.watts[rows] - np.clip(foreign, local.floor[rows], local.ceiling[rows])
+        self.weight = float(weight.sum())
+        self.beyond = float(weight @ beyond)
+        self._squares = float(weight @ beyond**2)
+        self.doubt = float(weight @ local.doubt[rows])
+
+    def cost(self, height: Floats) -> Floats:
+        """Squared errors when they were to lie so high."""
+        return np.asarray(self._squares - 2 * height * self.beyond + height**2 * self.weight)
+
+
+def _rows(readings: Readings, rows: Bools | Int64s) -> Readings:
+    return Readings(
+        readings.lo[rows], readings.hi[rows], readings.watts[rows], readings.floor[rows], readings.ceiling[rows],
+        readings.doubt[rows], readings.judged[rows], readings.quantum,
+    )  # fmt: skip

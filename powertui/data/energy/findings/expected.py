@@ -34,7 +34,13 @@ _UNLIKE = 0.5  # of the power of work: what one kind may draw more or less than 
 _STEADY = 0.1  # a reading of steps holds less other work than this
 _WHOLE = 0.98  # a window is inside the profile with so much of itself
 _LEAST = 8  # readings that a level needs
-_HALF = 0.7  # the range that a window or place may make a reading lie in, as one sigma
+
+
+class Unsure(NamedTuple):
+    """One sigma of where the windows of readings lie (s), and of how long they are (as a share of it)."""
+
+    place: float
+    window: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +54,10 @@ class Expected:
 
 
 def of(
-    data: Samples, work: Work, offset: float, *, doubt_s: float = 0.0, pace: Pace = paces.NOTHING,
+    data: Samples, work: Work, offset: float, *, unsure: Unsure, pace: Pace = paces.NOTHING,
     training: tuple[float, float] | None = None,
 ) -> Expected:  # fmt: skip
-    """Every reading of a log whose zero lies at `offset` (s) on the trace, ± `doubt_s`. `training`: from when to when."""
+    """Every reading of a log whose zero lies at `offset` (s) on the trace. `training`: from when to when."""
     lo, hi = data.lo + offset, data.hi + offset
     good = np.isfinite(data.watts) & (data.watts > 0)
     length = np.maximum(hi - lo, 1e-12)
@@ -66,9 +72,9 @@ def of(
     doubt = np.full(len(data), np.inf)
     level = float(np.percentile(data.watts[usual], 75)) if usual.sum() >= _LEAST else -np.inf
     if fit is not None:
-        expected, unsure = fit.expected(data, work, lo, hi, doubt_s)
+        expected, doubtful = fit.expected(work, lo, hi, unsure)
         floor[within] = ceiling[within] = expected[within]
-        doubt[within] = unsure[within]
+        doubt[within] = doubtful[within]
         level = max(level, fit.level)
     swing = fit.swing if fit is not None else level - _least(data)
     ceiling[usual] = level
@@ -109,20 +115,17 @@ class _Fit:
     def watts(self) -> tuple[tuple[str, float], ...]:
         return tuple(zip(self.names, (float(c) for c in self.coefficients), strict=True))
 
-    def expected(self, data: Samples, work: Work, lo: Floats, hi: Floats, doubt_s: float) -> tuple[Floats, Floats]:
+    def expected(self, work: Work, lo: Floats, hi: Floats, unsure: Unsure) -> tuple[Floats, Floats]:
         """Watts of each reading, and one sigma of what is not known of that."""
         columns = _columns(work, lo, hi)
         watts = columns @ self.coefficients
         learnt = np.einsum("ij,jk,ik->i", columns, self.covariance, columns)
         unlike = _UNLIKE * self.swing * np.maximum(_unlike(columns, self.usual), columns[:, self.loose].sum(axis=1))
-        reach = np.zeros(len(watts))
-        shift = doubt_s + data.late + 0.1 * data.refresh
-        factors = (1.0,) if data.known_window else (0.5, 1.0, 2.0)
-        for by in (-shift, 0.0, shift):
-            for factor in factors:
-                other = _columns(work, hi - factor * (hi - lo) + by, hi + by) @ self.coefficients
-                reach = np.maximum(reach, np.abs(other - watts))
-        return watts, np.sqrt(learnt + unlike**2 + (_HALF * reach) ** 2)
+        off = np.zeros(len(watts))
+        for changes in (((-unsure.place, 1.0), (unsure.place, 1.0)), ((0.0, 1 - unsure.window), (0.0, 1 + unsure.window))):
+            others = [_columns(work, hi - factor * (hi - lo) + by, hi + by) @ self.coefficients for by, factor in changes]
+            off += np.maximum(*(np.abs(other - watts) for other in others)) ** 2
+        return watts, np.sqrt(learnt + unlike**2 + off)
 
 
 def _columns(work: Work, lo: Floats, hi: Floats) -> Floats:

@@ -13,13 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy import placing, predict, samples
+from powertui.data.energy import sensor as sensors
 from powertui.data.energy.findings import boxes, expected, pace, work
 from powertui.data.energy.findings.boxes import Box, Noise
-from powertui.data.energy.findings.expected import Expected
+from powertui.data.energy.findings.expected import Expected, Unsure
 from powertui.data.energy.samples import Samples
-from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerOnTrace, ScalarSeries, Steps, Trace
+from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerKind, PowerOnTrace, ScalarSeries, Steps, Trace
 
 _SURE = 0.9  # of the weight of all places
+_USUAL = 0.2  # of a window that is only usual for such a source: one sigma
 _FEW = 0.02  # a place that weighs less is not looked at
 
 
@@ -58,7 +60,8 @@ def of(
     for weight, one in places or [(1.0, power)]:
         moved = _moved(data, one)
         half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
-        model = expected.of(moved, ran, 0.0, doubt_s=half / 1.96, pace=going, training=trained)
+        doubt = _unsure(power, data, half / 1.96)
+        model = expected.of(moved, ran, 0.0, unsure=doubt, pace=going, training=trained)
         found, noise = boxes.found(model.readings) if not model.reason else ([], None)
         looked.append(_Looked(weight, model, found, noise or boxes.noise_of(np.empty(0), 1.0)))
     _, first, found, noise = looked[0]
@@ -68,9 +71,8 @@ def of(
     looked = _believed(looked)
     kept, doubtful = _at_all([(w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)])
     at = offsets[0]
-    sigma = float(np.hypot(_spread([w for w, *_ in looked], offsets), data.late / np.sqrt(3)))
-    if len(looked) == 1:
-        sigma = float(np.hypot(sigma, (power.offset_hi_ps - power.offset_lo_ps) / 2 / PS_PER_S / 1.96))
+    half = (power.offset_hi_ps - power.offset_lo_ps) / 2 / PS_PER_S if len(looked) == 1 else 0.0
+    sigma = float(np.hypot(_spread([w for w, *_ in looked], offsets), _unsure(power, data, half / 1.96).place))
     return Unexplained(tuple(one.moved(at).wider(sigma) for one in kept), first, noise, doubtful)
 
 
@@ -79,6 +81,17 @@ def _believed(looked: Sequence[_Looked]) -> list[_Looked]:
     from much the same readings."""
     least = min(one.noise.one for one in looked)
     return [one._replace(weight=one.weight * (least / one.noise.one) ** (min(one.noise.blocks, 80.0) / 8)) for one in looked]
+
+
+def _unsure(power: PowerOnTrace, data: Samples, place_s: float) -> Unsure:
+    """How well the windows are known, at a place that is known so well."""
+    sensor = power.series.sensor
+    place = float(np.sqrt(place_s**2 + sensors.centre_err_s(sensor, power.series.kind) ** 2 + data.late**2 / 3))
+    if data.known_window or power.series.kind is PowerKind.INTERVAL:
+        return Unsure(place, 0.0)
+    window = sensor.window_s.value if sensor.window_s else data.refresh
+    error = sensor.window_err_s if sensor.window_err_s is not None else _USUAL * window
+    return Unsure(place, min(error / max(window, 1e-9), 0.9))
 
 
 def _moved(data: Samples, power: PowerOnTrace) -> Samples:
