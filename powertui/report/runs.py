@@ -91,22 +91,26 @@ def unreadable(entry: RunEntry, problem: str) -> Known:
 
 
 def weighed(opened: Opened, known: Known, aligning: Aligning | None = None) -> Known:
-    """The same with its joules, how surely its power lies on it, and how many stretches stand out. Only of runs of one host."""
-    from powertui.data.energy import account  # here, so that a list without power starts without it
+    """The same with its joules, how surely its power lies on it, and how many stretches stand out; of several hosts their sum."""
+    from powertui.data.energy import account, host_energy  # here, so that a list without power starts without it
 
-    if not opened.run.power or len(opened.profiles) != 1:
+    if not opened.run.power or not opened.profiles:
         return known
-    profile = opened.profiles[0]
-    told = account.of(profile, aligning)
-    placed = told.power
-    if placed is None or placed.status == "none":
+    accounts = [account.of(profile, aligning) for profile in opened.profiles]
+    placed = [power for one in accounts if (power := one.power) is not None]
+    if not placed:
+        return replace(known, power="of no host")
+    if all(power.status == "none" for power in placed):
         return replace(known, power="not placed")
-    half = (placed.offset_hi_ps - placed.offset_lo_ps) / 2 / PS_PER_S
-    energy = told.energy(*profile.trace.span)
-    known = replace(known, power=f"±{_seconds(half)}" if placed.status == "aligned" else placed.status)
+    worst = max(placed, key=lambda power: (power.status != "aligned", power.offset_hi_ps - power.offset_lo_ps))
+    half = (worst.offset_hi_ps - worst.offset_lo_ps) / 2 / PS_PER_S
+    known = replace(known, power=f"±{_seconds(half)}" if worst.status == "aligned" else worst.status)
+    if len(placed) < len(accounts):
+        known = replace(known, power=f"{len(placed)} of {len(accounts)} hosts")
+    energy = host_energy.of(opened, aligning).total
     if energy is not None and energy.joules is not None:
         known = replace(known, joules=energy.joules, joules_lo=energy.lo, joules_hi=energy.hi)
-    return replace(known, found=len(account.findings(profile, aligning).findings))
+    return replace(known, found=sum(len(account.findings(profile, aligning).findings) for profile in opened.profiles))
 
 
 def table(entries: Sequence[RunEntry], facts: Sequence[Known], summary: str = "") -> Table:

@@ -101,7 +101,7 @@ def of(power: Sequence[PowerSeries], traces: Sequence[Trace], said: Iterable[tup
     for series, label in zip(power, labels, strict=True):
         owner = _as_said(series, label, told)
         if owner is None:
-            owner = named[label] if label is not None else _unlabelled(series, machines, words)
+            owner = _unlabelled(series, machines, words) if label is None else _by_source(series, label, named[label], machines)
         owners.append(owner)
     return Belongings(words, of_trace, tuple(_not_all(power, owners)))
 
@@ -263,6 +263,13 @@ def _unlabelled(series: PowerSeries, machines: Sequence[HostName | None], words:
     if len(machines) == 1:
         return Owner(0, How.ALONE, "it names no host, and this run has one")
     return Owner(None, How.NOBODY, f"it names no host, and this run has {len(words)}")
+
+
+def _by_source(series: PowerSeries, label: HostName, owner: Owner, machines: Sequence[HostName | None]) -> Owner:
+    """For a controller's address: the host that its source is named after ("node17 DCMI power" of `--host node17`, at 10.0.0.7)."""
+    name = _column(series.sensor.channel) if owner.machine is None and label.is_no_host else None
+    own = [i for i, machine in enumerate(machines) if machine is not None and name is not None and hostnames.means(name, machine)]
+    return Owner(own[0], How.COLUMN, "its source is named like this host") if len(own) == 1 else owner
 
 
 def _column(name: str) -> HostName | None:

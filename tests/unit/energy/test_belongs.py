@@ -164,6 +164,18 @@ def test_a_column_for_each_host() -> None:
     assert [one.machine for one in found.owners] == [0, None]
 
 
+def test_a_controller_s_address_under_its_host_s_name() -> None:
+    """[hosts.node17] host = "10.0.0.7" in the config file: the recording says both."""
+    power = [
+        channel("10.0.0.7", "node17 DCMI power"),
+        channel("10.0.0.8", "bmc-node18 Total Power"),
+        channel("10.0.0.9", "bmc9 power"),
+    ]
+    assert [one.machine for one in belongs.of(power, [trace("node17"), trace("node18")]).owners] == [0, 1, None]
+    # an address that is a host's own wins over what somebody called it
+    assert [one.machine for one in belongs.of(power[:1], [trace("node17"), trace("10.0.0.7")]).owners] == [1]
+
+
 def test_workers_of_one_machine_share_it() -> None:
     found = belongs.of([channel("10.0.0.7")], [trace("10.0.0.7_6003"), trace("10.0.0.7_6004"), trace("10.0.0.8_6003")])
     assert found.of_trace == (0, 0, 1)

@@ -16,6 +16,7 @@ from powertui.data import logdir
 from powertui.data.asked import Reading
 from powertui.data.energy import account
 from powertui.data.opened import Opened
+from powertui.report import runs
 from tests.synthetic import hosts
 from tests.synthetic.hosts import Hosts
 
@@ -192,3 +193,20 @@ def test_channels_of_one_host_under_two_names_are_counted_once(made: Hosts, tmp_
     energy = found.energy(*found.trace.span)
     assert energy is not None
     assert energy.joules == pytest.approx(made.joules("host-a"), rel=0.03)
+
+
+def test_the_list_of_runs_has_the_run_s_joules_once(made: Hosts, tmp_path: Path) -> None:
+    entry = logdir.scan(made.logdir).runs[0]
+
+    def listed(labels: dict[str, str]) -> runs.Known:
+        log = str(made.recording(tmp_path / "bmc.csv", labels))
+        opened = Opened(entry, Reading(power=(log,), find_power=False))
+        return runs.weighed(opened, runs.read(opened))
+
+    both = listed({"host-a": "host-a", "bmc-host-b": "host-b"})
+    assert both.joules == pytest.approx(made.joules("host-a") + made.joules("host-b"), rel=0.03)
+    assert both.power.startswith("±")
+    half = listed({"host-a": "host-a", "bmc-18": "host-b"})
+    assert (half.joules, half.power) == (None, "1 of 2 hosts")
+    none = listed({"bmc-17": "host-a", "bmc-18": "host-b"})
+    assert (none.joules, none.power) == (None, "of no host")
