@@ -16,6 +16,7 @@ import numpy as np
 from powertui.data.logdir import Logdir, OtherFile, RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, Epochs, PowerSeries, ProcessKind, Run, Steps, Trace, Warn
 from powertui.data.run import clocks
+from powertui.data.run.phases import training
 from powertui.report import step_facts
 
 EPOCH_ROWS = 2_000
@@ -137,7 +138,7 @@ def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
                 "epoch": epochs[phase.epoch].number if phase.epoch is not None else None,
                 "source": phase.source,
             }
-            for phase in epochs.phases
+            for phase in sorted((*epochs.phases, *training(steps, epochs.phases)), key=lambda phase: phase.start)
         ],
     }
 

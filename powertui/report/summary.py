@@ -109,7 +109,7 @@ def describe(one: Facts, columns: int = 0) -> list[str]:
             lines += _epochs(profile)
     rest: list[tuple[str, str]] = []
     for profile in profiles:
-        rest += [("phases", _phase(phase)) for phase in profile["phases"]]
+        rest += [("phases", _phase(phase)) for phase in profile["phases"] if phase["name"] != "training"]
     for profile in profiles:
         rest.append(("host" if not several else "hosts", _host(profile)))
     rest.append(("devices", _devices(one)))

@@ -31,6 +31,27 @@ def phases_of(marked: Steps, found: Found, table: Sequence[Epoch], clock: Clock,
     return tuple(sorted(out, key=lambda phase: phase.start))
 
 
+def training(marked: Steps, phases: Sequence[Phase]) -> list[Phase]:
+    """The stretches in which steps ran, one after the other, with none of these phases (but tracing) between them."""
+    stops = marked.start + marked.duration
+    other = sorted((phase for phase in phases if phase.name != "tracing"), key=lambda phase: phase.start)
+    begins, ends = (np.array([getattr(phase, side) for phase in other], np.int64) for side in ("start", "end"))
+    first = np.maximum.accumulate(stops).searchsorted(begins, side="right") if len(marked) else begins
+    last = marked.start.searchsorted(ends, side="left")
+    beside = np.zeros(len(marked) + 1, np.int64)  # how many phases each step meets
+    np.add.at(beside, first[first < last], 1)
+    np.add.at(beside, last[first < last], -1)
+    if (np.cumsum(beside)[:-1] > 0).all():  # an evaluation alone has steps, and trains in none of them
+        return []
+    before = begins[first >= last].searchsorted(marked.start)
+    out = []
+    for run in np.split(np.arange(len(marked)), np.flatnonzero(np.diff(before) > 0) + 1):
+        epoch = int(marked.epoch[run[0]])
+        steps = "1 step" if len(run) == 1 else f"{len(run)} steps"
+        out.append(Phase("training", int(marked.start[run[0]]), int(stops[run].max()), epoch if epoch >= 0 else None, steps))
+    return out
+
+
 def _tracing(marked: Steps, found: Found) -> Phase | None:
     """The first step of a program traces and compiles."""
     if len(marked) < 4:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from powertui.data.formats import registry
 from powertui.data.model import UNKNOWN, Steps, Trace
-from powertui.data.run import epochs, steps, work
+from powertui.data.run import epochs, phases, steps, work
 from tests.synthetic.xplane import Event, Line, Plane, Value, encode
 
 MS = 10**9
@@ -253,6 +253,19 @@ def test_names_that_only_begin_alike_are_no_phase(tmp_path: Path, name: str) -> 
     found = steps.search(read(tmp_path, host([event(name, n * 10, 8, step_num=n, _r=1) for n in range(4)])))
     assert len(found.other) == 0
     assert len(found.steps) == 4
+
+
+def test_training_is_what_lies_between_the_other_phases(tmp_path: Path) -> None:
+    marks = [event("train", n * 10 + (50 if n > 2 else 0), 8, step_num=n, _r=1) for n in range(6)]
+    other = [event("val", 30 + k * 10, 9, step_num=k, _r=1) for k in range(4)]
+    found, told = epochs.mark(read(tmp_path, host([*marks, *other])))
+    trained = phases.training(found, told.phases)
+    assert [(one.name, one.start // MS, one.end // MS, one.source) for one in trained] == [
+        ("training", 0, 28, "3 steps"), ("training", 80, 108, "3 steps"),
+    ]  # fmt: skip
+    alone, told = epochs.mark(read(tmp_path, host(other)))
+    assert len(alone) == 4
+    assert phases.training(alone, told.phases) == []
 
 
 def test_an_evaluation_alone_says_so(tmp_path: Path) -> None:
