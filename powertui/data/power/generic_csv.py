@@ -102,6 +102,9 @@ def from_table(
     column = times.in_zone(column, options.tz)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
     parts = groups.of_rows(rows, {item.column for item in picked} | set(clock_columns), quantity)
+    if quantity is None and groups.one_after_another(parts, column.ns, column.ok):
+        notes.say(f"{parts[0][0].by} names stretches of time, not channels: one channel")
+        parts = [(groups.Group(), np.ones(len(rows), np.bool_))]
     series: list[PowerSeries] = []
     kinds: dict[tuple[str, str], str] = {}
     ns_all, clock = assemble.zeroed(column, column.ok)
@@ -113,6 +116,7 @@ def from_table(
         if len(parts) == 1 and not parts[0][0].name and len(picked) == 1:
             host = parts[0][0].host
             parts = [(replace(group, host=host), mask) for group, mask in _by_turn(column, values, notes)]
+            item = replace(item, sure=item.sure and len(parts) == 1)  # which is whose is a guess
         for group, mask in parts:
             keep = mask & column.ok & ~bad
             if item.where is not None:

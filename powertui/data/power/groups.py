@@ -246,6 +246,14 @@ def _device(rows: table.Table, keys: Sequence[tuple[int, list[str], dict[str, No
     return found
 
 
+def one_after_another(parts: Sequence[tuple[Group, Bools]], ns: Int64s, ok: Bools) -> bool:
+    """No two of these channels ever speak at one time: they are phases of one sensor. Devices and hosts stay what they are."""
+    if len(parts) < 2 or any(group.device is not None or group.host for group, _ in parts):
+        return False
+    spans = sorted((int(ns[mask & ok].min()), int(ns[mask & ok].max())) for _, mask in parts if (mask & ok).any())
+    return all(before[1] < after[0] for before, after in itertools.pairwise(spans)) and any(lo < hi for lo, hi in spans)
+
+
 def in_turn(ns: Int64s, values: Floats) -> list[tuple[Group, Bools]]:
     """Channels that nothing names but their turn; one group of everything when there is but one."""
     everything = np.ones(len(ns), np.bool_)

@@ -136,11 +136,14 @@ def _for_columns(source: Source, dialect: ModuleType | None, score: int) -> tupl
     """Columns named by a person are the generic reader's, save where a dialect knows what to do with them."""
     if source.head.startswith(SQLITE) or getattr(dialect, "TAKES_OPTIONS", False):
         return dialect, score
-    return importlib.import_module(f"{__package__}.generic_csv"), 1
+    name = "generic_json" if source.head_text.lstrip()[:1] in ("{", "[") else "generic_csv"
+    return importlib.import_module(f"{__package__}.{name}"), 1
 
 
 def _looks(source: Source) -> str:
     head = source.head
+    if head.startswith(b"\x89HDF"):
+        return "is an HDF5 file, which powertui does not read (of Slurm's profiles: sh5util -j JOB -E --series=Energy writes a CSV)"
     if b"\x00" in head[:1024] and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "is binary, and not a power log that powertui knows"
     first = next((line.strip() for line in source.head_text.split("\n") if line.strip()), "")

@@ -24,6 +24,7 @@ NAME = "slurm"
 _SUFFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _COLUMNS = {name.lower(): name for name in ("JobID", "JobIDRaw", "Start", "End", "Elapsed", "ElapsedRaw", "ConsumedEnergy",
                                             "ConsumedEnergyRaw", "NodeList")}  # fmt: skip
+_MOST_J = 1e13  # Slurm writes 2^64 and near it for an energy that it does not know
 _HINT = "Record it with: sacct -P -o JobID,Start,End,Elapsed,ConsumedEnergyRaw,NodeList"
 
 
@@ -98,7 +99,7 @@ def _sacct(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
     for number, cells in rows:
         row = {name: cells[i] for name, i in at.items()}
         joules = _joules(cells[counted])
-        if not np.isfinite(joules) or joules <= 0:
+        if not np.isfinite(joules) or not 0 < joules < _MOST_J:
             notes.drop(number, "tells of no energy")
             continue
         job = row.get("JobID", row.get("JobIDRaw", "")).split(".")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import sys
 import zlib
@@ -150,6 +151,8 @@ def decode(data: bytes) -> str:
 
 
 def _lines(text: str) -> str:
+    if "\x1b[" in text:  # colours of a screen that was recorded
+        text = re.sub(r"\x1b\[[0-9;?]{0,30}[A-Za-z]", "", text)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 

@@ -42,6 +42,7 @@ METRICS = {  # metrics and fields whose names do not end in a unit
 }  # fmt: skip
 NO_POWER = re.compile(
     r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|thermal design|"
+    r"capacit|available|allocated|requested|\brated|"
     r"(?<![a-z])temp|temp\b|temperature|freq|clock|util|percent|%|emission|cost|price|"
     r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*(?:socket|power|consumption|watt|draw))|\bvar\b|\bva\b",
     re.IGNORECASE,
@@ -108,7 +109,8 @@ _SCOPES = (
     (Scope.RAIL, r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|\bvcs|gpu ?sense.*rail"),
     (Scope.GPU, r"gpu|nvidia|dcgm|nvml|accelerator|graphics package|\bgfx|socket graphics|amdgpu|cuda|\bgt\b"),
     (Scope.CORE, r"\bia\b|\bcores?\b|pp0|\bcor ?watt|energy-cores"),
-    (Scope.NODE, (r"dcmi|\btotal(?!.*\b(?:cpu|proc|processor|package|pkg)\b)|node|\bhost\b|server|system|chassis|pwr consumption|"
+    (Scope.NODE, (r"dcmi|\btotal(?!.*\b(?:cpu|proc|processor|package|pkg)\b)|node|\bhost\b|server|"
+                  r"(?<!sub)(?<!sub[ -])system|chassis|pwr consumption|"
                   r"sys power|\bpsys\b|platform|machine|instantaneous|acpi000d")),
     (Scope.PACKAGE, r"package|\bpkg|\bp\d+\b|\bcpu|\bproc|processor|socket|pp1|rapl"),
     (Scope.GPU, r"\bcard\d"),

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, Device, Scope
-from powertui.data.power import registry, times
+from powertui.data.power import registry, times, units
+from powertui.errors import UnreadableFile
 
 NODE, GPU, PACKAGE, RAIL, PLUG, UNKNOWN = Scope.NODE, Scope.GPU, Scope.PACKAGE, Scope.RAIL, Scope.PLUG, Scope.UNKNOWN
 START = 1_714_557_600  # 2024-05-01 10:00:00 UTC
@@ -245,3 +247,71 @@ def test_rails_of_a_small_board_without_a_unit_are_milliwatts_and_a_guess(tmp_pa
     log = registry.load(str(path))
     assert [(s.sensor.name, round(float(s.watts[0]), 6), s.sensor.scale, s.sensor.device) for s in log.series] == [
         ("Power VDD_SOC", 1.4, Badge.ASSUMED, None), ("Power TOT", 4.462, Badge.ASSUMED, None)]  # fmt: skip
+
+
+def read(tmp_path: Path, text: str, name: str = "log.txt") -> registry.PowerLog:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return registry.load(str(path))
+
+
+def test_phases_are_no_channels(tmp_path: Path) -> None:
+    rows = [f"{START + t},{'idle' if t < 10 else 'train'},{200 + t}\n" for t in range(20)]
+    log = read(tmp_path, "time,label,power_w\n" + "".join(rows))
+    assert [len(s) for s in log.series] == [20]
+    assert "names stretches of time" in " ".join(map(str, log.warnings))
+    blocks = [f"{START + t},{sensor},{200 + t}\n" for sensor in ("left", "right") for t in range(20)]
+    assert [len(s) for s in read(tmp_path, "time,label,power_w\n" + "".join(blocks)).series] == [20, 20]
+
+
+def test_which_is_whose_by_turn_is_a_guess(tmp_path: Path) -> None:
+    rows = [f"{START + t}.{100 + g},{300 + 10 * g + t % 2}\n" for t in range(20) for g in range(4)]
+    log = read(tmp_path, "time,power_w\n" + "".join(rows))
+    assert [(len(s), s.sensor.scale) for s in log.series] == [(20, Badge.ASSUMED)] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "scope"),
+    [("CPU Sub-system Power", PACKAGE), ("System Power Control", NODE), ("TotalCPUPower", PACKAGE),
+     ("Memory Sub-system Power", Scope.DRAM), ("SystemPowerConsumption", NODE), ("GPU Sub-system Power", GPU)],
+)  # fmt: skip
+def test_parts_of_a_machine_by_the_names_that_bmcs_give(name: str, scope: Scope) -> None:
+    assert units.scope_of(name) is scope
+    assert units.means_power(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["power_capacity_watts", "Power Limit [W]", "node_hwmon_power_cap_watt", "GPUTemp", "power_max_w", "thermal_design_power_watts",
+     "DCGM_FI_DEV_POWER_VIOLATION", "powerPercent", "power_factor", "rated_power_w", "Power State", "VDD_SOC mV"],
+)  # fmt: skip
+def test_what_stands_beside_power_is_none(name: str) -> None:
+    assert units.of_name(name) is None
+    assert not units.means_power(name)
+
+
+def test_colours_of_a_recorded_screen(tmp_path: Path) -> None:
+    log = read(tmp_path, "time,power_w\n" + lines("\x1b[32m{T}\x1b[0m,\x1b[1m<230>\x1b[0m\n"))
+    assert log.series[0].watts.tolist() == [230.0 + t for t in range(8)]
+
+
+def test_a_binary_profile_of_slurm_says_how_to_get_at_it(tmp_path: Path) -> None:
+    path = tmp_path / "node.h5"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(200))
+    with pytest.raises(UnreadableFile, match="sh5util"):
+        registry.load(str(path))
+
+
+def test_an_energy_that_slurm_does_not_know_is_none(tmp_path: Path) -> None:
+    head = "JobID|Start|End|Elapsed|ConsumedEnergyRaw\n"
+    rows = "1|2024-05-01T10:00:00|2024-05-01T10:10:00|00:10:00|18446744073709551614\n"
+    rows += "2|2024-05-01T11:00:00|2024-05-01T11:10:00|00:10:00|60000\n"
+    log = read(tmp_path, head + rows)
+    assert np.nansum(log.series[0].joules) == 60000
+
+
+def test_columns_of_json_can_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(lines('{"when": {T}, "draw": <230>, "apower": 1}\n'))
+    log = registry.load(str(path), LogColumns(time_col="when", watts_col="draw", unit="W"))
+    assert log.series[0].watts.tolist() == [230.0 + t for t in range(8)]
