@@ -74,8 +74,8 @@ def main() -> None:
             f"{max(0, ours['beyond']) / MB:.0f}",
         )  # fmt: skip
     table.note(
-        "The same eight columns; pandas writes times as floating-point numbers, powertui exactly, to the picosecond, and disarms "
-        "formulas. Making pandas' columns is not counted. Target: at most 1.0 times pandas."
+        "powertui writes the date and time, too, and times exactly, to the picosecond, where pandas has floating-point numbers; "
+        "it disarms formulas. Making pandas' columns is not counted. Target: at most 1.0 times pandas."
     )
     table.print()
 

@@ -6,9 +6,13 @@ lead where it must not. Recordings are logs, and not meant here.
 
 from __future__ import annotations
 
+import re
+
 from powertui.data.power import table
 
 _COMMENT = "# powertui: "  # the first line of an export with comments
+# The first key of every answer in JSON, and of what a window in JSON is about.
+_JSON = re.compile(r'\s*\{\s*("powertui":\s*"|"about":\s*\[\s*\[\s*"powertui")')
 #: Columns that no other table has together, and what it is that has them. Of "joules: GPU 0" counts what stands before the colon.
 _HEADS = (
     ({"trace_s", "about_s"}, "samples that powertui exported"),
@@ -22,6 +26,8 @@ _HEADS = (
 
 def what(head: str) -> str:
     """What this is ("samples that powertui exported"); "" for what we did not write."""
+    if _JSON.match(head):
+        return "an answer of powertui in JSON"
     first = ""
     for line in head.split("\n"):
         if line.startswith(_COMMENT):

@@ -29,7 +29,7 @@ def logdir(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("comments", [(), ("--comments",)])
+@pytest.mark.parametrize("comments", [(), ("--comments",), ("--format", "json")])
 @pytest.mark.parametrize("what", ["samples", "steps", "ops", "events"])
 def test_an_export_is_no_power_log(logdir: Path, tmp_path: Path, what: str, comments) -> None:
     path = tmp_path / "out.csv"
@@ -39,12 +39,15 @@ def test_an_export_is_no_power_log(logdir: Path, tmp_path: Path, what: str, comm
         registry.load(str(path))
 
 
+@pytest.mark.parametrize("form", ["--csv", "--json", "--markdown", ""])
 @pytest.mark.parametrize("name", [*(f"--tool {tool.name}" for tool in TOOLS), "energy", "report", "doctor"])
-def test_a_table_is_no_power_log(logdir: Path, tmp_path: Path, name: str, capsys) -> None:
+def test_an_answer_is_no_power_log(logdir: Path, tmp_path: Path, name: str, form: str, capsys) -> None:
     verb = name if not name.startswith("--") else "report"
-    cli.main([verb, str(logdir), *(name.split() if verb != name else ()), "--csv"])
-    path = tmp_path / "table.csv"
-    path.write_text(capsys.readouterr().out)
+    cli.main([verb, str(logdir), *(name.split() if verb != name else ()), *form.split()])
+    told = capsys.readouterr().out
+    path = tmp_path / "answer.txt"
+    path.write_text(told)
+    assert told or name == "--tool kernel_stats"
     assert registry.sniff(str(path))[1] < registry.IS_POWER
 
 
