@@ -11,12 +11,12 @@ from textual.binding import BindingType
 
 from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, leading, predict
+from powertui.data.energy import align, belongs, leading, predict
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Placed
 from powertui.data.model import PS_PER_S, Floats, Int64s, Run
 from powertui.plain import plain
-from powertui.screens import nudging
+from powertui.screens import nudging, owning
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.widgets.alignment_chart import AlignmentChart, AlignmentView
 from powertui.widgets.lines import Line, LinesPane
@@ -54,6 +54,7 @@ class AlignmentScreen(BaseScreen):
         self._of: tuple[object, ...] = ()
         self._chosen = 0
         self._shift = 0.0  # s, of the way under the cursor
+        self._whose: tuple[str, ...] = ()  # what is to be said of whose power it is
 
     def body(self) -> ComposeResult:
         look, glyphs = self.shell.look, self.shell.capabilities.glyphs
@@ -80,6 +81,7 @@ class AlignmentScreen(BaseScreen):
             self._draw()
             return
         self._of, self._ways = of, ()
+        self._whose = belongs.share(run, index).notes
         self._say_only("Comparing the evidence …")
         entry, window_s = session.entry, nudging.refresh_s(session)
 
@@ -129,6 +131,9 @@ class AlignmentScreen(BaseScreen):
         pane.set_lines(lines)
         chart = self.query_one("#placed", AlignmentChart)
         shown, trace = self._shown, self.session.trace
+        if not self._ways[self._chosen].placed:
+            chart.show(None, "No power here bears this host's name. Press o to take what belongs to no host.")
+            return
         if shown is None or trace is None:
             chart.show(None, "The power log cannot be placed on this trace. Shift or pin it by hand, or start with --offset.")
             return
@@ -164,6 +169,7 @@ class AlignmentScreen(BaseScreen):
         if len(now.pins.pins):
             pins = ", ".join(f"{p.log_s:.3f} s = {p.trace_s:.3f} s" for p in now.pins.pins[-4:])
             lines.append((("     ", style("dim")), (f"pins (log = trace): {pins}", style("measured"))))
+        lines += [(("     ", style("dim")), (plain(words, 400), style("estimated"))) for words in self._whose]
         lines.append((("     ", style("dim")), ("* is in use. Enter uses the one at the cursor; < and > shift it.", style("dim"))))
         return lines
 
@@ -204,6 +210,11 @@ class AlignmentScreen(BaseScreen):
     def action_pin(self) -> None:
         """Tie an edge to the timeline's cursor."""
         self.say(nudging.pin(self.shell, self.session.cursor_ps))
+
+    def action_owner(self) -> None:
+        """Whose power it is, where names do not tell."""
+        self.say(owning.give_next(self.shell))
+        self.session_changed()
 
     def action_unpin(self) -> None:
         """Take the last pin back."""

@@ -153,6 +153,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("pin", ("p",), "Pin a power edge", "Alignment", "the edge nearest to the timeline's cursor to that cursor", _ALIGNMENT),
     Action("unpin", ("u",), "Remove the last pin", "Alignment", "", _ALIGNMENT),
     Action("unshift", ("0",), "Undo all shifts", "Alignment", "", _ALIGNMENT),
+    Action("owner", ("o",), "Take power for this host", "Alignment", "power that names no host of the run: the next name each time",
+           _ALIGNMENT),
     # tools
     Action("row-show", ("enter",), "Show the row in the timeline", "Tools", "where it has a place there", _TOOL,
            do=lambda page: page.table.action_choose()),

@@ -109,6 +109,36 @@ async def test_what_was_said_of_power_holds_on_every_page(make: Maker, made: Hos
         assert [one.series.sensor.host for one in shell.session.power] == ["bmc-17"]
 
 
+async def test_o_gives_power_without_a_host_to_the_one_that_is_looked_at(make: Maker, made: Hosts, tmp_path: Path) -> None:
+    log = made.recording(tmp_path / "bmc.csv", {"bmc-17": "host-a", "bmc-18": "host-b"})
+    shell = make(made.logdir, "--power", str(log))
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        taken = []
+        for _ in range(4):
+            await pilot.press("o")
+            await settled(pilot)
+            taken.append([one.series.sensor.host for one in shell.session.power])
+        assert taken == [["bmc-17"], ["bmc-18"], [], ["bmc-17"]]
+        # the next host is offered what is left, and each keeps its own
+        await pilot.press("1", "v")
+        await settled(pilot)
+        assert shell.session.power == ()
+        await pilot.press("3")
+        await settled(pilot)
+        await pilot.press("o")
+        await settled(pilot)
+        assert [one.series.sensor.host for one in shell.session.power] == ["bmc-18"]
+        await pilot.press("1", "v")
+        await settled(pilot)
+        assert [one.series.sensor.host for one in shell.session.power] == ["bmc-17"]
+        run = shell.session.run
+        assert run is not None
+        assert set(run.power_hosts) == {("bmc-17", "host-a"), ("bmc-18", "host-b")}
+
+
 @pytest.mark.parametrize("size", [(120, 36)])
 async def test_of_many_gpus_the_one_that_is_looked_at_is_told(make: Maker, tmp_path: Path, size: tuple[int, int]) -> None:
     made = gpus.make(8, (5, 2, 7), steps=8, step_s=4.0)
