@@ -34,6 +34,21 @@ def test_nothing_is_invented_and_nothing_is_sure_and_wrong(score, name: str) -> 
     assert score.mean("places", name, "sure and wrong") == 0
 
 
+@pytest.mark.parametrize("name", ["counter 0.1 s", "mean 0.5 s, 1 W"])
+def test_what_could_have_been_found_is_told_and_found(score, name: str) -> None:
+    assert score.mean("findings", name, "limit told") == 1
+    if score.has("findings", name, "promised found"):
+        assert score.mean("findings", name, "promised found") == 1
+
+
+def test_a_restart_of_the_bmc_is_said_and_costs_only_itself(score) -> None:
+    what = "0 W for 3 s"
+    assert score.mean("faults", what, "said") == 1
+    assert score.mean("faults", what, "false") == 0
+    if score.has("faults", what, "epochs hold"):
+        assert score.mean("faults", what, "epochs hold") == 1
+
+
 @pytest.mark.parametrize("kind", bench_energy.JOULES)
 def test_joules_of_a_bmc_hold(score, kind: str) -> None:
     assert score.mean(kind, "mean 0.5 s, 1 W", "epochs hold") >= 0.9
