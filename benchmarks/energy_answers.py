@@ -71,6 +71,8 @@ def findings(world: World, taken: Taken, asked: Asked, seed: int) -> Iterator[Ro
         found = covered > 0.5 * burst.seconds
         yield Row(kind, name, "found", float(found), seed)
         yield Row(kind, name, f"found {burst.watts:.0f} W", float(found), seed)
+        if not world.span[0] <= burst.start <= burst.end <= world.span[1]:
+            continue  # nothing is promised of what is not profiled
         least = limit(asked.run, burst.watts)
         yield Row(kind, name, "limit told", float(least is not None), seed)
         if least is not None:

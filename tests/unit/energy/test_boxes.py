@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy.findings import boxes, could_find
-from powertui.data.energy.findings.boxes import Readings
+from powertui.data.energy.findings.readings import Readings
 
 
 def readings(

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.energy.findings import boxes
-from powertui.data.energy.findings.boxes import Noise, Readings
 from powertui.data.energy.findings.finding import Limit
+from powertui.data.energy.findings.noise import Noise, chance
+from powertui.data.energy.findings.readings import Readings, covered
 from powertui.data.model import Floats, Int64s
 
 WATTS = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
@@ -68,7 +69,7 @@ def _needed(
     watts = np.full(len(starts), np.inf)
     asked = _score_asked(noise)
     for number, start in enumerate(starts):
-        share = boxes.covered(readings, start, start + length)[judged]
+        share = covered(readings, start, start + length)[judged]
         rows = np.flatnonzero(share > 0.02)
         if len(rows) and (share > 0.5).sum() >= (noise.shortest if noise.shortest > 1 else 0):
             part, doubt = share[rows], readings.doubt[judged[rows]]
@@ -80,10 +81,10 @@ def _score_asked(noise: Noise) -> float:
     """The errors that a stretch must lie off to be told."""
     low, high = boxes.SURE, 60.0
     freedom = max(noise.blocks - 2, 1.0)
-    if boxes.chance(low, freedom, noise.blocks) > boxes.ALPHA:
+    if chance(low, freedom, noise.blocks) > boxes.ALPHA:
         for _ in range(40):
             middle = (low + high) / 2
-            low, high = (low, middle) if boxes.chance(middle, freedom, noise.blocks) <= boxes.ALPHA else (middle, high)
+            low, high = (low, middle) if chance(middle, freedom, noise.blocks) <= boxes.ALPHA else (middle, high)
         low = high
     return low + _MARGIN
 

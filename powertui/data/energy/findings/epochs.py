@@ -14,7 +14,8 @@ import numpy as np
 from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate, samples, scan
 from powertui.data.energy.findings import boxes, neighbours
-from powertui.data.energy.findings.boxes import Box, Readings
+from powertui.data.energy.findings.box import Box
+from powertui.data.energy.findings.readings import Readings, covered
 from powertui.data.energy.fold import Folded
 from powertui.data.energy.scan import Stretch
 from powertui.data.model import PS_PER_S, Bools, Floats, PowerOnTrace
@@ -50,7 +51,7 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
         known = np.isfinite(usual)
         readings = Readings(lo[rows], hi[rows], data.watts[rows], usual, usual, doubt, known, data.quantum)
         for box in boxes.found(readings, looks=len(folded.epochs))[0]:
-            mine = boxes.covered(readings, box.start, box.end) > 0.5
+            mine = covered(readings, box.start, box.end) > 0.5
             # With two epochs a difference shows in both, once up and once down: the one that leaves its own level has it.
             if len(folded.epochs) > 2 or _away(readings.watts[mine], levels[line]) >= _away(usual[mine], levels[1 - line]):
                 found.append(Unlike(line, box))

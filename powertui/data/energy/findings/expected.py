@@ -20,8 +20,8 @@ import numpy as np
 
 from powertui.data.energy.findings import pace as paces
 from powertui.data.energy.findings import work as work_kinds
-from powertui.data.energy.findings.boxes import Readings
 from powertui.data.energy.findings.pace import Pace
+from powertui.data.energy.findings.readings import Readings
 from powertui.data.energy.findings.work import Work
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats

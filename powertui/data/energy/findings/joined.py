@@ -13,9 +13,10 @@ import numpy as np
 
 from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate
-from powertui.data.energy.findings import boxes, could_find, epochs, neighbours, told, unexplained
-from powertui.data.energy.findings.boxes import Box
+from powertui.data.energy.findings import could_find, epochs, neighbours, told, unexplained
+from powertui.data.energy.findings.box import Box
 from powertui.data.energy.findings.finding import EPOCHS, NEIGHBOURS, UNEXPLAINED, Finding, Findings, Limit, Op, Ops
+from powertui.data.energy.findings.readings import covered
 from powertui.data.energy.findings.unexplained import Unexplained
 from powertui.data.energy.fold import Folded
 from powertui.data.model import PS_PER_S, Badge, Epochs, Floats, Int64s, PowerOnTrace, ScalarSeries, Steps, Trace
@@ -300,12 +301,12 @@ def _credible(one: Finding, seen: Unexplained) -> bool:
     if seen.expected is None or one.delta_watts is None:
         return True
     readings, watts = seen.expected.readings, one.delta_watts
-    there = readings.judged & (boxes.covered(readings, one.start_ps / PS_PER_S, one.end_ps / PS_PER_S) > 0.5)
+    there = readings.judged & (covered(readings, one.start_ps / PS_PER_S, one.end_ps / PS_PER_S) > 0.5)
     if not there.any():
         return True
     usual = np.zeros(len(readings), np.bool_)
     for _, start, end in one.elsewhere:
-        usual |= readings.judged & (boxes.covered(readings, start / PS_PER_S, end / PS_PER_S) > 0.5)
+        usual |= readings.judged & (covered(readings, start / PS_PER_S, end / PS_PER_S) > 0.5)
     ran = float(readings.ceiling[there].mean() - readings.ceiling[usual].mean()) if usual.any() else 0.0
     rest = float(readings.beyond()[there].mean())
     return bool(readings.doubt[there].mean() > abs(watts) / 3 or (ran + rest) / watts >= 0.5)

@@ -15,8 +15,9 @@ import numpy as np
 from powertui.data.energy import placing, predict, samples
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.findings import boxes, expected, pace, work
-from powertui.data.energy.findings.boxes import Box, Noise
+from powertui.data.energy.findings.box import Box, joined
 from powertui.data.energy.findings.expected import Expected, Unsure
+from powertui.data.energy.findings.noise import Noise, noise_of
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerKind, PowerOnTrace, ScalarSeries, Steps, Trace
 
@@ -63,7 +64,7 @@ def of(
         doubt = _unsure(power, data, half / 1.96)
         model = expected.of(moved, ran, 0.0, unsure=doubt, pace=going, training=trained)
         found, noise = boxes.found(model.readings) if not model.reason else ([], None)
-        looked.append(_Looked(weight, model, found, noise or boxes.noise_of(np.empty(0), 1.0)))
+        looked.append(_Looked(weight, model, found, noise or noise_of(np.empty(0), 1.0)))
     _, first, found, noise = looked[0]
     if first.reason:
         return Unexplained((), None, None, reason=first.reason)
@@ -126,7 +127,7 @@ def _at_all(looked: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
         every = [one for one in every if one not in same]
         weight = sum({at: w for w, at, _ in same}.values()) / total
         if weight >= _SURE:
-            kept.append(boxes.joined([(w, box) for w, _, box in same]))
+            kept.append(joined([(w, box) for w, _, box in same]))
         elif weight >= 0.1:
             doubtful += 1
     return sorted(kept, key=lambda one: one.start), doubtful

@@ -1,0 +1,121 @@
+"""The box behind a stretch of readings: from when to when the load was there, and how high it stood."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from powertui.data.energy.findings.box import Box
+from powertui.data.energy.findings.noise import Noise
+from powertui.data.energy.findings.readings import Readings, some
+from powertui.data.model import Bools, Floats
+
+_EDGES = 40  # places of each edge that are weighed
+_DRAWS = 4000
+_CAP = 25.0  # no reading speaks against a box with more than so many squared errors
+
+
+def box(readings: Readings, first: int, last: int, noise: Noise, foreign: Floats, p: float) -> Box | None:
+    """The box behind a stretch of readings: every pair of edges near it, weighed by how well it explains them."""
+    width = float(np.median(readings.hi - readings.lo))
+    pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else width
+    reach = max(width, pace)
+    lo, hi = float(readings.lo[first]), float(readings.hi[last - 1])
+    known = np.isfinite(readings.floor + readings.watts)
+    beside = max(3 * reach, 0.75 * (hi - lo))
+    near = np.flatnonzero((readings.hi > lo - beside) & (readings.lo < hi + beside) & known)
+    around = noise.of(2 * max(last - first, 1))
+    local = some(readings, near)
+    local = replace(local, watts=local.watts - foreign[near])
+    starts = np.linspace(lo - reach, min(float(readings.hi[first]) + reach, hi), _EDGES)
+    ends = np.linspace(max(float(readings.lo[last - 1]) - reach, lo), hi + reach, _EDGES)
+    for turn in range(3):
+        weights, watts, errors, length = _weighed(local, starts, ends, reach / 8, noise, around)
+        if not weights.any():
+            return None
+        at, until = weights.sum(axis=1), weights.sum(axis=0)
+        if turn == 2 or min((at > 1e-3 * at.max()).sum(), (until > 1e-3 * until.max()).sum()) > 10:
+            break
+        starts, ends = _closer(starts, at), _closer(ends, until)
+    rng = np.random.default_rng(47)
+    drawn = rng.choice(weights.size, _DRAWS, p=weights.ravel())
+    height = watts.ravel()[drawn] + errors.ravel()[drawn] * rng.standard_normal(_DRAWS)
+    row, column = np.unravel_index(drawn, weights.shape)
+    joules = height * length.ravel()[drawn]
+    low, middle, high = (np.percentile(x, [2.5, 50, 97.5]) for x in (height, joules, starts[row]))
+    ending = np.percentile(ends[column], [2.5, 50, 97.5])
+    return Box(
+        float(high[1]), float(ending[1]), (float(high[0]), float(high[2])), (float(ending[0]), float(ending[2])),
+        float(low[1]), float(low[0]), float(low[2]), float(middle[1]), float(middle[0]), float(middle[2]), p,
+    )  # fmt: skip
+
+
+def _closer(at: Floats, weight: Floats) -> Floats:
+    """The same number of places around those that count."""
+    some = np.flatnonzero(weight > 1e-3 * weight.max())
+    step = float(at[1] - at[0])
+    return np.linspace(at[some[0]] - step, at[some[-1]] + step, len(at))
+
+
+def _weighed(
+    local: Readings, starts: Floats, ends: Floats, least: float, noise: Noise, around: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """For every pair of edges: its weight, the height that fits best, its error, and the length.
+
+    `around`: by how much the expectation may be off all over this neighbourhood, one sigma. What lies beside the box tells.
+    """
+    length = ends[None, :] - starts[:, None]
+    inverse = 1.0 / (noise.one**2 + local.doubt**2) / noise.alike
+    # Readings that every pair covers whole, or none covers, say the same to all of them.
+    whole = (local.lo >= starts[-1]) & (local.hi <= ends[0])
+    beside = (local.hi <= starts[0]) | (local.lo >= ends[-1])
+    inner, outer = _Sums(local, inverse, whole), _Sums(local, inverse, beside)
+    ending = some(local, ~whole & ~beside)
+    doubt, inverse = ending.doubt, inverse[~whole & ~beside]
+    over = np.minimum(ending.hi, ends[None, :, None]) - np.maximum(ending.lo, starts[:, None, None])
+    share = np.clip(over, 0.0, None) / np.maximum(ending.hi - ending.lo, 1e-12)
+    once, twice = share @ inverse + inner.weight, (share**2) @ inverse + inner.weight
+    every = float(inverse.sum()) + inner.weight + outer.weight + 1.0 / around**2
+    free = np.maximum(twice - once**2 / every, 1e-12)  # what is left to tell the height when the offset is told, too
+    beyond: Floats = np.broadcast_to(ending.beyond(), share.shape)
+    height = np.zeros_like(length)
+    offset = np.zeros_like(length)
+    for turn in range(3):  # what is explained is a range for some readings: how much of it they use depends on the height
+        if turn:
+            rest = ending.watts - height[..., None] * share
+            beyond = ending.watts - np.clip(rest, ending.floor, ending.ceiling)
+        covered_, all_ = np.einsum("abi,abi,i->ab", share, beyond, inverse) + inner.beyond, beyond @ inverse
+        all_ = all_ + inner.beyond + outer.beyond
+        height = (covered_ - once * all_ / every) / free
+        offset = (all_ - height * once) / every
+    left = (beyond - height[..., None] * share - offset[..., None]) ** 2 * inverse
+    cost = np.minimum(left, _CAP).sum(axis=-1) + inner.cost(height + offset) + outer.cost(offset) + (offset / around) ** 2
+    most = float(local.ceiling[np.isfinite(local.ceiling)].max(initial=0.0))
+    possible = (length >= least) & (twice > 1e-9 * every) & (height > -most)  # nothing draws less than nothing
+    cost = np.where(possible, cost, np.inf)
+    best = float(cost.min())
+    weights = np.exp(-(cost - best) / 2) if math.isfinite(best) else np.zeros_like(cost)
+    shared = (share @ (inverse * doubt) + inner.doubt) / np.maximum(once, 1e-12)
+    return weights / max(float(weights.sum()), 1e-300), height, np.sqrt(1.0 / free + shared**2), length
+
+
+class _Sums:
+    """Readings that all lie in a box, or all beside it, as sums."""
+
+    def __init__(self, local: Readings, inverse: Floats, rows: Bools) -> None:
+        weight = inverse[rows]
+        rest = local.watts[rows] - np.clip(local.watts[rows], local.floor[rows], local.ceiling[rows])
+        known = rest[local.judged[rows]]
+        usual = float(np.median(known)) if len(known) else 0.0
+        foreign = local.watts[rows] - usual
+        beyond = local.watts[rows] - np.clip(foreign, local.floor[rows], local.ceiling[rows])
+        self.weight = float(weight.sum())
+        self.beyond = float(weight @ beyond)
+        self._squares = float(weight @ beyond**2)
+        self.doubt = float(weight @ local.doubt[rows])
+
+    def cost(self, height: Floats) -> Floats:
+        """Squared errors when they were to lie so high."""
+        return np.asarray(self._squares - 2 * height * self.beyond + height**2 * self.weight)

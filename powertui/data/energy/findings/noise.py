@@ -1,0 +1,90 @@
+"""What the scatter of a run's readings makes of a stretch: how far it lies off, and how often chance would show one like it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import Bools, Floats
+
+_KNOWN = 30.0  # degrees of freedom of what is no sample
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """What the mean of so many neighbouring readings is uncertain by, when nothing happens."""
+
+    one: float  # of a single reading
+    lengths: Floats
+    errors: Floats
+    alike: float  # how many readings stand for one
+    blocks: float  # readings that count as independent
+    shortest: int = 1  # readings of a stretch: shorter ones stand out everywhere
+
+    def of(self, length: float) -> float:
+        """The error of a mean over so many readings."""
+        return float(np.exp(np.interp(np.log(length), np.log(self.lengths), np.log(self.errors))))
+
+
+def noise_of(values: Floats, floor: float) -> Noise:
+    """Learnt from readings that are taken to hold no stretch: how means over more and more of them scatter."""
+    count = len(values)
+    one = max(_scatter(values), floor)
+    lengths, errors, alike = [1.0], [one], 1.0
+    length = 2
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    while 8 * length <= count:
+        means = (sums[length:] - sums[:-length]) / length
+        errors.append(max(_scatter(means), one / math.sqrt(length), 0.9 * errors[-1] * math.sqrt(lengths[-1] / length)))
+        lengths.append(float(length))
+        if length <= 8:
+            alike = max(alike, length * (errors[-1] / one) ** 2)
+        length = math.ceil(length * 1.5)
+    for more in (4.0, 64.0, 4096.0):  # of longer stretches there are too few to learn from: drifts may go on
+        lengths.append(lengths[-1] * more)
+        errors.append(errors[-1] * more**-0.25)
+    return Noise(one, np.array(lengths), np.array(errors), alike, max(count / alike, 2.0))
+
+
+def spread(values: Floats) -> float:
+    """The median deviation, as that of a normal distribution."""
+    return 1.4826 * float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
+
+
+def _scatter(values: Floats) -> float:
+    """Robust deviation: the larger of the median one and that of the inner nine tenths (a few median ones come out small)."""
+    if not len(values):
+        return 0.0
+    inner = np.sort(np.abs(values - np.median(values)))[: max(1, len(values) * 9 // 10)]
+    return max(spread(values), 1.26 * float(np.sqrt((inner**2).mean())))
+
+
+def chance(score: float, freedom: float, blocks: float) -> float:
+    """The chance of such a score among all stretches of so many independent readings: Student's t (Wallace's
+    approximation); of n readings about 2 n log n stretches count as different."""
+    normal = (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(score * score / freedom))
+    return min(1.0, 2 * blocks * max(1.0, math.log(blocks)) * math.erfc(normal / math.sqrt(2)))
+
+
+def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float) -> Floats:
+    """The readings that noise may be learnt from: those of which enough is known, without what lies far off."""
+    values, known = beyond[free], doubt[free]
+    if not len(values):
+        return values
+    sure = values[known <= max(floor, 2 * float(np.percentile(known, 25)))]
+    return np.asarray(sure[np.abs(sure - np.median(sure)) <= 6 * max(spread(sure), floor)])
+
+
+def certainty(beyond: Floats, doubt: Floats, noise: Noise, floor: float) -> tuple[float, float]:
+    """How many errors a stretch of readings lies off, and how often noise alone would show such a stretch anywhere."""
+    weight = 1.0 / (noise.one**2 + doubt**2)
+    mean, shared = float(weight @ beyond / weight.sum()), float(weight @ doubt / weight.sum())
+    random = noise.of(len(beyond))
+    score = abs(mean) / math.hypot(random, shared)
+    # The noise was learnt from few readings (but rounding is known); doubts are no sample of anything.
+    learnt = max(random**2 - floor**2 / len(beyond), 0.0)
+    total = random**2 + shared**2
+    freedom = total**2 / max(learnt**2 / max(noise.blocks - 2, 1.0) + (total - learnt) ** 2 / _KNOWN, 1e-300)
+    return score, chance(score, freedom, noise.blocks)
