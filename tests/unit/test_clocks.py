@@ -207,6 +207,65 @@ def test_an_export_that_two_runs_fit_is_nobodys(tmp_path: Path) -> None:
     assert (early.source, late.source) == ("profile-empty", "run directory")
 
 
+@pytest.mark.parametrize("tz", [None, "UTC"])
+def test_captures_a_minute_apart_keep_their_own_ends(tmp_path: Path, tz: str | None) -> None:
+    for i in range(5):
+        write_profile(tmp_path / f"train/plugins/profile/2021_03_20_12_{i:02}_00")
+        empty_file(tmp_path / "train", 1_616_241_600 + i * 60)
+    for i, clock in enumerate(runs_of(tmp_path, tz)):
+        assert clock.source == "profile-empty"
+        assert holds(clock, 1_616_241_600 + i * 60 - SPAN_S)
+        assert clock.half_ns < 10 * S
+
+
+def test_a_capture_of_another_name_gets_what_the_others_left(tmp_path: Path) -> None:
+    for name in ("2021_03_20_12_00_00", "my-run"):
+        write_profile(tmp_path / f"train/plugins/profile/{name}")
+    for second in (1_616_241_600, 1_616_242_000):
+        empty_file(tmp_path / "train", second)
+    timed, named = runs_of(tmp_path)
+    assert holds(timed, 1_616_241_600 - SPAN_S)
+    assert named.source == "profile-empty"
+    assert holds(named, 1_616_242_000 - SPAN_S)
+
+
+def test_two_captures_whose_names_tell_no_time_share_no_export(tmp_path: Path) -> None:
+    for name in ("run-a", "run-b"):
+        write_profile(tmp_path / f"train/plugins/profile/{name}")
+    empty_file(tmp_path / "train", 1_616_241_600)
+    assert [clock.source for clock in runs_of(tmp_path)] == ["file time", "file time"]
+
+
+@pytest.mark.parametrize("tz", [None, "Europe/Berlin"])
+def test_summer_and_winter_in_one_folder(tmp_path: Path, tz: str | None) -> None:
+    """Four captures of a summer and one of the winter before: each keeps its own export, an hour apart in local time."""
+    ends = [1_626_000_000 + day * 86_431 for day in range(4)] + [1_611_000_000]
+    for end in ends:
+        local = datetime.fromtimestamp(end + (7200 if end > 1_620_000_000 else 3600), timezone.utc)
+        write_profile(tmp_path / f"train/plugins/profile/{local:%Y_%m_%d_%H_%M_%S}")
+        empty_file(tmp_path / "train", end)
+    for clock, end in zip(runs_of(tmp_path, tz), sorted(ends), strict=True):
+        assert clock.source == "profile-empty"
+        assert holds(clock, end - SPAN_S)
+        assert clock.utc_offset_s == (7200 if end > 1_620_000_000 else 3600)
+
+
+def test_a_thousand_captures_of_one_training_cost_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    real = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda place: looks.append(place) or real(place))
+    for i in range(40):
+        (tmp_path / f"train/plugins/profile/2021_03_20_12_{i:02}_00").mkdir(parents=True)
+        empty_file(tmp_path / "train", 1_616_241_600 + i * 60)
+    profile = write_profile(tmp_path / "train/plugins/profile/2021_03_20_12_39_00")
+    trace = registry.read(profile)
+    run = next(run for run in logdir.scan(tmp_path).runs if run.profiles)
+    for _ in range(20):
+        clock = find(trace, run, [])
+    assert holds(clock, 1_616_241_600 + 39 * 60 - SPAN_S)
+    assert len(looks) == 1
+
+
 def test_an_export_of_a_run_that_is_gone(tmp_path: Path) -> None:
     """One folder, one export seven minutes off: in no zone is it this run's."""
     write_profile(tmp_path / "train/plugins/profile/2021_03_20_12_00_00")

@@ -17,12 +17,9 @@ evidence is left out and named in the clock's detail.
 
 from __future__ import annotations
 
-import functools
-import os
-import re
 from collections.abc import Container, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +31,7 @@ from powertui.data.formats.filenames import split_events
 from powertui.data.formats.tfevents import EventLog, run_of
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, Steps, Trace
-from powertui.data.run import zones
+from powertui.data.run import captures, zones
 from powertui.data.run.logged import from_logs
 
 # Collecting, converting and writing a capture: seconds, more for large ones.
@@ -42,10 +39,8 @@ _EXPORT_S = 5.0
 _EXPORT_BYTES_PER_S = 10e6
 _COPY_S = 60.0  # how much later than the export a file may have been written and still be the original
 
-_RUN_TIME = re.compile(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)(?:[_-](\d\d))?$")
 # An export is named by its second: the folder at most so many seconds before it, and so many after.
 _NAMED_S = (5, 60)
-_NEAR_S = 120  # a large capture takes longer to write: further than this from the folder's name an end is another run's
 
 
 class Evidence(NamedTuple):
@@ -73,10 +68,9 @@ def find(
     numbers (`epoch_num`), each lies inside its epoch as tfevents have it.
     """
     folder = _run_folder(trace, entry)
-    local = _local_time(folder.name) if folder is not None else None
-    beside = _beside(folder) if folder is not None else ()
+    local = captures.local_time(folder.name) if folder is not None else None
     everyones = [*_exports(entry), *(wall // NS_PER_S for log in logs for _, wall in log.batches)]
-    ends = _own_ends(local, beside, everyones, tz)
+    ends = captures.own_ends(*_place(trace, folder), everyones, tz)
     session = registry.clock_rule(trace.format).zero(trace)
     stop_ns = trace.stop_ns if session is not None else None
     offsets, how = _utc_offsets(local, sorted(ends), stop_ns, tz, trace.path)
@@ -142,38 +136,15 @@ def _run_folder(trace: Trace, entry: RunEntry | None) -> Path | None:
     """The folder that is named by the time of the capture."""
     for path in (Path(trace.path), Path(entry.path if entry is not None else "")):
         for part in (path.parent, path):
-            if _RUN_TIME.match(part.name):
+            if captures.RUN_TIME.match(part.name):
                 return part
     return None
 
 
-def _beside(folder: Path) -> tuple[datetime, ...]:
-    """The times of the other captures in the same place."""
-    try:
-        return _captures(str(folder.parent), folder.parent.stat().st_mtime_ns).get(folder.name, ())
-    except OSError:
-        return ()
-
-
-@functools.lru_cache(maxsize=4)
-def _captures(place: str, _: int) -> dict[str, tuple[datetime, ...]]:
-    """For each capture in a folder the times of the others. Kept as long as nothing is added there: a place may have thousands."""
-    times = {name: time for name in os.listdir(place) if (time := _local_time(name)) is not None}  # noqa: PTH208
-    return {name: tuple(time for other, time in times.items() if other != name) for name in times}
-
-
-def _local_time(run_folder: str) -> datetime | None:
-    """The run folder's name as a time. AWS' profiler writes the minute twice."""
-    match = _RUN_TIME.match(run_folder)
-    if match is None:
-        return None
-    parts = [int(part) for part in match.groups() if part is not None]
-    if len(parts) == 7:
-        del parts[5]
-    try:
-        return datetime(*parts[:6], tzinfo=timezone.utc)  # type: ignore[misc,arg-type]
-    except ValueError:
-        return None
+def _place(trace: Trace, folder: Path | None) -> tuple[Path | None, str]:
+    """(the folder that the capture lies in with others, its own name)."""
+    own = folder if folder is not None else Path(trace.path).parent
+    return (own.parent if folder is not None or own.parent.name == "profile" else None), own.name
 
 
 def _exports(entry: RunEntry | None) -> list[int]:
@@ -182,29 +153,6 @@ def _exports(entry: RunEntry | None) -> list[int]:
         return []
     names = [Path(event.path).name for event in entry.tfevents if event.kind == "profile-empty"]
     return sorted(split[0] for name in names if (split := split_events(name)) is not None)
-
-
-def _own_ends(local: datetime | None, beside: Sequence[datetime], seconds: Sequence[int], tz: str | None) -> frozenset[int]:
-    """Which of the ends of captures that a folder's tfevents tell can be this run's; none where other runs fit them as well.
-
-    A run folder is named when its capture ends, in local time: in one zone all names fit their ends. Where nobody told the zone,
-    it is the one in which most names fit.
-    """
-    if local is None:
-        return frozenset(seconds)
-    own = int(local.timestamp())
-    others = [int(time.timestamp()) for time in beside]
-    offsets = zones.offsets_at(tz, local.replace(tzinfo=None)) if tz is not None else zones.REAL
-    best, answers = 0, set[frozenset[int]]()
-    for offset in offsets:
-        nearest = [min([own, *others], key=lambda name, end=second + offset: abs(name - end)) for second in seconds]  # type: ignore[misc]
-        fits = [abs(name - second - offset) <= _NEAR_S for name, second in zip(nearest, seconds, strict=True)]
-        mine = frozenset(s for s, name, there in zip(seconds, nearest, fits, strict=True) if there and name == own)
-        if sum(fits) > best:
-            best, answers = sum(fits), {mine}
-        elif sum(fits) == best and best:
-            answers.add(mine)
-    return answers.pop() if len(answers) == 1 else frozenset()
 
 
 def _utc_offsets(
