@@ -12,7 +12,7 @@ E = sum of (P_j + P_j+1)/2 * (t_j+1 - t_j), the first and the last piece clipped
                    away from the edges on either side;  edge_ps adds independent errors of the edges
     gain           kept apart: it does not average away, and cancels in ratios of one sensor
 
-A window shorter than two refreshes is not resolved, and says so.
+A window shorter than two refreshes is not resolved, and says so, unless it begins and ends with readings of a counter.
 """
 
 from __future__ import annotations
@@ -390,7 +390,9 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (found.at_a**2 + found.at_b**2))
     missing = np.where(coverage < WHOLE, (1 - coverage) * seconds * sensor.spread_w, 0.0)
     sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2 + missing**2)
-    resolved = (coverage >= ENOUGH) & (seconds >= REFRESHES * least) & np.asarray(sensor.placed)
+    # What a counter counted from one of its readings to another is known, however few they are.
+    counted = np.asarray(sensor.interval) & (found.inner == 0).all(axis=0) & (coverage >= WHOLE)
+    resolved = (coverage >= ENOUGH) & ((seconds >= REFRESHES * least) | counted) & np.asarray(sensor.placed)
     total = np.where(resolved, found.joules * scale, np.nan)
     held = found.held * scale
     with np.errstate(invalid="ignore"):

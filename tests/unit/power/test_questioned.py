@@ -182,7 +182,12 @@ def test_eco2ai_energy_lies_behind_its_start(log: Written) -> None:
 def test_codecarbon_of_one_run_copied_without_its_last_line_end(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "emissions.csv"
     path.write_text("\n".join((data / "power" / "codecarbon.csv").read_text().splitlines()[:2]))
-    assert [(s.sensor.name, len(s)) for s in registry.load(str(path)).series] == [("CPU", 2), ("GPU", 2), ("RAM", 2)]
+    found = registry.load(str(path)).series
+    assert [(s.sensor.name, len(s)) for s in found] == [("CPU", 2), ("GPU", 2), ("RAM", 2)]
+    for series in found:  # one interval of ten minutes is known as well as two of five
+        energy = integrate.of_series(sensor.describe(series))
+        assert series.joules is not None
+        assert energy.joules == pytest.approx(float(series.joules[1]))
 
 
 # ── what cannot be ───────────────────────────────────────────────────────────────────────────────
