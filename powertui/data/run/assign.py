@@ -114,17 +114,19 @@ def _by_majority(start: Int64s, duration: Int64s, device: Sequence[str], work: W
     return out
 
 
-def beyond(rows: Rows, lines: Candidate, drawn: Drawn, other: Int64s) -> tuple[Rows, Drawn, Int64s]:
+def beyond(rows: Rows, lines: Candidate, drawn: Drawn, other: Int64s, *, roots: bool) -> tuple[Rows, Drawn, Int64s]:
     """(the same with steps that only a device's line tells, before the first and after the last marked one; those lines).
 
-    The profile's ends cut off their marks. `other` are the groups of other work: an evaluation's are no steps.
+    The profile's ends cut off their marks. `other` are the groups of other work: an evaluation's are no steps. Where the marks are
+    `roots` of the collector's groups, none of them the program's own, every group that a device drew is a step, as in TensorFlow.
     """
     none = np.empty(0, np.int64)
     has = drawn.row >= 0
-    if has.all() or has.mean() <= _MOST:
+    grouped = roots and bool((lines.marks.group >= 0).all())
+    if has.all() or not has.any() or (has.mean() <= _MOST and not grouped):
         return rows, drawn, none
     marks = lines.marks
-    outside = (drawn.start < drawn.start[has].min()) | (drawn.start > drawn.start[has].max())
+    outside = grouped | (drawn.start < drawn.start[has].min()) | (drawn.start > drawn.start[has].max())
     cut = np.flatnonzero(~has & outside & (marks.phase == 0) & ~(np.isin(marks.group, other) & (marks.group >= 0)))
     if not len(cut):
         return rows, drawn, none

@@ -123,7 +123,8 @@ def _found(trace: Trace, judged: list[Judged], found: Marks, other: Marks, lines
     drawn = assign.drawn(trace, chosen if chosen.apart else lines, made, ran, own=chosen.apart)
     cut_lines = np.empty(0, np.int64)
     if lines is not None and not chosen.device:
-        made, drawn, cut_lines = assign.beyond(made, lines, drawn, other.group)
+        roots = chosen.numbering == candidates.TITLED
+        made, drawn, cut_lines = assign.beyond(made, lines, drawn, other.group, roots=roots)
     given = _given(trace, made, drawn, ran, on_devices=chosen.device)
     if given is not None and ran is not None:
         given = assign.filled(given, ran, drawn, cut_lines)

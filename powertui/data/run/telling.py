@@ -97,8 +97,8 @@ def _notes(told: Told, gaps: Bools, number: Int64s) -> Iterator[str]:
     if told.alone:
         yield "Only an evaluation was profiled: these are its steps, no training ran."
     if told.cut:
-        which = "The first and the last step were" if told.cut > 1 else "One step was"
-        yield f"{which} cut by the end of the profile: its mark is not in the file, its time is that of what ran of it."
+        which = "One step has" if told.cut == 1 else f"{told.cut} steps have"
+        yield f"{which} no mark in the file, as the end of the profile cuts it off: the time is that of what ran."
     if told.rows.parts:
         yield "Several marks carry the same step number: they were taken as parts of one step."
     if told.rows.replicas and not told.judged[0].candidate.device:

@@ -67,6 +67,16 @@ def test_a_device_line_counts_unless_the_mark_holds_it(tmp_path: Path, line: tup
     assert found.number.tolist() == [7]
 
 
+def test_every_group_that_a_device_drew_is_a_step_where_roots_are_all_there_is(tmp_path: Path) -> None:
+    """TensorFlow's collector gave the root of one group its title and lost that of the other."""
+    roots = [event("EagerKernelExecute", 30 * n, 5, step_name=str(n), group_id=n) for n in (0, 2, 3)]
+    kernels = [event("gemm", 2 + 30 * n, 20, group_id=n, kernel_details="regs:32") for n in range(4)]
+    drawn = [event(str(n), 2 + 30 * n, 20, group_id=n, step_name=str(n)) for n in range(4)]
+    found = steps.find(read(tmp_path, host(roots), gpu(0, kernels, drawn)))
+    assert (ms(found.step), ms(found.device), ms(found.host)) == ([20.0] * 4, [20.0] * 4, [5.0, None, 5.0, 5.0])
+    assert any("no mark in the file" in note for note in found.notes)
+
+
 def test_several_devices_have_steps_of_their_own(tmp_path: Path) -> None:
     """The same label on two devices, far apart in time: nothing is joined across the gap."""
     planes = [
