@@ -18,6 +18,7 @@ from powertui.data.run.candidates import NONE, Candidate, inside
 from powertui.data.run.work import Work, covered
 
 _COVERS, _REGULAR, _NUMBERS, _OUTERMOST = 0.40, 0.15, 0.25, 0.20
+_NAMED = 0.5  # share of the devices' drawn steps that marks of the host name
 _NESTED = 0.8  # share of marks inside another's: it is a detail of that
 LITTLE = 0.05  # of the work: what covers less is a helper
 CONVINCING = 0.55
@@ -65,7 +66,7 @@ def _judged(one: Candidate, among: Sequence[Candidate], work: Work | None, span:
         score += _NAME
     if not one.device and _BESIDES.search(kind):
         score -= 2 * _NAME
-    if covers < LITTLE:
+    if covers < LITTLE or _marked_on_host(one, among):
         score *= 0.5
     numbers = "numbered" if one.numbering > NONE else "counted"
     why = f"covers {covers:.0%} {how}; {'regular' if regular > 0.5 else 'irregular'}; {numbers}{nests}"
@@ -85,6 +86,13 @@ def _coverage(one: Candidate, work: Work | None, span: int) -> tuple[float, str]
     held_ps = int(covered(zero, marks.start, marks.start + marks.duration, 1)[0])
     reach = min(span, _last(one) - int(marks.start[0]))
     return max(held_ps / span, 0.5 * reach / span), "of the time"
+
+
+def _marked_on_host(one: Candidate, among: Sequence[Candidate]) -> bool:
+    """Whether these are lines of devices, of steps that marks on the host name, too: those tell of host and device."""
+    if not one.device or one.inferred:
+        return False
+    return any(not other.device and not other.inferred and _same_steps(other, one) > _NAMED for other in among)
 
 
 def _same_steps(one: Candidate, drawn: Candidate) -> float:
