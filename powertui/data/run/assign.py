@@ -92,25 +92,27 @@ def _looked_up(keys: Int64s, known: Int64s, values: Int64s) -> Int64s:
 
 def _by_number(number: Int64s, start: Int64s, rows: Rows) -> Int64s:
     """The last step of that number that began before; the next one where none did."""
-    out = np.full(len(number), -1, np.int64)
-    for value in np.unique(number[number >= 0]).tolist():
-        mine = np.flatnonzero(rows.number == value)
-        if len(mine):
-            at = np.flatnonzero(number == value)
-            place = rows.start[mine].searchsorted(start[at], side="right") - 1
-            out[at] = mine[np.maximum(place, 0)]
-    return out
+    count = len(rows)
+    # (number, time) as one key each, of the rows and of what is asked for.
+    named = np.unique(np.concatenate([rows.number, number]), return_inverse=True)[1].ravel()
+    moment = np.unique(np.concatenate([rows.start, start]), return_inverse=True)[1].ravel()
+    key = named * (len(named) + 1) + moment
+    order = np.argsort(key[:count], kind="stable")
+    place = key[:count][order].searchsorted(key[count:], side="right")
+    before, after = order[np.maximum(place - 1, 0)], order[np.minimum(place, count - 1)]
+    out = np.where((place > 0) & (rows.number[before] == number), before, np.where(rows.number[after] == number, after, -1))
+    return np.where(number >= 0, out, -1)
 
 
 def _by_majority(start: Int64s, duration: Int64s, device: Sequence[str], work: Work, row: Int64s) -> Int64s:
-    """The step that launched most of the work inside each drawn one, on its device."""
+    """The step that launched most of the work that began inside each drawn one, on its device."""
+    lines = Drawn(list(device), start, duration, np.arange(len(start)))
+    line = _in_lines(work, lines)
+    known = (line >= 0) & (row >= 0)
+    pairs, counts = np.unique(np.stack([line[known], row[known]]), axis=1, return_counts=True)
     out = np.full(len(start), -1, np.int64)
-    index = {name: i for i, name in enumerate(work.devices)}
-    for at in range(len(start)):
-        inside = (work.device == index.get(device[at], -1)) & (work.start >= start[at]) & (work.end <= start[at] + duration[at])
-        mine = row[inside & (row >= 0)]
-        if len(mine):
-            out[at] = int(np.bincount(mine).argmax())
+    order = np.argsort(counts, kind="stable")  # the most frequent is written last
+    out[pairs[0, order]] = pairs[1, order]
     return out
 
 

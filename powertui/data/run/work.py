@@ -170,16 +170,19 @@ def covered(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
     out = np.full(count, -1, np.int64)
     if not len(key):
         return out
-    order = np.lexsort((start, key))
-    key, start, end = key[order], start[order], end[order]
-    # The furthest end so far of the same key: ranks instead of times, so that a key can be put before them.
-    by_end = np.argsort(end, kind="stable")
-    rank = np.empty(len(end), np.int64)
-    rank[by_end] = np.arange(len(end))
-    reached = np.maximum.accumulate(key * len(end) + rank) - key * len(end)
-    until = end[by_end][reached]
+    if ((key[1:] < key[:-1]) | ((key[1:] == key[:-1]) & (start[1:] < start[:-1]))).any():
+        order = np.lexsort((start, key))
+        key, start, end = key[order], start[order], end[order]
     new = np.ones(len(key), np.bool_)
     new[1:] = key[1:] != key[:-1]
+    until = end
+    if ((end[1:] < end[:-1]) & ~new[1:]).any():
+        # The furthest end so far of the same key: ranks instead of times, so that a key can be put before them.
+        by_end = np.argsort(end, kind="stable")
+        rank = np.empty(len(end), np.int64)
+        rank[by_end] = np.arange(len(end))
+        reached = np.maximum.accumulate(key * len(end) + rank) - key * len(end)
+        until = end[by_end][reached]
     before = np.empty_like(until)
     before[1:] = until[:-1]
     before[new] = start[new]
