@@ -16,7 +16,7 @@ from powertui.data.model import Floats
 MOST = 24  # candidates that are handed on
 
 
-def candidates(data: Samples, shares: Shares, lo: float, hi: float) -> Floats:
+def candidates(data: Samples, shares: Shares, lo: float, hi: float, floor_w: float = 0.0) -> Floats:
     """The best offsets of a grid over everything, best first: plain least squares on evenly resampled power."""
     first, last = shares.span
     length = last - first
@@ -57,15 +57,24 @@ def candidates(data: Samples, shares: Shares, lo: float, hi: float) -> Floats:
     fine = (offsets >= lo) & (offsets <= hi) & (products[:, -1] >= max(4, 0.15 * inside.sum()))
     if not fine.any():
         return np.empty(0)
-    watts = nnls.many(gram[fine], moment[fine], exact=False)
-    explained = 2 * np.einsum("dk,dk->d", watts, moment[fine]) - np.einsum("dk,dkl,dl->d", watts, gram[fine], watts)
-    raw = squares[fine] + 2 * middle * total[fine] + middle**2 * gram[fine][:, 0, 0]
+    # The idle machine stands at the floor of the log: everything is counted from there, and the constant is held near it.
+    rise = middle - floor_w
+    gram, moment = gram[fine], moment[fine] - floor_w * gram[fine][:, 0, :]
+    held = gram.copy()
+    held[:, 0, 0] *= 4.0
+    watts = nnls.many(held, moment, exact=False)
+    explained = 2 * np.einsum("dk,dk->d", watts, moment) - np.einsum("dk,dkl,dl->d", watts, gram, watts)
+    raw = squares[fine] + 2 * rise * total[fine] + rise**2 * gram[:, 0, 0]
     score = (raw - explained) - squares[fine]  # against samples elsewhere, which stay at the median
-    return separated(offsets[fine], score, apart(data, length, step), MOST)
+    near = separated(offsets[fine], score, apart(data, length, step), MOST // 2)
+    # And the best of other regions: plain least squares is drawn aside by what no trace shows.
+    away = separated(offsets[fine], score, max(length / 16, 2 * apart(data, length, step)), MOST)
+    other = [at for at in away.tolist() if np.abs(near - at).min() > apart(data, length, step)]
+    return np.concatenate([near, np.array(other[: MOST - len(near)], np.float64)])
 
 
 def apart(data: Samples, length: float, step: float = 0.0) -> float:
-    """How far candidates lie from each other: plain least squares is drawn aside by what no trace shows."""
+    """How far candidates lie from each other at least."""
     return max(2 * step, data.refresh, float(np.median(data.hi - data.lo)), length / 100)
 
 

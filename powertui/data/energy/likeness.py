@@ -29,6 +29,11 @@ ELSE = 3.0  # a reading outside the profile that is neither idle, nor like train
 BUSY = float(np.log(2))  # one that is like training, which may have gone on, or like the reading before
 BUSY_AFTER = 1.2  # the same although something says that training was over
 IDLE_SHARE = 0.03  # of the log's swing: so far the idle machine may stand above the lowest reading
+# Of the swing: what each kind of work draws, give or take. A call that shows nothing inside waits, if anything.
+USUAL = {"host calls without detail": 0.25, "host work": 0.6, "input": 0.6, "compiling": 0.7, "copies": 0.8}
+# And hardly more than computing does, by so much of the swing.
+MORE = {"host calls without detail": 0.03, "input": 0.2}
+MORE_OTHERWISE = 0.25
 TURNS = 4
 INSIDE, TRAINING, AFTER, UNKNOWN = range(4)  # the profile, training beyond it, after the training's told end, anything else
 _CHUNK = 400_000  # readings times offsets that are looked at together
@@ -42,6 +47,7 @@ class Likeness:
     base_w: float  # the floor
     swing_w: float  # from there to the highest readings
     scale: float = 1.0
+    floor: float = 1.0  # the smallest scale
     alike: float = 1.0  # how many neighbouring residuals say the same thing
 
     def costs(self, offsets: Floats, data: Samples, ppm: float = 0.0) -> tuple[Floats, Floats]:
@@ -52,26 +58,34 @@ class Likeness:
         stretch = 1 + ppm * 1e-6
         above = data.watts - self.base_w
         # Beforehand: the idle machine stands near the floor, and no kind of work draws many times the log's swing.
-        usual = np.full(watts.shape[1], self.swing_w)
-        usual[0] *= IDLE_SHARE
+        usual = self.swing_w * np.array([IDLE_SHARE, *(USUAL.get(name, 1.5) for name in self.shares.names[1:-1])])
         prior = self.alike / usual**2
+        kinds = self.shares.names[1:-1]
+        more = self.swing_w * np.array([MORE.get(name, MORE_OTHERWISE) for name in kinds])
+        strongest = kinds.index("compute") if "compute" in kinds else None
         ridge = np.diag(prior * self.scale**2)
         low = ridge.copy()
         low[0, 0] += 10.0 * len(data)  # the first turns keep the idle machine at the floor
-        steady = price(np.abs(np.diff(above, prepend=above[:1])) / (self.scale * 2**0.5))
+        sigma = self.scale * self.widths(data)
+        steady = price(np.abs(np.diff(above, prepend=above[:1])) / (sigma * 2**0.5))
+        trust = (self.scale / sigma) ** 2
         for start in range(0, len(offsets), chunk):
             part = offsets[start : start + chunk, None]
             lo, hi = data.lo * stretch + part, data.hi * stretch + part
             columns = self.shares.rows(lo, hi)  # [offsets, readings, kinds]
             columns = columns[..., :-1]
             state = self._state((lo + hi) / 2)
-            weight = np.where(state == INSIDE, 1.0, 0.01)
+            weight = np.where(state == INSIDE, 1.0, 0.01) * trust
             for turn in range(TURNS):
                 weighted = (columns * weight[..., None]).transpose(0, 2, 1)
                 fitted = nnls.many(weighted @ columns + (ridge if turn > 1 else low), weighted @ above, exact=turn == TURNS - 1)
-                cost, weight = self._price(above, columns, fitted, state, steady)
+                cost, weight = self._price(above, columns, fitted, state, steady, sigma)
+                weight *= trust
             total[start : start + chunk] = cost.sum(axis=1) + (fitted**2 @ prior) / 2
             total[start : start + chunk] += UNCOVERED * self.alike * self._bare(float(data.lo[0]), float(data.hi[-1]), part[:, 0])
+            if strongest is not None:
+                excess = np.maximum(fitted[:, 1:] - fitted[:, 1 + strongest, None], 0.0) / more
+                total[start : start + chunk] += self.alike * (excess**2).sum(axis=1) / 2
             watts[start : start + chunk] = fitted
         watts[:, 0] += self.base_w
         return total, watts
@@ -86,22 +100,28 @@ class Likeness:
         return state.astype(np.int8)
 
     def _price(
-        self, above: Floats, columns: Floats, fitted: Floats, state: npt.NDArray[np.int8], steady: Floats
+        self, above: Floats, columns: Floats, fitted: Floats, state: npt.NDArray[np.int8], steady: Floats, sigma: Floats
     ) -> tuple[Floats, Floats]:
-        left = (above - (columns @ fitted[..., None])[..., 0]) / self.scale
+        left = (above - (columns @ fitted[..., None])[..., 0]) / sigma
         full = price(left)
         cost = np.where(left > 0, np.minimum(full, np.minimum(FOREIGN, steady + LASTING)), full)
         weight = 1 / (1 + left**2 / (2 * TAIL))
         weight = np.where(cost < full, 0.2 * weight, weight)
         # Where nothing was profiled any of these may be: such readings teach the level of the idle machine at most.
-        idle = price((above - fitted[:, :1]) / self.scale)
-        busy = price((above - fitted[:, :1] - fitted[:, 1:] @ self.shares.mixture[:, None]) / self.scale)
+        idle = price((above - fitted[:, :1]) / sigma)
+        busy = price((above - fitted[:, :1] - fitted[:, 1:] @ self.shares.mixture[:, None]) / sigma)
         other = np.minimum(steady, ELSE - BUSY)
         free = np.minimum(idle, np.minimum(busy, other) + np.where(state == AFTER, BUSY_AFTER, BUSY))
         going = np.minimum(busy, np.minimum(idle, other) + BUSY)
         free = np.where(state == TRAINING, going, free)
         weight = np.where(state == INSIDE, weight, np.where(idle <= free, weight, 1e-3))
         return np.where(state == INSIDE, cost, free), weight
+
+    def widths(self, data: Samples) -> Floats:
+        """How much wider than usual the residual of each reading is: as its neighbours differ, whatever ran."""
+        if not len(data.noise):
+            return np.ones(len(data))
+        return np.asarray(np.hypot(self.floor, data.noise) / self.floor)
 
     def _bare(self, first: float, last: float, offsets: Floats) -> Floats:
         """The share of the profile that the log does not cover at each offset: people record power around what they profile."""
@@ -118,7 +138,7 @@ class Likeness:
 
     def flat(self, data: Samples, level: float) -> float:
         """The cost of saying that nothing ever changed."""
-        left = (data.watts - level) / self.scale
+        left = (data.watts - level) / (self.scale * self.widths(data))
         return float(np.where(left > 0, np.minimum(price(left), FOREIGN), price(left)).sum())
 
 

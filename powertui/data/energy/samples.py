@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from powertui.data.energy import sensor
 from powertui.data.model import NS_PER_S, Badge, Bools, Floats, Int64s, PowerKind, PowerSeries
+
+NEIGHBOURS = 15  # readings that tell of the noise of the one in their middle
 
 
 @dataclass(frozen=True)
@@ -21,16 +23,44 @@ class Samples:
     late: float  # ± of the windows' place: polls see a change some time after it happened
     quantum: float
     known_window: bool
+    noise: Floats = field(default_factory=lambda: np.empty(0))  # of each sample, as its neighbours tell; empty: not looked at
 
     def __len__(self) -> int:
         return len(self.watts)
 
     def __getitem__(self, rows: slice | Bools | Int64s) -> Samples:
-        return Samples(self.lo[rows], self.hi[rows], self.watts[rows], self.refresh, self.late, self.quantum, self.known_window)
+        noise = self.noise[rows] if len(self.noise) else self.noise
+        return replace(self, lo=self.lo[rows], hi=self.hi[rows], watts=self.watts[rows], noise=noise)
+
+    def gathered(self, least_s: float) -> Samples:
+        """The same with so many neighbours put together that each tells of `least_s`."""
+        pace = float(np.median(np.diff(self.hi))) if len(self) > 1 else least_s
+        count = int(least_s / max(pace, 1e-9) + 0.5)
+        if count < 2 or len(self) < 2 * count:
+            return self
+        first = np.arange(0, len(self) - count + 1, count)
+        whole = self.hi[first + count - 1] - self.hi[first] < 1.5 * count * pace  # none across a pause
+        rows = (first[whole, None] + np.arange(count)).ravel()
+        lo, hi, watts = (column[rows].reshape(-1, count) for column in (self.lo, self.hi, self.watts))
+        # A reading of a moment stands for the time until the next one as well.
+        spare = max(pace - float(np.median(hi[:, 0] - lo[:, 0])), 0.0) / 2
+        return Samples(
+            lo[:, 0] - spare, hi[:, -1] + spare, watts.mean(axis=1), max(self.refresh, count * pace), self.late, self.quantum,
+            self.known_window,
+        )  # fmt: skip
 
     def scaled(self, factor: float) -> Samples:
         """The same samples for a sensor that averages over a window `factor` times as long, the end where it was."""
-        return Samples(self.hi - factor * (self.hi - self.lo), self.hi, self.watts, self.refresh, self.late, self.quantum, True)
+        return replace(self, lo=self.hi - factor * (self.hi - self.lo), known_window=True)
+
+    def listened(self) -> Samples:
+        """The same with the noise of each: how much neighbours differ around it, edges left aside."""
+        reach = NEIGHBOURS // 2
+        if len(self) < 2 * NEIGHBOURS:
+            return replace(self, noise=np.zeros(len(self)))
+        moved = np.pad(np.abs(np.diff(self.watts)), (reach, reach + 1), mode="reflect")
+        around = np.median(np.lib.stride_tricks.sliding_window_view(moved, 2 * reach + 1), axis=1)
+        return replace(self, noise=np.asarray(1.4826 / 2**0.5 * around[: len(self)]))
 
 
 def of(series: PowerSeries) -> Samples:

@@ -36,8 +36,10 @@ SURE_OF_DRIFT = 6.0  # difference of the Bayesian information criterion
 MOST_PLACES = 32  # places in question that are told; more weigh next to nothing each
 CREDIBLE = 0.03  # of the swing of the power a handful of categories leaves open anyway
 LEFT = 12.0  # a place that costs so much more than the best weighs nothing
+FINEST_S = 0.1  # faster sensors are looked at in pieces of so long
 _BASINS = 24  # that are looked at closely
 _ALIASES = 120  # offsets whole steps away that are looked at
+_TRIED = 1_000_000  # readings times offsets that are all tried
 _LIMIT = 2400  # samples that the finer passes look at: more are thinned evenly
 
 
@@ -71,6 +73,7 @@ class Fit:
 
 def search(data: Samples, shares: Shares, *, within: tuple[float, float] | None = None, step_s: float | None = None) -> Fit | str:
     """The offset that explains the samples best, or why there is none. `step_s`: the usual step, for aliases."""
+    data = data.gathered(FINEST_S).listened()
     lo, hi = _offsets(data, shares, within)
     if len(data) < MIN_SAMPLES:
         return f"only {len(data)} different samples"
@@ -81,7 +84,7 @@ def search(data: Samples, shares: Shares, *, within: tuple[float, float] | None 
     if spread <= max(1.5 * data.quantum, 1e-3 * abs(float(np.median(data.watts)))):
         return "the power hardly changes, so there is no edge to align by"
     base_w = _lowest(data.watts)
-    rough = coarse.candidates(data, shares, lo, hi)
+    rough = coarse.candidates(data, shares, lo, hi, base_w)
     if not len(rough):
         return f"at no offset do {MIN_SAMPLES} samples fall into the profile"
     near = _near(data, shares, rough)
@@ -137,7 +140,7 @@ class _Search:
         # The smallest noise that is credible: rounding, and what a handful of categories cannot say of a machine.
         spread = float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5))
         self.floor = max(data.quantum / np.sqrt(12), CREDIBLE * spread, 0.1 * float(np.median(gaps)), 1e-9)
-        self.like = Likeness(shares, base_w, max(float(np.percentile(data.watts, 98)) - base_w, self.floor), self.floor)
+        self.like = Likeness(shares, base_w, max(float(np.percentile(data.watts, 98)) - base_w, self.floor), self.floor, self.floor)
 
     def run(self, rough: Floats, lo: float, hi: float) -> Fit | str:
         data = self.data
@@ -145,8 +148,10 @@ class _Search:
         coarse_step = max(min(near, 0.1 if data.refresh < 0.2 else near / 2), (self.shares.span[1] - self.shares.span[0]) / 1500)
         step = max(min(near / 8, coarse_step / 3), coarse_step / 12)
         reach = max(coarse_step, 0.6 * coarse.apart(data, self.shares.span[1] - self.shares.span[0]))
-        offsets = self._around(rough, reach, step, lo, hi)
         few = data if len(data) <= _LIMIT // 3 else data[np.linspace(0, len(data) - 1, _LIMIT // 3).astype(np.int64)]
+        self._set_scale(rough[:4], few)
+        rough = self._everywhere(rough, few, coarse_step, near, lo, hi)
+        offsets = self._around(rough, reach, step, lo, hi)
         self._set_scale(rough[:4], few)
         total, _ = self.like.costs(offsets, few)
         centres = coarse.separated(offsets, total, near, _BASINS)
@@ -166,6 +171,15 @@ class _Search:
             choices, step = self._fine(centres, near, data, lo - near, hi + near)
         found = self._judge(choices, step, near)
         return found if isinstance(found, str) or not ppm else replace(found, ppm=ppm)
+
+    def _everywhere(self, rough: Floats, few: Samples, step: float, near: float, lo: float, hi: float) -> Floats:
+        """The best offsets of all, robustly, where there are few enough to try each; else those of plain least squares."""
+        every = np.arange(lo, hi + step, step)
+        if len(every) * len(few) > _TRIED:
+            return rough
+        offsets = np.concatenate([rough, every])
+        total, _ = self.like.costs(offsets, few)
+        return coarse.separated(offsets, total, max(near, 4 * step), coarse.MOST)
 
     def _fine(self, centres: Floats, near: float, data: Samples, lo: float, hi: float) -> tuple[_Choices, float]:
         """An even grid around every centre, finer around those that are left; the scale of the noise settles on the way."""
@@ -242,7 +256,8 @@ class _Search:
             residual, inside = self.like.residuals(float(offsets[best]), watts[best], data)
             if inside.sum() >= MIN_INSIDE:
                 residual = residual[inside]
-            self.like.scale = max(self.floor, 1.4826 * float(np.median(np.abs(residual))))
+            wide = self.like.widths(data)[inside] if inside.sum() >= MIN_INSIDE else self.like.widths(data)
+            self.like.scale = max(self.floor, 1.4826 * float(np.median(np.abs(residual) / wide)))
             lag = self._lag(residual)
             self.like.alike = (1 + lag) / (1 - lag)
 
