@@ -38,6 +38,8 @@ CREDIBLE = 0.03  # of the swing of the power a handful of categories leaves open
 LEFT = 12.0  # a place that costs so much more than the best weighs nothing
 FINEST_S = 0.1  # faster sensors are looked at in pieces of so long
 _BASINS = 24  # that are looked at closely
+_CLOSE = 48  # of these and of their aliases, after a look at each
+_KEPT = 160  # offsets whose neighbourhood is looked at most closely
 _ALIASES = 120  # offsets whole steps away that are looked at
 _TRIED = 1_000_000  # readings times offsets that are all tried
 _LIMIT = 2400  # samples that the finer passes look at: more are thinned evenly
@@ -161,7 +163,8 @@ class _Search:
         self._set_scale(centres[:1], data)
         centres = np.concatenate([centres, self._aliases(float(centres[0]), lo, hi, near)])
         total, _ = self.like.costs(centres, data)
-        centres = centres[total - total.min() < 2 * LEFT * self.like.alike]
+        ranked = np.argsort(total, kind="stable")[:_CLOSE]
+        centres = centres[ranked[total[ranked] - total.min() < 2 * LEFT * self.like.alike]]
         choices, step = self._fine(centres, near, data, lo, hi)
         ppm = self._drift(choices, data, near)
         if ppm:
@@ -186,12 +189,13 @@ class _Search:
         step, reach = near / 6, near
         for fraction in (6, 24):
             step = max(near / fraction, 1e-3)
-            choices = self._windows(self._around(centres, reach, step, lo, hi), data)
+            choices = self._windows(self._around(centres, reach, step, lo, hi), data, several=fraction == 24)
             total = choices.cost
             best = int(np.argmin(total))
             self._set_scale(choices.offsets[best : best + 1], data.scaled(float(choices.factor[best])))
             if fraction == 6:
-                kept = total - total[best] < LEFT * self.like.alike
+                ranked = np.argsort(total, kind="stable")[:_KEPT]
+                kept = ranked[total[ranked] - total[best] < 2 * LEFT * self.like.alike]
                 centres, reach = np.unique(choices.offsets[kept]), step / 2
         return choices, step
 
@@ -234,10 +238,10 @@ class _Search:
             turns = turns[np.linspace(0, len(turns) - 1, _ALIASES).astype(np.int64)]
         return np.asarray(at + self.step_s * turns[turns != 0], np.float64)
 
-    def _windows(self, offsets: Floats, data: Samples) -> _Choices:
+    def _windows(self, offsets: Floats, data: Samples, *, several: bool) -> _Choices:
         """Every offset with every window that the sensor may have: a dialect rarely says over what it averages."""
         parts = []
-        for factor in (1.0,) if data.known_window else (1.0, 0.5, 2.0):
+        for factor in (1.0, 0.5, 2.0) if several and not data.known_window else (1.0,):
             cost, watts = self.like.costs(offsets, data.scaled(factor))
             parts.append((offsets, np.full(len(offsets), factor), cost, watts))
         return _Choices(*(np.concatenate([p[i] for p in parts]) for i in range(4)))
