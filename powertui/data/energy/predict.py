@@ -41,12 +41,19 @@ _WAITS = re.compile(
     r"\bselect\.select|_thread\.lock|\block\b.*\bacquire|\bacquire_?lock|\bcondition.?variable|\bsemaphore|\bbarrier\b|"
     r"\bblocking counter|\bnotification\b|\bqueue\.py:\d+ (?:get|put)\b|\bthreading\.py:\d+ (?:wait|join|acquire)|\bpark\b|\bidle\b"
 )
+# Work of a disk, whatever the op's type says: it may fill seconds in which no core does anything.
+_FILES = re.compile(r"\b(?:save|restore|checkpoints?|write file|read file|fsync|serialize)\b|\b(?:save|restore|checkpoints?) ?v2\b")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_(?=wait|sleep)")
 
 
 def waits(name: str) -> bool:
     """Whether a call of this name only waits."""
     return _WAITS.search(_CAMEL.sub(" ", name[:200]).lower()) is not None
+
+
+def stores(name: str) -> bool:
+    """Whether a call of this name writes or reads files."""
+    return _FILES.search(_CAMEL.sub(" ", name[:200]).lower().replace("_", " ")) is not None
 
 
 @dataclass(frozen=True)
@@ -221,6 +228,8 @@ def kinds_of_names(trace: Trace, device: bool = False) -> Int64s:
         kind = _KINDS.get(category.of(name))
         if not device and kind in (None, WAIT) and waits(name):
             kind = WAIT
+        elif not device and stores(name):
+            kind = HOST
         elif kind == COPIES and not _COPY.search(name[:200]):
             kind = COMPUTE if device or category.op_type(name) else HOST
         elif kind is None and category.op_type(name):

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from powertui.data.energy import sensor
-from powertui.data.model import NS_PER_S, Badge, Bools, Floats, Int64s, PowerKind, PowerSeries
+from powertui.data.model import NS_PER_S, Badge, Bools, Floats, Int64s, PowerKind, PowerSeries, Sensor
 
+KNOWN = 0.25  # of a window: an error that changes nothing
 NEIGHBOURS = 15  # readings that tell of the noise of the one in their middle
 
 
@@ -80,21 +81,19 @@ def of(series: PowerSeries) -> Samples:
         lo = np.concatenate([times[:1] - poll, times[:-1]])
         return Samples(lo[keep], times[keep], series.watts[keep], refresh, 0.0, quantum, True)
     window = described.window_s.value if described.window_s else refresh
-    late = poll / 2 if poll < 0.8 * refresh else 0.0
-    if described.window_s is None:
-        late = max(late, refresh / 2)  # of which time a reading tells is not known either
+    late = max(poll / 2 if poll < 0.8 * refresh else 0.0, 1.96 * sensor.centre_err_s(described, series.kind))
     length = max(window, refresh / 50, 1e-4)
     # Centred where the integrals put the reading, so that a place found here is one that is right there.
     hi = times[keep] - sensor.centre_s(described) + length / 2
-    return Samples(
-        hi - length,
-        hi,
-        series.watts[keep],
-        refresh,
-        late,
-        quantum,
-        described.window_s is not None and (window == 0 or described.window_s.badge is Badge.MEASURED),
-    )
+    return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, _is_known(described))
+
+
+def _is_known(described: Sensor) -> bool:
+    """Whether a reading's window is known well enough to try no other."""
+    window, error = described.window_s, described.window_err_s
+    if window is None:
+        return False
+    return window.value == 0 or window.badge is Badge.MEASURED or (error is not None and error <= KNOWN * window.value)
 
 
 def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:

@@ -89,6 +89,15 @@ def test_a_name_that_works_does_not_wait(name: str) -> None:
     assert not predict.waits(name)
 
 
+@pytest.mark.parametrize(
+    "name", ["SaveV2:SaveV2", "save/RestoreV2:RestoreV2", "MergeV2Checkpoints", "$checkpoint.py:120 save", "WriteFile"]
+)
+def test_a_name_that_stores_is_known(name: str) -> None:
+    assert predict.stores(name)
+    assert not predict.stores("model/dense/MatMul:MatMul")
+    assert not predict.stores("TFE_Py_ExecuteCancelable")
+
+
 MS = 1_000_000_000
 
 
@@ -126,6 +135,12 @@ def test_a_call_in_which_nothing_happens_has_watts_of_its_own() -> None:
     assert found.seconds(predict.HOST) == pytest.approx(1.0, abs=0.12)
     threads = busy([(0, 3000, "TFE_DeleteTensorHandle")], [(at, 9, "other") for at in range(0, 3000, 50)])
     assert threads.seconds(predict.UNSEEN) == 0, "on another thread something begins and ends all the time"
+
+
+def test_a_checkpoint_is_no_computing() -> None:
+    found = busy([*[(at, 9, "dot.1") for at in range(0, 1000, 10)], (1000, 2000, "SaveV2:SaveV2"), (3000, 9, "dot.1")])
+    assert found.seconds(predict.UNSEEN) == pytest.approx(2.0, abs=0.002)
+    assert found.seconds(predict.COMPUTE) == pytest.approx(0.9, abs=0.02)
 
 
 def test_what_another_covers_is_taken_away() -> None:
