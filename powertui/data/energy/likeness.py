@@ -27,7 +27,9 @@ LASTING = 1.5  # … and no more than this where it goes on as in the reading be
 UNCOVERED = 10.0  # what it costs to lay the log on the trace so that none of the profile is covered
 ELSE = 3.0  # a reading outside the profile that is neither idle, nor like training, nor like the reading before
 BUSY = float(np.log(2))  # one that is like training, which may have gone on, or like the reading before
-BUSY_AFTER = 1.2  # the same although something says that training was over
+LAPSE = 4.0  # a second in which training pauses before the end that something tells, or goes on after it …
+SOON = 3.0  # s: later it is something else that runs
+MOST_LAPSE = 2.0  # … but no more than this for one reading
 IDLE_SHARE = 0.03  # of the log's swing: so far the idle machine may stand above the lowest reading
 # Of the swing: what each kind of work draws, give or take. A call that shows nothing inside waits, if anything.
 USUAL = {"host calls without detail": 0.25, "host work": 0.6, "input": 0.6, "compiling": 0.7, "copies": 0.8}
@@ -69,6 +71,8 @@ class Likeness:
         sigma = self.scale * self.widths(data)
         steady = price(np.abs(np.diff(above, prepend=above[:1])) / (sigma * 2**0.5))
         trust = (self.scale / sigma) ** 2
+        pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
+        lapse = min(LAPSE * pace, MOST_LAPSE) * self.alike
         for start in range(0, len(offsets), chunk):
             part = offsets[start : start + chunk, None]
             lo, hi = data.lo * stretch + part, data.hi * stretch + part
@@ -79,7 +83,7 @@ class Likeness:
             for turn in range(TURNS):
                 weighted = (columns * weight[..., None]).transpose(0, 2, 1)
                 fitted = nnls.many(weighted @ columns + (ridge if turn > 1 else low), weighted @ above, exact=turn == TURNS - 1)
-                cost, weight = self._price(above, columns, fitted, state, steady, sigma)
+                cost, weight = self._price(above, columns, fitted, state, steady, sigma, lapse)
                 weight *= trust
             total[start : start + chunk] = cost.sum(axis=1) + (fitted**2 @ prior) / 2
             total[start : start + chunk] += UNCOVERED * self.alike * self._bare(float(data.lo[0]), float(data.hi[-1]), part[:, 0])
@@ -96,11 +100,18 @@ class Likeness:
         state = np.where((at >= first) & (at <= last), INSIDE, UNKNOWN)
         if self.shares.told:
             state = np.where((state == UNKNOWN) & (at >= begin) & (at <= end), TRAINING, state)
-            state = np.where((state == UNKNOWN) & (at > end), AFTER, state)
+            state = np.where((state == UNKNOWN) & (at > end) & (at <= end + SOON), AFTER, state)
         return state.astype(np.int8)
 
     def _price(
-        self, above: Floats, columns: Floats, fitted: Floats, state: npt.NDArray[np.int8], steady: Floats, sigma: Floats
+        self,
+        above: Floats,
+        columns: Floats,
+        fitted: Floats,
+        state: npt.NDArray[np.int8],
+        steady: Floats,
+        sigma: Floats,
+        lapse: float,
     ) -> tuple[Floats, Floats]:
         left = (above - (columns @ fitted[..., None])[..., 0]) / sigma
         full = price(left)
@@ -111,8 +122,8 @@ class Likeness:
         idle = price((above - fitted[:, :1]) / sigma)
         busy = price((above - fitted[:, :1] - fitted[:, 1:] @ self.shares.mixture[:, None]) / sigma)
         other = np.minimum(steady, ELSE - BUSY)
-        free = np.minimum(idle, np.minimum(busy, other) + np.where(state == AFTER, BUSY_AFTER, BUSY))
-        going = np.minimum(busy, np.minimum(idle, other) + BUSY)
+        free = np.minimum(idle, np.minimum(busy, other) + np.where(state == AFTER, lapse, BUSY))
+        going = np.minimum(busy, np.minimum(idle, other) + lapse)
         free = np.where(state == TRAINING, going, free)
         weight = np.where(state == INSIDE, weight, np.where(idle <= free, weight, 1e-3))
         return np.where(state == INSIDE, cost, free), weight

@@ -9,6 +9,7 @@ import numpy as np
 from powertui.data.energy import sensor
 from powertui.data.model import NS_PER_S, Badge, Bools, Floats, Int64s, PowerKind, PowerSeries, Sensor
 
+NEAR_S = 3.0  # and no farther than this: among slower readings differences are what happened
 KNOWN = 0.25  # of a window: an error that changes nothing
 NEIGHBOURS = 15  # readings that tell of the noise of the one in their middle
 
@@ -23,7 +24,9 @@ class Samples:
     refresh: float
     late: float  # ± of the windows' place: polls see a change some time after it happened
     quantum: float
-    known_window: bool
+    windows: tuple[
+        tuple[float, float], ...
+    ]  # others that come into question: so many times as long, and what that costs beforehand
     noise: Floats = field(default_factory=lambda: np.empty(0))  # of each sample, as its neighbours tell; empty: not looked at
 
     def __len__(self) -> int:
@@ -32,6 +35,11 @@ class Samples:
     def __getitem__(self, rows: slice | Bools | Int64s) -> Samples:
         noise = self.noise[rows] if len(self.noise) else self.noise
         return replace(self, lo=self.lo[rows], hi=self.hi[rows], watts=self.watts[rows], noise=noise)
+
+    @property
+    def known_window(self) -> bool:
+        """Whether no other window comes into question."""
+        return not self.windows
 
     def gathered(self, least_s: float) -> Samples:
         """The same with so many neighbours put together that each tells of `least_s`."""
@@ -47,17 +55,17 @@ class Samples:
         spare = max(pace - float(np.median(hi[:, 0] - lo[:, 0])), 0.0) / 2
         return Samples(
             lo[:, 0] - spare, hi[:, -1] + spare, watts.mean(axis=1), max(self.refresh, count * pace), self.late, self.quantum,
-            self.known_window,
+            self.windows,
         )  # fmt: skip
 
     def scaled(self, factor: float) -> Samples:
         """The same samples for a sensor that averages over a window `factor` times as long, the end where it was."""
-        return replace(self, lo=self.hi - factor * (self.hi - self.lo), known_window=True)
+        return replace(self, lo=self.hi - factor * (self.hi - self.lo), windows=())
 
     def listened(self) -> Samples:
         """The same with the noise of each: how much neighbours differ around it, edges left aside."""
         reach = NEIGHBOURS // 2
-        if len(self) < 2 * NEIGHBOURS:
+        if len(self) < 2 * NEIGHBOURS or float(np.median(np.diff(self.hi))) * NEIGHBOURS > NEAR_S:
             return replace(self, noise=np.zeros(len(self)))
         moved = np.pad(np.abs(np.diff(self.watts)), (reach, reach + 1), mode="reflect")
         around = np.median(np.lib.stride_tricks.sliding_window_view(moved, 2 * reach + 1), axis=1)
@@ -68,7 +76,7 @@ def of(series: PowerSeries) -> Samples:
     """The rows that are really new, each with the window that it speaks of."""
     if len(series) == 0:
         nothing = np.empty(0)
-        return Samples(nothing, nothing, nothing, 1.0, 0.0, 0.0, True)
+        return Samples(nothing, nothing, nothing, 1.0, 0.0, 0.0, ())
     described = series.sensor
     times = series.times / NS_PER_S
     gaps = np.diff(times)
@@ -79,21 +87,28 @@ def of(series: PowerSeries) -> Samples:
     keep = np.isfinite(series.watts) & (_published(times, series.watts, poll, refresh) if poll < 0.8 * refresh else True)
     if series.kind is PowerKind.INTERVAL:
         lo = np.concatenate([times[:1] - poll, times[:-1]])
-        return Samples(lo[keep], times[keep], series.watts[keep], refresh, 0.0, quantum, True)
+        return Samples(lo[keep], times[keep], series.watts[keep], refresh, 0.0, quantum, ())
     window = described.window_s.value if described.window_s else refresh
     late = max(poll / 2 if poll < 0.8 * refresh else 0.0, 1.96 * sensor.centre_err_s(described, series.kind))
     length = max(window, refresh / 50, 1e-4)
     # Centred where the integrals put the reading, so that a place found here is one that is right there.
     hi = times[keep] - sensor.centre_s(described) + length / 2
-    return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, _is_known(described))
+    return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, _others(described, refresh))
 
 
-def _is_known(described: Sensor) -> bool:
-    """Whether a reading's window is known well enough to try no other."""
+def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
+    """The windows that a reading may have beside the one that is assumed of it: factors and prices."""
     window, error = described.window_s, described.window_err_s
-    if window is None:
-        return False
-    return window.value == 0 or window.badge is Badge.MEASURED or (error is not None and error <= KNOWN * window.value)
+    if window is not None and (window.value == 0 or window.badge is Badge.MEASURED):
+        return ()
+    if window is None or error is None:
+        return ((0.5, 1.0), (2.0, 1.0))
+    if error <= KNOWN * window.value:
+        return ()
+    # Whatever the readings seem to say: a meter tells of the time since it last published, as a rule.
+    found = [(refresh, min(1.0, ((refresh - window.value) / error) ** 2 / 2))]
+    found += [(window.value + turns * error, turns**2 / 2) for turns in (-1.5, 1.5)]
+    return tuple((length / window.value, price) for length, price in found if length > 0.1 * window.value)
 
 
 def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:

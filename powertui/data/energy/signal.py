@@ -26,7 +26,6 @@ from powertui.data.model import Bools, Floats
 MIN_SAMPLES = 6
 MIN_INSIDE = 3
 MIN_OVERLAP = 0.6  # of the shorter of log and profile
-OTHER_WINDOW = 1.0  # what half or twice the assumed averaging window costs beforehand
 MIN_GAIN = 8.0  # how much better than a flat line a fit must be: noise alone gains some when every offset is tried
 SURE = 0.95  # of the weight must lie in one place
 SURE_S = 0.3  # and so near to it, or a tenth of a slow sensor's refresh
@@ -192,8 +191,9 @@ class _Search:
             choices = self._windows(self._around(centres, reach, step, lo, hi), data, several=fraction == 24)
             total = choices.cost
             best = int(np.argmin(total))
-            self._set_scale(choices.offsets[best : best + 1], data.scaled(float(choices.factor[best])))
             if fraction == 6:
+                # The last pass keeps the scale that it was looked at with.
+                self._set_scale(choices.offsets[best : best + 1], data.scaled(float(choices.factor[best])))
                 ranked = np.argsort(total, kind="stable")[:_KEPT]
                 kept = ranked[total[ranked] - total[best] < 2 * LEFT * self.like.alike]
                 centres, reach = np.unique(choices.offsets[kept]), step / 2
@@ -241,7 +241,7 @@ class _Search:
     def _windows(self, offsets: Floats, data: Samples, *, several: bool) -> _Choices:
         """Every offset with every window that the sensor may have: a dialect rarely says over what it averages."""
         parts = []
-        for factor in (1.0, 0.5, 2.0) if several and not data.known_window else (1.0,):
+        for factor, _ in ((1.0, 0.0), *(data.windows if several else ())):
             cost, watts = self.like.costs(offsets, data.scaled(factor))
             parts.append((offsets, np.full(len(offsets), factor), cost, watts))
         return _Choices(*(np.concatenate([p[i] for p in parts]) for i in range(4)))
@@ -278,7 +278,7 @@ class _Search:
         alike = self.like.alike
         if (self.like.flat(data, self.middle) - float(total[best])) / alike < MIN_GAIN:
             return "the power does not follow anything in the profile"
-        weight = np.exp(-(total - total[best]) / alike - np.where(choices.factor == 1.0, 0.0, OTHER_WINDOW))
+        weight = np.exp(-(total - total[best]) / alike - self._beforehand(choices.factor))
         weight /= weight.sum()
         # Offset and window cannot be told apart; the integrals centre a reading in the window that is assumed of the sensor.
         offsets = offsets + (1 - choices.factor) * float(np.median(self.data.hi - self.data.lo)) / 2
@@ -303,6 +303,13 @@ class _Search:
             tuple(zip(self.shares.names, (float(w) for w in fitted), strict=False)), runner_up, elsewhere,
             float(np.median(data.hi - data.lo)), count, count / alike, places=places,
         )  # fmt: skip
+
+    def _beforehand(self, factor: Floats) -> Floats:
+        """What each window costs beforehand."""
+        found = np.zeros(len(factor))
+        for times, price in self.data.windows:
+            found[factor == times] = price
+        return found
 
     def _beside(self, data: Samples, offset: float, margin: float) -> Bools:
         """The samples on the profile and a little around it: its ends are edges like any other."""

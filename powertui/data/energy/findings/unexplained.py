@@ -7,7 +7,7 @@ together are nearly sure; its figures are then drawn from all of these, by their
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +103,7 @@ def _moved(data: Samples, power: PowerOnTrace) -> Samples:
     else:
         log = series / NS_PER_S
         shift = np.interp(data.hi, log, times / PS_PER_S - log)
-    return Samples(data.lo + shift, data.hi + shift, data.watts, data.refresh, data.late, data.quantum, data.known_window)
+    return replace(data, lo=data.lo + shift, hi=data.hi + shift)
 
 
 def _spread(weights: Sequence[float], offsets: Sequence[float]) -> float:
