@@ -27,6 +27,7 @@ class Samples:
     windows: tuple[
         tuple[float, float], ...
     ]  # others that come into question: so many times as long, and what that costs beforehand
+    age_s: float = 0.0  # ± of how old a reading is: it cannot be told from where the log lies
     noise: Floats = field(default_factory=lambda: np.empty(0))  # of each sample, as its neighbours tell; empty: not looked at
 
     def __len__(self) -> int:
@@ -53,9 +54,9 @@ class Samples:
         lo, hi, watts = (column[rows].reshape(-1, count) for column in (self.lo, self.hi, self.watts))
         # A reading of a moment stands for the time until the next one as well.
         spare = max(pace - float(np.median(hi[:, 0] - lo[:, 0])), 0.0) / 2
-        return Samples(
-            lo[:, 0] - spare, hi[:, -1] + spare, watts.mean(axis=1), max(self.refresh, count * pace), self.late, self.quantum,
-            self.windows,
+        return replace(
+            self, lo=lo[:, 0] - spare, hi=hi[:, -1] + spare, watts=watts.mean(axis=1), refresh=max(self.refresh, count * pace),
+            noise=np.empty(0),
         )  # fmt: skip
 
     def scaled(self, factor: float) -> Samples:
@@ -89,11 +90,14 @@ def of(series: PowerSeries) -> Samples:
         lo = np.concatenate([times[:1] - poll, times[:-1]])
         return Samples(lo[keep], times[keep], series.watts[keep], refresh, 0.0, quantum, ())
     window = described.window_s.value if described.window_s else refresh
-    late = max(poll / 2 if poll < 0.8 * refresh else 0.0, 1.96 * sensor.centre_err_s(described, series.kind))
+    late = poll / 2 if poll < 0.8 * refresh else 0.0
+    if described.window_s is None:
+        late = max(late, refresh / 2)  # of which time a reading tells is not known either
+    age = max(late, 1.96 * sensor.centre_err_s(described, series.kind))
     length = max(window, refresh / 50, 1e-4)
     # Centred where the integrals put the reading, so that a place found here is one that is right there.
     hi = times[keep] - sensor.centre_s(described) + length / 2
-    return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, _others(described, refresh))
+    return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, _others(described, refresh), age_s=age)
 
 
 def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:

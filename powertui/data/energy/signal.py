@@ -283,7 +283,7 @@ class _Search:
         # Offset and window cannot be told apart; the integrals centre a reading in the window that is assumed of the sensor.
         offsets = offsets + (1 - choices.factor) * float(np.median(self.data.hi - self.data.lo)) / 2
         order = np.argsort(offsets, kind="stable")
-        least = step + self.data.late
+        least = step + self.data.age_s
         places = _places(offsets[order], weight[order], max(SURE_S, near / 4), least)
         low, high = (_quantile(offsets[order], weight[order], at) for at in (0.025, 0.975))
         low, high = low - least, high + least
@@ -297,7 +297,7 @@ class _Search:
         centre = float(np.average(inner, weights=trust))
         variation = float((trust * (inner - centre) ** 2).sum())
         r2 = 1 - float((trust * residual[near_by] ** 2).sum()) / variation if variation > 0 else 0.0
-        reasons = self._doubts(elsewhere, 2 * max(high - offset, offset - low) - 2 * self.data.late, near, fitted)
+        reasons = self._doubts(elsewhere, 2 * max(high - offset, offset - low) - 2 * self.data.age_s, near, fitted)
         return Fit(
             offset, low, high, bool(reasons), tuple(reasons), r2,
             tuple(zip(self.shares.names, (float(w) for w in fitted), strict=False)), runner_up, elsewhere,
