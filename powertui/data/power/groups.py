@@ -183,7 +183,7 @@ def of_rows(rows: table.Table, taken: set[int], quantity: int | None = None) -> 
 def _identifies(name: str) -> bool:
     """A column that could name channels: not a reading of them (a clock, a load, anything with a unit)."""
     words = units.tokens(name)
-    if not set(words) & _WORDS or units.of_name(name) is not None or re.search(r"[\[(][^\])]*[\])]\s*$", name):
+    if not set(words) & _WORDS or units.of_name(name) is not None or re.search(r"[\[(][^\])]{0,40}[\])]\s{0,3}$", name):
         return False
     return not units.no_power(name) and len(words) <= 4
 

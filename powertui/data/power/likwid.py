@@ -25,7 +25,7 @@ _HEAD = (
     r"#?\s*(?:GID|GROUPID|ID)[|,](?:MetricsCount|NumMetrics)[|,](?:CpuCount|NumCPUs)[|,](?:Total )?[Rr]untime(?: \[s\])?[|,](.+)"
 )
 _METRIC = r"((?:Energy|Power)(?: [A-Za-z0-9]{1,20}){0,3}) \[([JW])\]"
-_ROW = r"\s*\|?\s*" + _METRIC + r"(?: STAT)?\s*[|,](.*)"
+_ROW = r"\s{0,40}\|?\s{0,40}" + _METRIC + r"(?: STAT)?\s{0,40}[|,](.*)"
 _HINT = "Record it with: likwid-perfctr -f -t 500ms -g ENERGY -c 0 COMMAND"
 
 

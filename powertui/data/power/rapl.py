@@ -75,7 +75,7 @@ def _lines(source: Source, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     found = Collected(source.path, notes)
     lines = source.text.split("\n")
-    micros = re.search(r"(?m)^\s*\d+\s?[uµμ]s\b", source.head_text) is not None
+    micros = re.search(r"(?m)^[ \t]{0,20}\d{1,19}\s?[uµμ]s\b", source.head_text) is not None
     seen: dict[str, int] = {}
     now = ""
     for number, line in enumerate(lines, 1):

@@ -23,7 +23,7 @@ _POWER = (
 )
 _TEXT = r"GPU\[(\d{1,3})\]\s*:\s*" + _POWER + r"\s*:\s*(\S{1,20})"
 _ROW = r"\s{0,8}(\d{1,3})\s(?:.{0,120}?\s)?(\d{1,5}(?:\.\d{1,4})?) ?W\b.{0,200}"
-_HEAD = r"\s{0,8}(?:GPU|Device)\s.*(?:AvgPwr|Power)\b.*\b(?:SCLK|VRAM%).*"
+_HEAD = r"\s{0,8}(?:GPU|Device)\s.{0,200}?(?:AvgPwr|Power)\b.{0,200}?\b(?:SCLK|VRAM%).{0,200}"
 _HINT = "Write the time before each answer: date +%s >> FILE; rocm-smi --showpower --json >> FILE"
 
 

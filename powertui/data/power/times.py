@@ -24,6 +24,7 @@ DAY = 86_400 * S
 MOST_NS = 4_200_000_000 * S  # from 1970 to 2103, or so long before: two such times, and a length, can be added in 64 bits
 LONGEST_S = 1e9
 APART = 400 * DAY  # a time further than this from the log's middle was damaged, or written before the clock was set
+_LONGEST = 80  # characters of a written time
 LOCAL = "local time without zone"
 ABSOLUTE = "absolute timestamps"
 BMC = "BMC clock"
@@ -113,6 +114,8 @@ def _ns(year: int, month: int, day: int, clock: tuple[str | None, ...], half: st
 def parse(text: str, *, day_first: bool = False) -> Stamp | None:
     """One time as loggers and BMCs write it; None when it is none."""
     text = text.strip().strip('"')
+    if len(text) > _LONGEST:
+        return None
     if match := _ISO.fullmatch(text):
         zone = match[9]
         offset = zone_offset(zone) if zone else None

@@ -34,6 +34,7 @@ _WORDS = {
     "millijoule": "mJ", "millijoules": "mJ", "uj": "uJ", "µj": "uJ", "microjoule": "uJ", "microjoules": "uJ", "kj": "kJ",
     "wh": "Wh", "mwh": "mWh", "kwh": "kWh",
 }  # fmt: skip
+MOST = 300  # characters of a name that are looked at
 METRICS = {  # metrics and fields whose names do not end in a unit
     "DCGM_FI_DEV_POWER_USAGE": "W", "DCGM_FI_DEV_POWER_USAGE_INSTANT": "W", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "mJ",
     "node_hwmon_power_average_watt": "W", "node_hwmon_power_input_watt": "W", "amd_gpu_power": "W",
@@ -59,12 +60,13 @@ def spaced(name: str) -> str:
 
 def tokens(name: str) -> list[str]:
     """The words of a name, lower case: "GPU0 power.draw [W]" → gpu0 power draw w."""
-    name = spaced(name.replace("μ", "µ"))
+    name = spaced(name[:MOST].replace("μ", "µ"))
     return [word for word in re.split(r"[^a-z0-9µ%]+", name.lower()) if word]
 
 
 def no_power(name: str) -> bool:
     """A name that speaks of a limit, a temperature, a share of time, a voltage …"""
+    name = name[:MOST]
     return bool(NO_POWER.search(name) or NO_POWER.search(spaced(name)))
 
 
@@ -72,6 +74,7 @@ def of_name(name: str) -> Unit | None:
     """The unit that a name carries at its end or in brackets. None when it says none, or means a limit."""
     if name in METRICS:
         return UNITS[METRICS[name]]
+    name = name[:MOST]
     if no_power(name):
         return None
     bracket = re.search(r"[\[(/]\s*([A-Za-zµμ]+)\s*[\])]?\s*$", name)
@@ -100,6 +103,7 @@ def written(cell: str) -> Unit | None:
 
 def means_power(name: str) -> bool:
     """A name that speaks of power without a unit."""
+    name = name[:MOST]
     return bool(_POWER.search(name)) and not no_power(name) and not _CURRENT.search(name)
 
 
@@ -119,7 +123,7 @@ _SCOPES = (
 
 def scope_of(name: str) -> Scope:
     """What part of the machine a channel's name speaks of."""
-    words = spaced(name).replace(".", " ").lower()
+    words = spaced(name[:MOST]).replace(".", " ").lower()
     for scope, pattern in _SCOPES:
         if re.search(pattern, words):
             return scope
