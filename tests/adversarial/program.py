@@ -159,7 +159,12 @@ class Program:
             self.tell(number, epoch, at, host if name else None, seen)
 
     def tell(
-        self, number: int | None, epoch: int | None, at: float, host: float | None, work: Mapping[int, Sequence[Span]]
+        self,
+        number: int | Anything | None,
+        epoch: int | Anything | None,
+        at: float,
+        host: float | None,
+        work: Mapping[int, Sequence[Span]],
     ) -> None:
         """The truth of one step, its time by TensorFlow's rule: the longest device step, or the host's mark around it."""
         spans = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.adversarial.program import ANY, Program, Span
@@ -177,17 +178,54 @@ def _help(plan: _Plan, p: Program) -> None:
                 p.event("python" if inside else "helper", name, at, host * 0.02, step_num=index * each + k, _r=1)
 
 
-def _listed(seed: int) -> None:
-    def build() -> Program:
-        return program(seed)
+def eager(seed: int) -> Program:
+    """TensorFlow's eager mode on devices, as its collectors up to 2.10 wrote it: every event knows its group, roots carry a title.
 
-    plan = vars(_plan(seed))
-    build.__name__ = f"random_{seed:03}"
-    build.__doc__ = ", ".join(
-        f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in plan.items() if key != "rng"
-    )
+    Some groups ran on the host alone (a loader's), on some the device was longer than the root, on others the root held the device.
+    """
+    rng, p = random.Random(seed), Program()
+    unit, devices, now = 10 ** rng.uniform(-0.5, 2), rng.choice((1, 1, 2)), rng.uniform(0, 300)
+    root = rng.choice(("EagerKernelExecute", "FunctionRun", "EagerLocalExecute: MatMul"))
+    for group in range(rng.randint(1, 6)):
+        if group and rng.random() < 0.3:
+            p.event("tf_data_iterator_resource/1", "FunctionRun", now, unit * 0.02, group_id=group, step_name=str(group))
+            p.event("tf_data_iterator_resource/1", "GatherV2:GatherV2", now + unit * 0.005, unit * 0.01, group_id=group)
+            now += unit * 0.05
+            continue
+        host = unit * rng.uniform(0.05, 1.5)
+        title = f"{root} {group}" if root != "FunctionRun" else str(group)
+        p.event("python3", root, now, host, group_id=group, step_name=title)
+        work: dict[int, list[Span]] = {}
+        for gpu in range(devices):
+            at = now + unit * rng.uniform(0.01, 0.05)
+            for _ in range(rng.randint(1, 5)):
+                busy = unit * rng.uniform(0.02, 0.4)
+                work.setdefault(gpu, []).append((at, busy))
+                p.launch("python3", now + host * 0.1, gpu, "sgemm", (at, busy), group_id=group)
+                at += busy + unit * rng.uniform(0, 0.3)
+            lo = work[gpu][0][0]
+            hi = max(start + length for start, length in work[gpu])
+            p.draw(gpu, str(group), (lo, hi - lo), group_id=group, step_name=title)
+        p.tell(ANY, ANY, now, host, work)
+        now = max(now + host, max(start + length for found in work.values() for start, length in found)) + unit * 0.2
+    return p
+
+
+def _listed(make: Callable[[int], Program], seed: int) -> None:
+    def build() -> Program:
+        return make(seed)
+
+    build.__name__ = f"random_{make.__name__}_{seed:03}"
+    build.__doc__ = f"The program of lot {seed}."
+    if make is program:
+        plan = vars(_plan(seed)).items()
+        build.__doc__ = ", ".join(
+            f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in plan if key != "rng"
+        )
     row(build)
 
 
 for _seed in range(60):
-    _listed(_seed)
+    _listed(program, _seed)
+for _seed in range(40):
+    _listed(eager, _seed)

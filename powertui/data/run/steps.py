@@ -116,7 +116,7 @@ def _found(trace: Trace, judged: list[Judged], found: Marks, other: Marks, lines
     chosen = judged[0].candidate
     alone = bool(len(chosen.marks)) and bool((chosen.marks.phase != TRAINING).all())  # nothing but an evaluation was profiled
     whole = chosen.marks
-    bare = candidates.cut(found, whole) if not chosen.device else marks.join([])
+    bare = candidates.seen_by(candidates.cut(found, whole), lines) if not chosen.device else marks.join([])
     if len(bare):
         whole = marks.join([whole, bare])
     made = rows.of(whole, apart=chosen.apart)
