@@ -70,7 +70,9 @@ class Account:
         rows = [row for row in leading.order(power, self.trace.span) if power[row].status != "none"]
         ordered = [row for row in (*self.counted, *(row for row in rows if row not in self.counted)) if row in rows]
         own = {pair.channel: pair.device for pair in self.pairs if pair.channel is not None}
-        ordered.sort(key=lambda row: row not in own and power[row].series.sensor.scope is Scope.GPU)
+        logs = list(dict.fromkeys(power[row].series.path for row in ordered))
+        stranger = {row for row in ordered if own and row not in own and power[row].series.sensor.scope is Scope.GPU}
+        ordered.sort(key=lambda row: (logs.index(power[row].series.path), row in stranger))
         return tuple(replace(power[row], device=own[row]) if row in own else power[row] for row in ordered)
 
     @property
