@@ -26,7 +26,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     """Low on purpose, as for tables: 55 where some member means power and another is a time, 70 for a Power Gadget's rows."""
     if isinstance(head, bytes) or head.lstrip()[:1] not in ("{", "["):
         return 0
-    if '"traceEvents"' in head or '"schemaVersion"' in head:
+    if '"traceEvents"' in head or '"schemaVersion"' in head or '"ph"' in head:  # a trace
         return 0
     keys = dict.fromkeys(re.findall(r'"((?:[^"\\]|\\.){1,80})"\s*:', head[:16384]))
     if any(power_gadget.is_column(key) for key in keys):

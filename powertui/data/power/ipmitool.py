@@ -55,7 +55,7 @@ def sniff(head: str | bytes, _path: str) -> int:
         return 97
     if re.search(r"^.*\|\s*(?:-?[\d.]+\s*\|\s*Watts\b|[\d.]+ Watts\b)", head, re.MULTILINE) and "|" in head:
         return 95
-    if re.search(r"^\s*Sensor ID\s*:", head, re.MULTILINE) and re.search(r"Sensor Reading\s*:.*Watts", head):
+    if re.search(r"^[ \t]{0,40}Sensor ID\s*:", head, re.MULTILINE) and re.search(r"Sensor Reading\s*:.*Watts", head):
         return 95
     return 0
 

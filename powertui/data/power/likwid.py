@@ -25,7 +25,7 @@ _HEAD = (
     r"#?\s*(?:GID|GROUPID|ID)[|,](?:MetricsCount|NumMetrics)[|,](?:CpuCount|NumCPUs)[|,](?:Total )?[Rr]untime(?: \[s\])?[|,](.+)"
 )
 _METRIC = r"((?:Energy|Power)(?: [A-Za-z0-9]{1,20}){0,3}) \[([JW])\]"
-_ROW = r"\s{0,40}\|?\s{0,40}" + _METRIC + r"(?: STAT)?\s{0,40}[|,](.*)"
+_ROW = r"[\s|]{0,80}" + _METRIC + r"(?: STAT)?\s{0,40}[|,](.*)"
 _HINT = "Record it with: likwid-perfctr -f -t 500ms -g ENERGY -c 0 COMMAND"
 
 
@@ -36,7 +36,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     for line in head.split("\n")[:400]:
         if (match := re.fullmatch(_HEAD, line.strip())) and re.search(_METRIC, match[1]):
             return 97
-    if re.search(_ROW, head) and re.search(r"Runtime \(RDTSC\) \[s\]", head):
+    if re.search(_METRIC + r"(?: STAT)?\s{0,40}[|,]", head) and re.search(r"Runtime \(RDTSC\) \[s\]", head):
         return 96
     return 96 if re.search(r"Energy consumed: [\d.]+ Joules", head) and re.search(r"Runtime: [\d.]+ s", head) else 0
 

@@ -38,12 +38,12 @@ def sniff(head: str | bytes, _path: str) -> int:
     lines = [line for line in head.split("\n")[:5] if line.strip()]
     if not lines or lines[0].lstrip()[:1] in ("{", "["):
         return 0
-    if re.search(r"(^|[,;\t]\s*)\"?power\.draw", lines[0]) or ("timestamp" in lines[0] and "utilization.gpu" in lines[0]):
+    if re.search(r"(^|[,;\t] {0,8})\"?power\.draw", lines[0]) or ("timestamp" in lines[0] and "utilization.gpu" in lines[0]):
         return 98
-    stamped = all(re.search(rf"(^|,\s*){_STAMP}\s*(,|$)", line) for line in lines)
-    if stamped and re.search(r",\s*[\d.]+ W\s*(,|$)", lines[-1]):
+    stamped = all(re.search(rf"(^|,\s{{0,8}}){_STAMP}\s{{0,8}}(,|$)", line) for line in lines)
+    if stamped and re.search(r",\s{0,8}[\d.]{1,12} W\s{0,8}(,|$)", lines[-1]):
         return 90
-    return 40 if stamped and re.search(r",\s*P\d+\s*(,|$)", lines[-1]) else 0
+    return 40 if stamped and re.search(r",\s{0,8}P\d{1,2}\s{0,8}(,|$)", lines[-1]) else 0
 
 
 def load(source: Source, options: LogColumns) -> PowerLog:

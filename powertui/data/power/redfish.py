@@ -27,7 +27,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     """By the members that Redfish names."""
     if isinstance(head, bytes):
         return 0
-    if "PowerConsumedWatts" in head or "PowerInputWatts" in head or '"PowerWatts"' in head:
+    if re.search(r'"(?:PowerConsumedWatts|PowerInputWatts|PowerWatts)"\s{0,9}:', head):
         return 96
     if "@odata" in head and re.search(r'"ReadingUnits"\s*:\s*"W"', head):
         return 96

@@ -15,9 +15,9 @@ from powertui.errors import UnreadableFile
 
 NAME = "wall plug"
 _COLUMN = re.compile(
-    r"(consumption|power|leistung|active power|wirkleistung)[^;,\t]*?[/\[( ](m|k)?W[\])]?\s*(?=[;,\t]|$)", re.IGNORECASE
+    r"(consumption|power|leistung|active power|wirkleistung)[^;,\t]{0,80}?[/\[( ](m|k)?W[\])]?\s*(?=[;,\t]|$)", re.IGNORECASE
 )
-_BESIDE = re.compile(r"(voltage|spannung)[^;,\t]*[/\[( ]V", re.IGNORECASE)
+_BESIDE = re.compile(r"(voltage|spannung)[^;,\t]{0,80}[/\[( ]V", re.IGNORECASE)
 
 
 def sniff(head: str | bytes, _path: str) -> int:

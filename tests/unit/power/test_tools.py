@@ -6,6 +6,7 @@ import gzip
 import importlib
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -460,3 +461,14 @@ def test_hostile_nesting_ends_with_a_sentence(tmp_path: Path, text: str) -> None
         except PowertuiError:
             continue
         assert len(log.series) <= 2
+
+
+@pytest.mark.parametrize("part", ["\n", " ", "\t", "Power ", "(", "1 W, ", "a=1,", '{"', "GPU ", "|", "RAM 1/2MB "])
+def test_no_head_keeps_a_reader_busy(part: str) -> None:
+    """Seconds of the processor, not of a clock: a pattern that tries again from each character takes minutes for these."""
+    before = time.process_time()
+    for first in ("time,power.draw [W] Watts pwr\n", '{"card0": 1}\n', ""):
+        head = first + (part * 60_000)[:60_000] + "\n"
+        for reader in ALL:
+            reader.sniff(head, "")
+    assert time.process_time() - before < 20
