@@ -32,6 +32,8 @@ CLOCKS, MARKER, LOCAL, SIGNAL, REFINED = (
 OFFSET, PINNED, NOTHING = "set by hand", "pinned by hand", "none"
 _SAME_MACHINE_S = 0.010  # two programs on one machine read one clock, but not at one moment
 _FAR = 1 << 62  # ps
+MOST_SPREAD = 9  # places that stand for a wide interval of clocks; odd, so that its middle is one
+MOST_SPREAD_ROWS = 200_000  # of them all
 
 
 def seconds(text: str) -> float:
@@ -251,7 +253,7 @@ def _by_clocks(series: PowerSeries, context: Context, options: Aligning, said: l
     if not _overlaps(series, context.trace, found):
         evidence.append("log and profile do not overlap in time; is this another run's log?")
         found = replace(found, evidence=tuple(evidence))
-    return _refined(series, context, found) if options.mode == "auto" else found
+    return _spread(series, _refined(series, context, found) if options.mode == "auto" else found)
 
 
 def _difference(clock: Clock, trace: Clock) -> tuple[float, float]:
@@ -294,8 +296,7 @@ def _refined(series: PowerSeries, context: Context, found: Alignment) -> Alignme
     """Signal inside a clock's interval, when that is much wider than the sensor resolves."""
     if found.lo_s is None or found.hi_s is None:
         return found
-    refresh = series.sensor.refresh_s.value if series.sensor.refresh_s else 1.0
-    if found.hi_s - found.lo_s < 2 * max(refresh, 0.5):
+    if not _is_wide(series, found.lo_s, found.hi_s):
         return found
     fit = _search(series, context, within=(found.lo_s, found.hi_s))
     if isinstance(fit, str) or fit.ambiguous or fit.r2 < 0.5:
@@ -303,6 +304,25 @@ def _refined(series: PowerSeries, context: Context, found: Alignment) -> Alignme
         return replace(found, evidence=(*found.evidence, f"the samples do not narrow this interval: {why}"))
     evidence = (*found.evidence, f"within this interval the samples fit best at {fit.offset_s:.3f} s ({_words(fit)})")
     return Alignment(fit.offset_s, max(fit.lo_s, found.lo_s), min(fit.hi_s, found.hi_s), "aligned", REFINED, evidence, fit.ppm, fit)
+
+
+def _is_wide(series: PowerSeries, lo_s: float, hi_s: float) -> bool:
+    """Whether a clock leaves more open than the sensor resolves."""
+    refresh = series.sensor.refresh_s.value if series.sensor.refresh_s else 1.0
+    return hi_s - lo_s >= 2 * max(refresh, 0.5)
+
+
+def _spread(series: PowerSeries, found: Alignment) -> Alignment:
+    """A clock that leaves much open: every place in its interval is as likely, and joules are computed over all of them."""
+    if found.places or found.source == REFINED or found.lo_s is None or found.hi_s is None:
+        return found
+    if not _is_wide(series, found.lo_s, found.hi_s) or len(series) * MOST_SPREAD > MOST_SPREAD_ROWS:
+        return found
+    each = (found.hi_s - found.lo_s) / MOST_SPREAD
+    offsets = found.lo_s + each * (np.arange(MOST_SPREAD) + 0.5)
+    order = np.argsort(np.abs(offsets - (found.offset_s or 0.0)), kind="stable")
+    half = 1.96 * each / 12**0.5
+    return replace(found, places=tuple(signal.Where(float(offsets[row]), 1 / MOST_SPREAD, half) for row in order))
 
 
 # ── by signal ────────────────────────────────────────────────────────────────────────────────────

@@ -119,12 +119,14 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
     sigmas = [np.array([[getattr(part, name)] for part in known]) for name in _SIGMAS]
     joules, timing, lo, hi = _moments(share[:, None], np.array([[part.joules] for part in known]), sigmas)
     quantum, sampling, edges = (float(np.sqrt(share @ sigma[:, 0] ** 2)) for sigma in sigmas[:3])
+    badge = Badge.MEASURED if all(part.badge is Badge.MEASURED for part in known) else Badge.ESTIMATED
     peaks = [part.max_w for part in known if part.max_w is not None]
     return replace(
         known[0], joules=float(joules[0]), lo=float(lo[0]), hi=float(hi[0]), mean_w=mean("mean_w"), gain_j=mean("gain_j"),
         max_w=max(peaks, default=None), other_joules=mean("other_joules"), covered_joules=covered,
         coverage=float(share @ [part.coverage for part in known]), extrapolated=any(part.extrapolated for part in known),
-        badge=Badge.ESTIMATED, sigma_quantum=quantum, sigma_sampling=sampling, sigma_edges=edges,
+        badge=badge,
+        sigma_quantum=quantum, sigma_sampling=sampling, sigma_edges=edges,
         sigma_timing=float(timing[0]),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ import pytest
 from powertui import demo
 from powertui.data import loading, logdir
 from powertui.data.asked import Aligning, Pins, Reading
-from powertui.data.energy import align, anchor
+from powertui.data.energy import align, anchor, mixture
 from powertui.data.model import Clock, Epoch, Epochs
 from powertui.data.power import times
 from powertui.errors import UsageError
@@ -64,6 +64,24 @@ def test_signal_never_overrules_a_clock_but_may_sharpen_a_vague_one(made, logged
     assert vague.offset_s == pytest.approx(offset, abs=0.2)
     assert vague.lo_s <= offset <= vague.hi_s
     assert "within this interval" in " ".join(vague.evidence)
+
+
+def test_a_vague_clock_is_many_places_and_joules_hold_over_all_of_them(made, logged) -> None:
+    """A clock of ±6 s says nothing of the middle of its interval: what is computed there alone would be sure and wrong."""
+    series, offset = logged
+    late = align.place(clocked(series, made, offset + 4.0, 6.0, times.BMC), context(made), Aligning("clock"))
+    assert late.alignment.status == "aligned"
+    assert len(late.power.places) == align.MOST_SPREAD
+    assert sum(place.weight for place in late.power.places) == pytest.approx(1)
+    assert late.power.places[0].offset_ps == pytest.approx(late.power.offset_ps, abs=1000), "the middle is drawn"
+    (lo, _), *_ = made.work.epochs
+    window = round(lo * 1e12), round((lo + 5) * 1e12)
+    truth = float(made.work.energy(lo, lo + 5))
+    found = mixture.energy(late.power, *window)
+    assert found.joules is None or found.lo <= truth <= found.hi
+    exact = align.place(clocked(series, made, offset), context(made), Aligning("clock"))
+    assert len(exact.power.places) == 1
+    assert exact.alignment.as_dict()["places"] == []
 
 
 def test_asked_for_signal_sets_clocks_aside(made, logged) -> None:
