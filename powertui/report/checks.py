@@ -34,7 +34,8 @@ _GPU_FIX = (
 )
 _PROFILE_HOW = (
     "profile a few steps: tf.keras.callbacks.TensorBoard(log_dir, profile_batch=(10, 20)), "
-    "or with jax.profiler.trace(log_dir): …, or tf.profiler.experimental.start(log_dir)"
+    "or with jax.profiler.trace(log_dir): …, or tf.profiler.experimental.start(log_dir), "
+    "or torch.profiler.profile(on_trace_ready=torch.profiler.tensorboard_trace_handler(log_dir))"
 )
 
 

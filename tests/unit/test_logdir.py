@@ -101,12 +101,32 @@ def test_the_same_bytes_under_two_hosts_are_noticed(tmp_path: Path) -> None:
     assert "a.xplane.pb" in run.problems[0].cause
 
 
-def test_traces_of_other_tools_are_listed_by_name(tmp_path: Path) -> None:
-    make(tmp_path, "worker0.pt.trace.json.gz")
-    make(tmp_path, "rank0.json", content=b'{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [' + b" " * 64 + b"]}")
-    found = scan(tmp_path)
-    assert not found.runs
-    assert {file.what for file in found.unread} == {"PyTorch (Kineto) trace"}
+PYTORCH = b'{"schemaVersion": 1, "deviceProperties": [], %s"traceEvents": [' + b" " * 64 + b"]}"
+
+
+def test_pytorch_s_traces_are_found_by_name_and_by_head(tmp_path: Path) -> None:
+    make(tmp_path, "a/worker0_77.1700000000000000000.pt.trace.json", content=PYTORCH % b"")
+    make(tmp_path, "b/model.json", content=PYTORCH % b"")
+    make(tmp_path, "c/settings.json", content=b'{"schemaVersion": 1, "name": "' + b"x" * 64 + b'"}')
+    assert {run.name: run.hosts for run in scan(tmp_path).runs} == {
+        "a": ("worker0_77.1700000000000000000",), "b": ("model",),
+    }  # fmt: skip
+
+
+def test_ranks_of_one_cycle_are_hosts_of_one_run(tmp_path: Path) -> None:
+    for cycle in (1, 2):
+        for rank in (0, 1):
+            head = PYTORCH % (b'"distributedInfo": {"backend": "nccl", "rank": %d, "world_size": 2}, ' % rank)
+            make(tmp_path, f"node_{rank + 10}.{cycle}70000000000000000{rank}.pt.trace.json", content=head)
+    runs = scan(tmp_path).runs
+    assert [[profile.host.split(".")[0] for profile in run.profiles] for run in runs] == [["node_10", "node_11"]] * 2
+    assert len({run.path for run in runs}) == 2
+
+
+def test_two_traces_that_are_not_of_one_run_stay_apart(tmp_path: Path) -> None:
+    for name, rank in (("before", 3), ("after", 1)):
+        make(tmp_path, f"{name}.json", content=PYTORCH % (b'"distributedInfo": {"rank": %d}, ' % rank))
+    assert sorted(len(run.profiles) for run in scan(tmp_path).runs) == [1, 1]
 
 
 # ── tfevents ─────────────────────────────────────────────────────────────────────────────────────

@@ -33,8 +33,6 @@ RESULTS = {
 _UNREAD = {
     "trace": "trace in the protobuf form of TF 2.1 and older",
     "xplane.riegeli": "XPlane in a riegeli record file",
-    "pt.trace.json.gz": "PyTorch (Kineto) trace",
-    "pt.trace.json": "PyTorch (Kineto) trace",
     "neuron_trace.json": "AWS Neuron trace",
     "neuron_op_timeline.json": "AWS Neuron op timeline",
     "neuron_op_timeline_split.json": "AWS Neuron op timeline",

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import json
 import zlib
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from powertui.data.formats import stat_columns
-from powertui.data.model import PS_PER_US, Floats, Int64s, Stat, StatColumn, StatKind, UInt64s
+from powertui.data.formats.builder import Line
+from powertui.data.model import PS_PER_US, Clock, Floats, Int64s, Stat, StatColumn, StatKind, UInt64s
 from powertui.data.texts import Texts
 
-__all__ = ["ArgStats", "PairNames", "as_text", "clean", "number_of", "picoseconds"]
+__all__ = ["UNIX_US", "ArgStats", "PairNames", "Thread", "as_text", "clean", "clock_of", "number_of", "picoseconds"]
+
+UNIX_US = (1e14, 4e15)  # a ts in here (three years … 2096) is Unix time in µs
+_ORIGIN_NS = 1_000_000  # how well a profiler ties its own clock to the system's, once, at its start
 
 # ── args ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -149,10 +154,14 @@ class PairNames:
 # ── times and threads ────────────────────────────────────────────────────────────────────────────
 
 
-def picoseconds(us: Floats, base: float = 0.0) -> Int64s:
-    """µs as exact ps: the whole part and the fraction apart, because their product would lose digits after 2**53 ps."""
+def picoseconds(us: Floats, base: float = 0.0, digits: int = 6) -> Int64s:
+    """µs as exact ps: the whole part and the fraction apart, because their product would lose digits after 2**53 ps.
+
+    `digits`: decimals that the writer writes. With three (ns) a double of a far clock gives back exactly what was written.
+    """
     whole = np.floor(us)
-    fraction = np.rint((us - whole) * PS_PER_US).astype(np.int64)
+    grid = 10**digits
+    fraction = np.rint((us - whole) * grid).astype(np.int64) * (PS_PER_US // grid)
     result: Int64s = (whole - base).astype(np.int64) * PS_PER_US + fraction
     return result
 
@@ -163,3 +172,38 @@ def number_of(tid: Any) -> int:
         return tid if -(1 << 63) <= tid < 1 << 63 else stat_columns.wrap(tid)
     text = str(tid)
     return int(text) if text.isdecimal() and text.isascii() and len(text) < 18 else zlib.crc32(text.encode("utf-8", "replace"))
+
+
+class Thread:
+    """The events of one (pid, tid) as they come."""
+
+    def __init__(self) -> None:
+        self.ts, self.dur = array("d"), array("d")
+        self.name, self.position = array("I"), array("Q")
+        self.open: list[int] = []  # rows of B events that wait for their E
+        self.label = ""
+
+    def line(self, base_us: float, digits: int = 6) -> tuple[Line, int]:
+        """The events as columns, and how many had no time that int64 can hold."""
+        ts, dur = np.array(self.ts, np.float64), np.array(self.dur, np.float64)
+        name, position = np.array(self.name, np.uint32), np.array(self.position, np.uint64)
+        good = np.isfinite(ts) & np.isfinite(dur) & (np.abs(ts - base_us) < 9e12) & (np.abs(dur) < 9e12)
+        bad = int(len(good) - good.sum())
+        if bad:
+            ts, dur, name, position = ts[good], dur[good], name[good], position[good]
+        length = picoseconds(dur, digits=digits)
+        # TensorFlow's writer makes 1 ps of a duration of nothing. No clock of a profiler resolves 1 ps.
+        length[length == 1] = 0
+        return Line(picoseconds(ts, base_us, digits), length, name, position), bad
+
+
+def clock_of(base_us: float, origin_ns: int | None) -> Clock:
+    """Where a trace's zero lies in Unix time. `base_us`: the ts that is zero; `origin_ns`: what ts count from, if that is said."""
+    if origin_ns is not None:
+        zero = origin_ns + int(base_us) * 1000
+        return Clock(zero - _ORIGIN_NS, zero + _ORIGIN_NS, "absolute timestamps", "ts counts from the file's baseTimeNanoseconds")
+    if not UNIX_US[0] < base_us < UNIX_US[1]:
+        return Clock()
+    zero = int(base_us) * 1000
+    # doubles near 2e15 µs resolve a quarter of a µs
+    return Clock(zero - 500, zero + 500, "absolute timestamps", "ts is Unix time in µs")

@@ -37,6 +37,7 @@ __all__ = [
 # The better source of the same capture first.
 READERS = (
     "xplane",  # <host>.xplane.pb: TensorFlow, JAX, PyTorch/XLA
+    "kineto",  # <worker>.<time>.pt.trace.json.gz: PyTorch
     "trace_json",  # <host>.trace.json.gz: TensorFlow 2.2 on, JAX; plain Chrome traces
 )
 

@@ -261,8 +261,8 @@ def describe(head: bytes, path: str) -> tuple[str, str]:
 def _describe_json(head: bytes) -> tuple[str, str]:
     if any(key in head for key in (b'"deviceProperties"', b'"schemaVersion"', b'"cpu_op"', b'"Operator"', b'"torch')):
         return (
-            "is a PyTorch (Kineto) trace: format not supported yet",
-            "powertui reads TensorBoard profiles: xplane.pb, trace.json.gz.",
+            "is a PyTorch trace without any events",
+            "Profile between prof.start() and prof.stop(), with at least one step, and copy the file again.",
         )
     if b'"memoryProfilePerAllocator"' in head:
         return "is a memory_profile result of TensorBoard: it has no timeline", "Give the xplane.pb or trace.json.gz beside it."

@@ -3,25 +3,22 @@
 It is read as a stream. Times are µs with up to six decimals and come out as the exact picoseconds. `args` are
 kept as JSON text in one arena, where an event's position points, and are decoded when someone asks.
 
-Left alone: traces of PyTorch (Kineto) and of Neuron, which have clocks and lanes of their own.
+Left alone: traces of PyTorch (kineto.py) and of Neuron, which have clocks and lanes of their own.
 """
 
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from powertui.data.formats.builder import Line, TraceBuilder
-from powertui.data.formats.json_events import ArgStats, PairNames, as_text, clean, number_of, picoseconds
+from powertui.data.formats.builder import TraceBuilder
+from powertui.data.formats.json_events import UNIX_US, ArgStats, PairNames, Thread, as_text, clean, clock_of, number_of
 from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import Source, describe
 from powertui.data.limits import HINT
-from powertui.data.model import Clock, Trace
+from powertui.data.model import Trace
 from powertui.errors import UnreadableFile
 
 NAME = "trace_json"
@@ -34,8 +31,6 @@ EVENT = 90  # bytes of memory for each: as it comes, as columns, and the index t
 OBJECT = 400  # bytes for a name, a thread's number of them
 TELL = 2_000  # events between two calls of progress
 WRITERS_LIMIT = 1_000_000  # TensorFlow drops events beyond so many when it writes this format
-UNIX_US = (1e14, 4e15)  # a ts in here (three years … 2096) is Unix time in µs
-_ORIGIN_NS = 1_000_000  # how well a profiler ties its own clock to the system's, once, at its start
 FAR_US = 3.6e9  # a first ts beyond this (an hour) counts from something else than a session's start: from the machine's boot, say
 
 _FOREIGN = (b'"deviceProperties"', b'"schemaVersion"', b'"baseTimeNanoseconds"', b'"neuronStartTimestampNs"', b'"distributedInfo"',
@@ -63,39 +58,13 @@ def sniff(head: bytes, path: str) -> int:
     return 95 if b'"highres-ticks"' in head else 70
 
 
-# ── events ───────────────────────────────────────────────────────────────────────────────────────
-
-
-class _Thread:
-    """The events of one (pid, tid) as they come."""
-
-    def __init__(self) -> None:
-        self.ts, self.dur = array("d"), array("d")
-        self.name, self.position = array("I"), array("Q")
-        self.open: list[int] = []  # rows of B events that wait for their E
-        self.label = ""
-
-    def line(self, base_us: float) -> tuple[Line, int]:
-        """The events as columns, and how many had no time that int64 can hold."""
-        ts, dur = np.array(self.ts, np.float64), np.array(self.dur, np.float64)
-        name, position = np.array(self.name, np.uint32), np.array(self.position, np.uint64)
-        good = np.isfinite(ts) & np.isfinite(dur) & (np.abs(ts - base_us) < 9e12) & (np.abs(dur) < 9e12)
-        bad = int(len(good) - good.sum())
-        if bad:
-            ts, dur, name, position = ts[good], dur[good], name[good], position[good]
-        length = picoseconds(dur)
-        # TensorFlow's writer makes 1 ps of a duration of nothing. No clock of a profiler resolves 1 ps.
-        length[length == 1] = 0
-        return Line(picoseconds(ts, base_us), length, name, position), bad
-
-
 class _Collector:
     """Sorts events of the stream to their threads."""
 
     def __init__(self, builder: TraceBuilder) -> None:
         self.builder = builder
         self.stats, self.names = ArgStats(), PairNames()
-        self.threads: dict[tuple[Any, Any], _Thread] = {}
+        self.threads: dict[tuple[Any, Any], Thread] = {}
         self.processes: dict[Any, str] = {}
         self.base_us = math.nan  # the ts that is the trace's zero: 0 where times count from the session's start
         self.origin_ns: int | None = None  # where the file says that its ts count from, in Unix ns
@@ -132,14 +101,14 @@ class _Collector:
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             self.builder.findings.add("events without a usable ts, dur, pid or tid were left out")
 
-    def _thread(self, event: dict[str, Any]) -> _Thread:
+    def _thread(self, event: dict[str, Any]) -> Thread:
         key = (event.get("pid"), event.get("tid"))
         thread = self.threads.get(key)
         if thread is None:
-            thread = self.threads[key] = _Thread()
+            thread = self.threads[key] = Thread()
         return thread
 
-    def _span(self, event: dict[str, Any], ts: float, dur: float, stream: JsonStream) -> _Thread:
+    def _span(self, event: dict[str, Any], ts: float, dur: float, stream: JsonStream) -> Thread:
         thread = self._thread(event)
         if self.base_us != self.base_us and math.isfinite(ts):
             self.base_us = float(math.floor(ts)) if FAR_US < ts < UNIX_US[1] else 0.0
@@ -189,8 +158,8 @@ class _Collector:
         # Each part is built from its own columns: a Trace that was handed out never changes.
         builder = TraceBuilder(source.path, NAME, size=source.size, host=self.builder.host)
         builder.findings = self.builder.findings if complete else builder.findings
-        builder.clock = self._clock()
         base = self._base()
+        builder.clock = clock_of(base, self.origin_ns)
         pids = list(dict.fromkeys([*self.processes, *(pid for pid, _ in self.threads)]))
         for pid in pids:
             process = builder.process(self.processes.get(pid) or f"process {pid}", (), self.stats)
@@ -209,19 +178,6 @@ class _Collector:
 
     def _base(self) -> float:
         return 0.0 if math.isnan(self.base_us) else self.base_us
-
-    def _clock(self) -> Clock:
-        base = self._base()
-        if self.origin_ns is not None:
-            zero = self.origin_ns + int(base) * 1000
-            return Clock(
-                zero - _ORIGIN_NS, zero + _ORIGIN_NS, "absolute timestamps", "ts counts from the file's baseTimeNanoseconds"
-            )
-        if not UNIX_US[0] < base < UNIX_US[1]:
-            return Clock()
-        zero = int(base) * 1000
-        # doubles near 2e15 µs resolve a quarter of a µs
-        return Clock(zero - 500, zero + 500, "absolute timestamps", "ts is Unix time in µs")
 
 
 def load(source: Source, progress: Progress) -> Iterator[Trace]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from powertui.data.formats import filenames
+from powertui.data.logdir import pytorch
 from powertui.data.logdir.tree import Found, Tree, head_of, may_be_power, reason
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile, UsageError
@@ -190,7 +191,9 @@ class _Scan(Tree):
             files, _ = self.listing(folder)
             if not files and not _is_run_folder(folder):
                 continue
-            run, others = self.run_of(Path(folder), files)
+            torch, rest = self.pytorch(Path(folder), files)
+            runs.extend(torch)
+            run, others = self.run_of(Path(folder), rest)
             if run is not None:
                 runs.append(run)
             loose.extend(others)
@@ -280,6 +283,21 @@ class _Scan(Tree):
             self.name_of(folder, home), str(folder), best, alternates, self.events_for(home), (), (),
             tuple(groups["results"]), tuple(groups["unread"]), tuple(groups["ignored"]), tuple(problems),
         ), []  # fmt: skip
+
+    def pytorch(self, folder: Path, files: list[Found]) -> tuple[list[RunEntry], list[Found]]:
+        """(the runs of PyTorch in this folder, the files that are none of theirs)."""
+        found = pytorch.traces(files) if not _is_run_folder(folder) else []
+        if not found:
+            return [], files
+        home, cycles = _home(folder), pytorch.cycles(found)
+        name, events = self.name_of(folder, home), self.events_for(home)
+        runs = []
+        for cycle in cycles:
+            profiles = tuple(ProfileFile(one.file.path, one.stem, one.suffix, one.file.size) for one in cycle)
+            own = name if len(cycles) == 1 else f"{name}/{cycle[0].stem}"
+            runs.append(RunEntry(own, str(folder) if len(cycles) == 1 else cycle[0].file.path, profiles, tfevents=events))
+        theirs = {one.file.path for one in found}
+        return runs, [file for file in files if file.path not in theirs]
 
     def name_of(self, folder: Path, home: Path) -> str:
         """TensorBoard's name of a run: the way from the logdir to the folder above plugins/, then the run's own."""

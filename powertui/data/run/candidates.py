@@ -58,6 +58,7 @@ class Candidate:
     apart: bool = False  # each line is one device's own steps
     inferred: bool = False  # nothing marks steps: it only repeats
     doubt: str = ""  # why it may be something else
+    whole: bool = False  # the mark is the step by definition: no device's stretch takes its place
 
 
 def explicit(found: Marks) -> list[Candidate]:
@@ -177,7 +178,7 @@ def profiler_steps(trace: Trace) -> Candidate | None:
     for kinds in ((ProcessKind.HOST,), (ProcessKind.DEVICE, ProcessKind.OTHER)):
         found = marks.named(trace, lambda name: _PROFILER_STEP.match(name) is not None, kinds=kinds)
         if len(found):
-            return Candidate("events named ProfilerStep#N", r"^ProfilerStep", found, NAMED)
+            return Candidate("events named ProfilerStep#N", r"^ProfilerStep", found, NAMED, whole=True)
     return None
 
 

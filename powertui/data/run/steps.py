@@ -128,7 +128,7 @@ def _found(trace: Trace, judged: list[Judged], found: Marks, other: Marks, lines
     given = _given(trace, made, drawn, ran, on_devices=chosen.device)
     if given is not None and ran is not None:
         given = assign.filled(given, ran, drawn, cut_lines)
-    timed = times.of(made, drawn, ran, given, on_devices=chosen.device)
+    timed = times.of(made, drawn, ran, given, on_devices=chosen.device, whole=chosen.whole)
     later = timed.asynchronous
     if later is None:
         later = dispatch.asynchronous(trace, made.start, made.end, made.marks.lines)

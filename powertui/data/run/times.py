@@ -33,8 +33,11 @@ class Times(NamedTuple):
     told: Bools  # a device tells where the step lies
 
 
-def of(rows: Rows, drawn: Drawn, work: Work | None, given: Given | None, *, on_devices: bool) -> Times:
-    """The times of steps that host marks tell (or `on_devices`: lines of devices), with what devices did for them."""
+def of(rows: Rows, drawn: Drawn, work: Work | None, given: Given | None, *, on_devices: bool, whole: bool = False) -> Times:
+    """The times of steps that host marks tell (or `on_devices`: lines of devices), with what devices did for them.
+
+    `whole`: a mark is the step by definition, wherever its work ran. So it is with PyTorch's.
+    """
     count = len(rows)
     names, pair, lo, hi = _device_steps(drawn, work, given, count)
     row = pair % max(1, count)
@@ -46,7 +49,7 @@ def of(rows: Rows, drawn: Drawn, work: Work | None, given: Given | None, *, on_d
         wins = told
     else:
         holds = told & (begins <= earliest) & (earliest + longest <= begins + length)
-        wins = told & ~holds
+        wins = told & ~holds & (not whole)
     step = np.where(wins, longest, length)
     whole_lo, whole_hi = _component(rows.row_of, rows.marks.start, rows.marks.start + rows.marks.duration, count, rows)
     device_lo, device_hi = _stretch(row, lo, hi, count, long_row)

@@ -1,0 +1,259 @@
+"""PyTorch's traces (Kineto): `*.pt.trace.json[.gz]`, or any name that `export_chrome_trace` was given.
+
+What an event is, its category says and never its pid: Python frames may carry the pid of a GPU. Work on a device becomes streams of
+`/device:GPU:N`, the rest threads of the host; Python's frames get a line of their own, so that operators stand by themselves.
+Flow arrows say again what `correlation` says, and the copies that annotations have on a device cover its work: the first are left
+out, the second are drawn as a derived line.
+
+Times are written in µs with three decimals at most: they come out as the exact nanosecond. Newer files count them from
+`baseTimeNanoseconds`, which may stand behind the events; older ones write Unix time.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from powertui.data.formats import stat_columns
+from powertui.data.formats.builder import TraceBuilder
+from powertui.data.formats.json_events import UNIX_US, ArgStats, PairNames, Thread, as_text, clean, clock_of, number_of
+from powertui.data.formats.json_stream import JsonStream
+from powertui.data.formats.registry import Progress
+from powertui.data.formats.source import Source, describe
+from powertui.data.limits import HINT
+from powertui.data.model import Stat, StatColumn, Trace, UInt64s
+from powertui.errors import UnreadableFile
+
+NAME = "kineto"
+SUFFIXES = ("pt.trace.json.gz", "pt.trace.json")
+CERTAIN = True
+
+SURE = 80  # what `sniff` says at least of a trace that only PyTorch writes
+CHUNK = 1 << 18
+FIRST_PART = 20_000
+EVENT, OBJECT, TELL = 90, 400, 2_000  # as in trace_json
+DIGITS = 3  # decimals of a µs
+
+# By category, in lower case: releases before 2022 write `Kernel`, `Memcpy`, `Operator`, `Runtime`.
+DEVICE_WORK = frozenset(
+    ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op", "privateuse1_kernel")
+)
+DEVICE_COPIES = frozenset(("gpu_user_annotation", "cuda_sync"))  # drawn, but no work of the device's
+PYTHON = "python_function"
+SYNTHETIC = frozenset(("trace",))  # the profiling window itself
+# What only this profiler writes.
+_OURS = (b'"deviceProperties"', b'"schemaVersion"', b'"baseTimeNanoseconds"', b'"distributedInfo"', b'"cpu_op"', b'"cuda_runtime"',
+         b'"Operator"', b'"user_annotation"', b'"traceName"', b'"python_function"')  # fmt: skip
+_NUMBER = re.compile(r"\d+")
+_SEPARATE = {
+    "C": "counters are not drawn (ph C)",
+    "b": "async spans are not drawn (ph b)",
+    "B": "begins without an end (ph B) were left out",
+}
+
+
+def sniff(head: bytes, path: str) -> int:
+    """A Chrome trace with what only Kineto writes."""
+    text = head[:8].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if text[:1] not in (b"{", b"[") or b'"neuronStartTimestampNs"' in head:
+        return 0
+    if ".pt.trace.json" in path:
+        return 96
+    marks = sum(mark in head for mark in _OURS)
+    if text[:1] == b"[":
+        return SURE if marks and b'"ph"' in head else 0
+    if b'"schemaVersion"' in head and (b'"traceEvents"' in head or b'"deviceProperties"' in head):
+        return 95
+    return 85 if marks and b'"traceEvents"' in head else 0
+
+
+class LaunchStats(ArgStats):
+    """The `args`, under the names that the rest of the program asks for too.
+
+    A launch and its kernel share a `correlation_id`; how a kernel was launched is told in `kernel_details`.
+    """
+
+    def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
+        """As in ArgStats."""
+        plain = [_OWN.get(name, name) for name in names if name != "kernel_details"]
+        if "kernel_details" not in names:
+            found = super().columns(positions, plain)
+        else:
+            found = super().columns(positions, list(dict.fromkeys((*plain, *_LAUNCH))))
+            texts = {name: found[name].texts or () for name in _LAUNCH}
+            rows = [_details({name: texts[name][row] for name in _LAUNCH}) for row in range(len(positions))]
+            found["kernel_details"] = stat_columns.from_texts(rows)
+        return {name: found[_OWN.get(name, name)] for name in names}
+
+
+_OWN = {"correlation_id": "correlation"}
+_LAUNCH = {"grid": "grid", "block": "block", "registers per thread": "regs", "shared memory": "static_shared",
+           "est. achieved occupancy %": "occ_pct"}  # fmt: skip
+
+
+def _details(args: dict[str, str | None]) -> str | None:
+    """In the words of NVIDIA's collector: `regs:32 static_shared:0 grid:4,1,1 block:64,1,1`. None for what is no kernel."""
+    if not args["grid"] or not args["block"]:
+        return None
+    parts = [f"{_LAUNCH[name]}:{value.strip('[]').replace(' ', '')}" for name, value in args.items() if value]
+    return " ".join(parts)
+
+
+class _Collector:
+    """Sorts the events of the stream to threads of the host and streams of devices."""
+
+    def __init__(self, builder: TraceBuilder) -> None:
+        self.builder = builder
+        self.stats, self.names = LaunchStats(), PairNames()
+        self.host: dict[tuple[Any, Any, bool], Thread] = {}  # by pid, tid, and whether they are Python's frames
+        self.device: dict[tuple[int, int, str], Thread] = {}  # by device, stream, and what is drawn from its work
+        self.processes: dict[Any, str] = {}
+        self.labels: dict[tuple[Any, Any], str] = {}
+        self.devices: dict[int, str] = {}  # the maker's names
+        self.first_us = math.inf  # the earliest ts: the trace's zero
+        self.origin_ns: int | None = None
+        self.count = 0
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes all of it takes."""
+        return self.stats.memory + EVENT * self.count + OBJECT * (len(self.names) + 4 * (len(self.host) + len(self.device)))
+
+    # ── what comes ──
+
+    def add(self, event: Any, stream: JsonStream) -> None:
+        """One item of the list."""
+        if not isinstance(event, dict):
+            self.builder.findings.add("items that are not events were left out")
+            return
+        phase = event.get("ph")
+        try:
+            if phase == "X":
+                self._span(event, stream)
+            elif phase == "M":
+                self._metadata(event)
+            elif phase in ("i", "I"):
+                if event.get("cat") == "cpu_instant_event":
+                    self.builder.findings.add("memory marks are not drawn (ph i)")
+            elif phase in _SEPARATE:
+                self.builder.findings.add(_SEPARATE[phase])
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+            self.builder.findings.add("events without a usable ts, dur, pid or tid were left out")
+
+    def _span(self, event: dict[str, Any], stream: JsonStream) -> None:
+        category = str(event.get("cat", "")).lower()
+        if category in SYNTHETIC:
+            return
+        ts, dur = float(event["ts"]), float(event.get("dur") or 0.0)
+        if 0 <= ts < self.first_us:
+            self.first_us = ts
+        args = event.get("args")
+        args = args if isinstance(args, dict) else {}
+        if category in DEVICE_WORK or category in DEVICE_COPIES:
+            what = "" if category in DEVICE_WORK else "annotations" if category == "gpu_user_annotation" else "synchronisation"
+            place = (_number(args.get("device"), event.get("pid")), _number(args.get("stream"), event.get("tid")), what)
+            thread = self.device.setdefault(place, Thread())
+        else:
+            thread = self.host.setdefault((event.get("pid"), event.get("tid"), category == PYTHON), Thread())
+        name = event.get("name")
+        name = name if isinstance(name, str) else as_text(name) if name is not None else ""
+        thread.name.append(self.names.index(name, name))
+        thread.ts.append(ts)
+        thread.dur.append(dur)
+        thread.position.append(self.stats.add(args, stream.raw()) if args else 0)
+        self.count += 1
+
+    def _metadata(self, event: dict[str, Any]) -> None:
+        args = event.get("args")
+        label = args.get("name") if isinstance(args, dict) else None
+        if not isinstance(label, str):
+            return
+        if event.get("name") == "process_name":
+            self.processes[event.get("pid")] = clean(label)
+        elif event.get("name") == "thread_name":
+            self.labels[event.get("pid"), event.get("tid")] = clean(label)
+
+    def member(self, key: str, value: Any) -> None:
+        """Something that stands beside the events."""
+        if key == "baseTimeNanoseconds" and str(value).isdecimal() and len(str(value)) < 20 and int(value) < UNIX_US[1] * 1000:
+            self.origin_ns = int(value)
+        elif key == "deviceProperties" and isinstance(value, list):
+            for one in value:
+                if isinstance(one, dict) and isinstance(one.get("id"), int) and isinstance(one.get("name"), str):
+                    self.devices[one["id"]] = clean(one["name"])
+
+    # ── what it comes to ──
+
+    def build(self, source: Source, *, complete: bool) -> Trace:
+        """The trace of what came so far."""
+        builder = TraceBuilder(source.path, NAME, size=source.size, host=self.builder.host)
+        builder.findings = self.builder.findings if complete else builder.findings
+        base = float(math.floor(self.first_us)) if self.first_us < UNIX_US[1] else 0.0
+        builder.clock = clock_of(base, self.origin_ns)
+
+        def put(process: Any, key: int, label: str, thread: Thread) -> None:
+            line, bad = thread.line(base, DIGITS)
+            builder.findings.add("events at impossible times were left out", count=bad)
+            process.add(key, label, line)
+
+        for device in sorted({device for device, _, _ in self.device}):
+            known = self.devices.get(device, "")
+            about = (Stat("device_name", known, "str"),) if known else ()
+            process = builder.process(f"/device:GPU:{device}", about, self.stats)
+            for (owner, stream, what), thread in self.device.items():
+                if owner == device:
+                    # A name with " - from #" is a line that was drawn from another one's work.
+                    put(process, stream, f"{what} - from #{stream}" if what else f"Stream #{stream}", thread)
+        pids = list(dict.fromkeys(pid for pid, _, _ in self.host))
+        for pid in pids:
+            alone = "" if len(pids) == 1 else f" {self.processes.get(pid) or 'process'} {pid}"
+            process = builder.process(f"/host:CPU{alone}", (), self.stats)
+            for (owner, tid, python), thread in self.host.items():
+                if owner == pid:
+                    label = self.labels.get((pid, tid)) or f"thread {tid}"
+                    put(process, number_of(tid), f"{label} Python" if python else label, thread)
+        return builder.build(self.names, complete=complete, warnings=source.warnings)
+
+
+def _number(named: Any, place: Any) -> int:
+    """A device or stream by its arg, else by the pid or tid ("stream 7"). 0 is one like any other."""
+    for value in (named, place):
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31:
+            return value
+        match = _NUMBER.search(value) if isinstance(value, str) else None
+        if match is not None and len(match[0]) < 10:
+            return int(match[0])
+    return 0
+
+
+def load(source: Source, progress: Progress) -> Iterator[Trace]:
+    """Partial traces as they grow, the whole one last."""
+    builder = TraceBuilder(source.path, NAME, size=source.size)
+    collector = _Collector(builder)
+    stream = JsonStream(source.chunks(CHUNK), "traceEvents")
+    shown, told = FIRST_PART, 0
+    for key, value in stream:
+        if key != "traceEvents" or not stream.listed:
+            collector.member(key, value)
+            continue
+        collector.add(value, stream)
+        if collector.count >= told + TELL:
+            told = collector.count
+            too_much = source.limit.exceeded(collector.memory)
+            if too_much:
+                builder.findings.add(f"its events take {too_much}: the rest was left out. {HINT}")
+                break
+            progress(source.done, source.size, told)
+            if told >= shown:
+                shown = told * 2
+                yield collector.build(source, complete=False)
+    if not collector.count and (stream.problem or not stream.listed):
+        problem, hint = describe(source.head, source.path)
+        raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
+    builder.findings.add("damaged events were left out", count=stream.damaged)
+    if stream.problem:
+        builder.findings.add(f"{stream.problem}; what came before was read")
+    progress(source.size, source.size, collector.count)
+    yield collector.build(source, complete=True)

@@ -1,0 +1,91 @@
+"""Which files of a folder are PyTorch traces, and which of those are one run.
+
+`tensorboard_trace_handler` writes `<worker>.<time>.pt.trace.json[.gz]` straight into its folder, a file for every rank and cycle of
+the schedule; `export_chrome_trace` writes under any name. Ranks of one cycle are the hosts of one run: files with a time in their
+names, or names that differ in numbers alone. Every other file is a run of its own. The rank stands in the file's head, else in
+its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from powertui.data.logdir.tree import Found, head_of
+
+__all__ = ["TraceFile", "cycles", "traces"]
+
+_ENDING = re.compile(r"(?:\.pt\.trace)?\.json(?:\.gz)?$", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+_TIME = re.compile(r"\.(\d{10,20})$")
+_RANK_IN_NAME = re.compile(r"rank[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
+_RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^}]*?"rank"\s*:\s*(\d{1,6})')
+_HEAD = 65_536
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """One PyTorch trace, by its name and head."""
+
+    file: Found
+    worker: str  # its name without ending and time
+    time: int  # the number in its name; 0 for none
+    rank: int | None
+
+    @property
+    def suffix(self) -> str:
+        """As the reader names it."""
+        return "pt.trace.json.gz" if self.file.name.lower().endswith(".gz") else "pt.trace.json"
+
+    @property
+    def stem(self) -> str:
+        """Its name without its ending."""
+        return _ENDING.sub("", self.file.name)
+
+
+def traces(files: Iterable[Found]) -> list[TraceFile]:
+    """Those of these files that are PyTorch traces. Only files that could be are opened, and only their heads are read."""
+    from powertui.data.formats import kineto
+
+    out = []
+    for file in files:
+        if not _ENDING.search(file.name) or file.size < 32:
+            continue
+        head = head_of(file.path, _HEAD)
+        if not head or kineto.sniff(head, file.path) < kineto.SURE:
+            continue
+        stem = _ENDING.sub("", file.name)
+        time = _TIME.search(stem)
+        rank = _RANK.search(head)
+        named = _RANK_IN_NAME.search(stem)
+        number = int(rank[1]) if rank is not None else int(named[1]) if named is not None else None
+        out.append(TraceFile(file, _TIME.sub("", stem), int(time[1]) if time is not None else 0, number))
+    return out
+
+
+def cycles(found: Sequence[TraceFile]) -> list[list[TraceFile]]:
+    """The runs: the first file of each rank together, the second of each, and so on; files without a rank each alone."""
+    ordered = sorted(found, key=lambda one: (one.time, one.file.name))
+    alike: dict[str, list[TraceFile]] = {}
+    for one in ordered:
+        alike.setdefault("" if one.time else "name " + _DIGITS.sub("0", one.stem), []).append(one)
+    return [run for group in alike.values() for run in _turns(group)]
+
+
+def _turns(ordered: Sequence[TraceFile]) -> list[list[TraceFile]]:
+    if len({one.rank for one in ordered if one.rank is not None}) < 2:
+        return [[one] for one in ordered]
+    runs: list[list[TraceFile]] = []
+    alone: list[list[TraceFile]] = []
+    seen: dict[int, int] = {}
+    for one in ordered:
+        if one.rank is None:
+            alone.append([one])
+            continue
+        turn = seen.get(one.rank, 0)
+        seen[one.rank] = turn + 1
+        if turn == len(runs):
+            runs.append([])
+        runs[turn].append(one)
+    return [sorted(run, key=lambda one: one.rank or 0) for run in runs] + alone
