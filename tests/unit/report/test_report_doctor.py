@@ -279,9 +279,9 @@ def test_the_mangled_profile(doctor: Doctor, shared_data: Path) -> None:
     assert "U+FFFD" in said
 
 
-def test_a_kineto_trace_is_known_by_name(doctor: Doctor, shared_data: Path) -> None:
-    found = doctor(shared_data / "public/kineto_list_format", 3)
-    assert "PyTorch (Kineto)" in found["files", "note"][0]
+def test_a_pytorch_trace_is_a_profile(doctor: Doctor, shared_data: Path) -> None:
+    found = doctor(shared_data / "public/kineto_list_format", 0)
+    assert not any(topic == "files" and state == "note" for topic, state in found)
 
 
 def test_a_profile_from_a_pipe(data: Path) -> None:
