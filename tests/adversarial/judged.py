@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.adversarial import crossings, devices, dispatch, makers, mixtures, names, observed, phases, random_programs, threads
+from tests.adversarial import (
+    crossings,
+    devices,
+    dispatch,
+    makers,
+    mixtures,
+    names,
+    observed,
+    phases,
+    random_programs,
+    random_unmarked,
+    threads,
+)
 from tests.adversarial.rows import ROWS, Row
 
 __all__ = ["ROWS", "SUBJECTS", "wrong"]
 
-SUBJECTS = (devices, dispatch, threads, phases, names, makers, mixtures, crossings, random_programs)
+SUBJECTS = (devices, dispatch, threads, phases, names, makers, mixtures, crossings, random_programs, random_unmarked)
 
 
 def wrong(row: Row, folder: Path, *, json: bool = False) -> list[str]:

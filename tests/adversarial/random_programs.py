@@ -211,7 +211,7 @@ def eager(seed: int) -> Program:
     return p
 
 
-def _listed(make: Callable[[int], Program], seed: int) -> None:
+def listed(make: Callable[[int], Program], seed: int) -> None:
     def build() -> Program:
         return make(seed)
 
@@ -226,6 +226,6 @@ def _listed(make: Callable[[int], Program], seed: int) -> None:
 
 
 for _seed in range(60):
-    _listed(program, _seed)
+    listed(program, _seed)
 for _seed in range(40):
-    _listed(eager, _seed)
+    listed(eager, _seed)
