@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import re
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -84,9 +85,15 @@ class Belongings:
         return tuple(self.of_trace.index(machine) for machine in range(len(self.machines)))
 
 
+_known: weakref.WeakKeyDictionary[Run, Belongings] = weakref.WeakKeyDictionary()
+
+
 def of_run(run: Run) -> Belongings:
-    """Whose power a run's channels are."""
-    return of(run.power, run.traces, run.power_hosts)
+    """Whose power a run's channels are. Worked out once: a run of hundreds of hosts is asked for each of them."""
+    found = _known.get(run)
+    if found is None:
+        found = _known[run] = of(run.power, run.traces, run.power_hosts)
+    return found
 
 
 def of(power: Sequence[PowerSeries], traces: Sequence[Trace], said: Iterable[tuple[str, str]] = ()) -> Belongings:
@@ -351,9 +358,9 @@ def strangers(run: Run, found: Belongings) -> tuple[str, ...]:
     hosts = [word for word in found.machines if word]
     for why, channels in list(reasons.items())[:_SHOWN]:
         left = channels[0].sensor.host or PurePath(channels[0].path).name
-        names = _listed([one.sensor.label for one in channels])
+        names = _listed([one.sensor.host or one.sensor.label for one in channels])
         whose = f"{left}={hosts[0]}" if len(hosts) == 1 else f"{left}=HOST, one of {_listed(hosts)}"
-        out.append(f"Not counted: {names} ({why}). To say whose it is: --power-host {whose}.")
+        out.append(f"Not counted: power of {names} ({why}). To say whose it is: --power-host {whose}.")
     if len(reasons) > _SHOWN:
         out.append(f"Not counted: power under {len(reasons) - _SHOWN} more names, which belong to no host of this run.")
     return tuple(out)
