@@ -174,7 +174,7 @@ def _alike_but_for_a_port(label: HostName, machine: HostName) -> bool:
     return hostnames.means(label, hostnames.without_port(machine))
 
 
-_TIERS: tuple[Callable[[HostName, HostName], bool], ...] = (_equal, hostnames.means, _alike_but_for_a_port)
+_TIERS: tuple[Callable[[HostName, HostName], bool], ...] = (_equal, hostnames.alike, hostnames.means, _alike_but_for_a_port)
 
 
 def _by_name(
@@ -215,7 +215,7 @@ def _recorded_here(
 
 
 def _candidates(label: HostName, machines: Sequence[HostName | None]) -> Owner:
-    for how, fits in zip((How.EQUAL, How.ALIKE, How.ALIKE), _TIERS, strict=True):
+    for how, fits in zip((How.EQUAL, How.ALIKE, How.ALIKE, How.ALIKE), _TIERS, strict=True):
         own = [i for i, machine in enumerate(machines) if machine is not None and fits(label, machine)]
         if len(own) == 1:
             return Owner(own[0], how, f"the log says {label.full}")

@@ -25,9 +25,10 @@ class HostName:
     """A name taken apart. Two names with one `full` are written the same; `means` compares what they mean."""
 
     full: str  # lower case, without a port
-    short: str  # its first label, without what only says that it is a controller's; or the address
+    short: str  # its first label; or the address
     domain: tuple[str, ...] = ()
     address: bool = False
+    bare: tuple[str, ...] = ()  # its first label without what may only say that it is a controller's, in every way to read it
 
     @property
     def is_no_host(self) -> bool:
@@ -64,10 +65,10 @@ def parse(text: str, *, controller: bool = True) -> HostName | None:
         inside = _address(".".join(cloud.groups()))
         if inside is not None and inside.full:
             return HostName(full, inside.short, address=True)
-    if controller and len(labels) > 1 and _MARKED.fullmatch(labels[0]):
+    if controller and len(labels) > 1 and re.fullmatch(_MARK, labels[0]):
         labels = labels[1:]  # bmc.node17.cluster
-    short = _unmarked(labels[0]) if controller else labels[0]
-    return HostName(full, short, tuple(label for label in labels[1:] if not _is_network(label)))
+    domain = tuple(label for label in labels[1:] if not _is_network(label))
+    return HostName(full, labels[0], domain, bare=_unmarked(labels[0]) if controller else ())
 
 
 def _address(text: str) -> HostName | None:
@@ -82,13 +83,17 @@ def _address(text: str) -> HostName | None:
     return HostName(str(found), str(found), address=True)
 
 
-def _unmarked(label: str) -> str:
-    """A label without the marks of a controller, where something that can be a name is left."""
-    while True:
-        shorter = _TRAILING.sub("", _LEADING.sub("", label, count=1) if _LEADING.match(label) else label)
-        if shorter == label or len(shorter) < 2 or not re.search(r"[a-z]", shorter):
-            return label
-        label = shorter
+def _unmarked(label: str) -> tuple[str, ...]:
+    """What a label can be without the marks of a controller: bmc-node17 is node17's, mgmt7-bmc is mgmt7's and not bmc's."""
+    found: list[str] = []
+    todo = [label]
+    while todo:
+        name = todo.pop()
+        for shorter in (_TRAILING.sub("", name), _LEADING.sub("", name, count=1) if _LEADING.match(name) else name):
+            if shorter not in (*found, label) and len(shorter) > 1 and re.search(r"[a-z]", shorter):
+                found.append(shorter)
+                todo.append(shorter)
+    return tuple(name for name in found if not _MARKED.fullmatch(name) or re.search(r"\d", name))
 
 
 def _is_network(label: str) -> bool:
@@ -101,12 +106,17 @@ def without_port(name: HostName) -> HostName:
     match = _PORT.fullmatch(name.short)
     if name.address or match is None:
         return name
-    return HostName(name.full.replace(name.short, match[1], 1), match[1], name.domain)
+    return HostName(name.full.replace(name.short, match[1], 1), match[1], name.domain, bare=name.bare)
 
 
-def means(one: HostName, other: HostName) -> bool:
-    """Whether two names can mean one machine: the same first label, and no domain that contradicts the other's."""
+def alike(one: HostName, other: HostName) -> bool:
+    """Whether two names can mean one machine as they stand: the same first label, and no domain that contradicts the other's."""
     return one.short == other.short and one.address == other.address and compatible(one, other)
+
+
+def means(label: HostName, machine: HostName) -> bool:
+    """Whether a name in a log can mean a machine: as it stands, or as its controller's."""
+    return alike(label, machine) or (not label.address and machine.short in label.bare and compatible(label, machine))
 
 
 def compatible(one: HostName, other: HostName) -> bool:

@@ -79,6 +79,13 @@ def test_the_port_of_a_worker_is_not_its_host() -> None:
     assert owners(["node_17", "node_18"], ["node_17", "node_18"]) == ["node_17", "node_18"]
 
 
+def test_hosts_that_are_called_like_controllers() -> None:
+    hosts = ["mgmt7", "bmc-host1", "ilo9.dc2"]
+    assert owners(hosts, ["mgmt7-bmc", "bmc-mgmt7", "mgmt7.cluster"]) == ["mgmt7"] * 3
+    assert owners(hosts, ["bmc-host1.mgmt", "bmc-host1-bmc", "ilo9_bmc.dc2"]) == ["bmc-host1", "bmc-host1", "ilo9.dc2"]
+    assert owners(["node17", "node17-mgmt"], ["node17-mgmt.cluster", "node17-bmc"]) == ["node17-mgmt", "node17"]
+
+
 def test_two_names_that_cannot_both_be_one_host_are_nobodys() -> None:
     assert owners(["node17"], ["node17.dc1", "node17.dc2"]) == [None, None]
     found = belongs.of([channel("node17.dc1"), channel("node17.dc2")], [trace("node17")])
