@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from powertui.data import logdir
 from powertui.data.logdir import scan, stream, tree
 from powertui.errors import UnreadableFile
 
@@ -328,3 +329,35 @@ def test_a_training_that_was_captured_thousands_of_times_is_looked_at_once(tmp_p
 def write(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"\n\x00")
+
+
+# ── the same again ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_same_run_is_found_as_it_lies_there_now(tmp_path: Path) -> None:
+    make(tmp_path, "a/plugins/profile/r/h.xplane.pb", "b/plugins/profile/r/h.xplane.pb")
+    first, second = scan(tmp_path).runs
+    (tmp_path / "b/plugins/profile/r/h.xplane.pb").write_bytes(b"x" * 77)
+    now = logdir.again(str(tmp_path), second)
+    assert (now.name, now.size) == (second.name, 77)
+    assert logdir.again(str(tmp_path), first).path == first.path
+    (tmp_path / "b/plugins/profile/r/h.xplane.pb").unlink()
+    with pytest.raises(UnreadableFile, match="gone"):
+        logdir.again(str(tmp_path), second)
+
+
+def test_what_the_system_says_begins_with_a_small_letter() -> None:
+    assert tree.reason(PermissionError(13, "Permission denied")) == "permission denied"
+    assert tree.reason(ValueError("Odd")) == "odd"
+
+
+@pytest.mark.parametrize(("name", "content", "told"), [
+    ("export.json", b'{"traceEvents": [' + b" " * 64 + b"]}", True),
+    ("export.json", b'[\n{"ph": "X", "name": "a"' + b" " * 64 + b"}]", True),
+    ("export.json", b'{"traceEvents": []}', False),  # nothing that small is a trace
+    ("settings.json", b'{"epochs": 20, "batch": 128}' + b" " * 64, False),
+])  # fmt: skip
+def test_traces_of_other_tools_are_named_and_other_json_is_not(tmp_path: Path, name: str, content: bytes, told: bool) -> None:
+    make(tmp_path, name, content=content)
+    found = scan(tmp_path)
+    assert [file.what for file in found.unread] == (["Chrome trace"] if told else [])

@@ -120,3 +120,19 @@ def test_the_op_is_the_name_before_its_type() -> None:
     assert kernel_stats.op_of("model/dense/MatMul:MatMul") == "model/dense/MatMul"
     assert kernel_stats.op_of("model/cast->x:Cast") == "model/cast->x"
     assert kernel_stats.op_of("no type here") == "no type here"
+
+
+def test_times_of_a_kernel_are_of_its_launches(tmp_path: Path) -> None:
+    """Four launches of one kernel, written as PyTorch writes them: sum, mean, shortest and longest are theirs."""
+    events = [
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 100.0 * i, "dur": dur,
+         "args": {"device": 0, "stream": 7, "correlation": i, "grid": [1, 1, 1], "block": [64, 1, 1]}}
+        for i, dur in enumerate((10.0, 20.0, 30.0, 60.0))
+    ]  # fmt: skip
+    path = tmp_path / "a.pt.trace.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}))
+    (entry,) = logdir.scan(path).runs
+    table = registry.get("kernel_stats").answer(Question(Opened(entry))).tables[0]
+    assert table["occurrences"].exported(0) == 4
+    times = ("total_duration_s", "avg_duration_s", "min_duration_s", "max_duration_s")
+    assert [table[id].exported(0) for id in times] == pytest.approx([120e-6, 30e-6, 10e-6, 60e-6])
