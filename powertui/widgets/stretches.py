@@ -10,8 +10,9 @@ import numpy as np
 from rich.segment import Segment
 from rich.style import Style
 
+from powertui import units
 from powertui.data.energy.marks import MarkOnTrace
-from powertui.data.model import Int64s
+from powertui.data.model import Int64s, Step
 from powertui.plain import plain
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
@@ -160,7 +161,7 @@ class StepLane(TimeLane):
         # Numbers fit when neighbours are two cells apart, on average.
         if int(steps.start[last - 1] - steps.start[first]) >= 2 * view.cell_ps * (last - first - 1):
             stretches = [
-                Stretch(int(steps.start[i]), int(end[i]), _numbers(int(steps.number[i])), "step" if i % 2 else "step_alt")
+                Stretch(int(steps.start[i]), int(end[i]), _told(steps[i]), "step" if i % 2 else "step_alt")
                 for i in range(first, last)
             ]
             roles = {role: theme.style(role) for role in ("step", "step_alt")}
@@ -192,5 +193,13 @@ class StepLane(TimeLane):
         return styled(chars, styles)
 
 
-def _numbers(number: int) -> tuple[str, ...]:
-    return (f"step {number}", str(number)) if number >= 0 else ("step",)
+def _told(step: Step) -> tuple[str, ...]:
+    """Its number, with its times where there is room: by TensorFlow's rule, of the host, of the devices."""
+    numbers = (f"step {step.number}", str(step.number)) if step.number >= 0 else ("step",)
+    if step.step is None:
+        return numbers
+    known = [(name, ps) for name, ps in (("host", step.host), ("device", step.device)) if ps is not None]
+    short = f"{numbers[0]}: {units.duration(step.step)}"
+    if step.device is None:
+        return (short, *numbers)
+    return (f"{short} ({', '.join(f'{name} {units.duration(ps)}' for name, ps in known)})", short, *numbers)

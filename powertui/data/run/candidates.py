@@ -102,8 +102,13 @@ def _joint(made: list[Candidate]) -> Iterator[Candidate]:
 def pattern_of(kinds: list[str]) -> str:
     """A regex that these names match, and hardly any other."""
     names = sorted({_DIGITS.sub("#", kind) for kind in set(kinds)})[:4]
-    texts = [re.escape(name).replace(r"\#", r"\d+") for name in names]
+    texts = [escaped(name).replace(r"\#", r"\d+") for name in names]
     return f"^{texts[0]}$" if len(texts) == 1 else f"^({'|'.join(texts)})$"
+
+
+def escaped(name: str) -> str:
+    """A regex of this name, as a person would write it."""
+    return re.escape(name).replace(r"\ ", " ").replace(r"\-", "-")
 
 
 def describe(chosen: Marks) -> str:
@@ -208,7 +213,7 @@ def modules(trace: Trace) -> Iterator[Candidate]:
         parts = [_counted(marks.of_events(trace, line, events)) for line, events in rows if len(events) == most]
         full = trace.names.full(name)
         title = f"launches of the module {full[:80]} (no step marker in the profile)"
-        yield Candidate(title, f"^{re.escape(full)}$", marks.join(parts), NONE, device=True, apart=True, inferred=True)
+        yield Candidate(title, f"^{escaped(full)}$", marks.join(parts), NONE, device=True, apart=True, inferred=True)
 
 
 def _functions(trace: Trace) -> Iterator[Candidate]:
@@ -220,7 +225,7 @@ def _functions(trace: Trace) -> Iterator[Candidate]:
 
 def _launched(name: str, chosen: Marks) -> Candidate:
     title = f"launches of {name[:80]} (no step marker in the profile)"
-    return Candidate(title, f"^{re.escape(name)}$", _counted(chosen), NONE, inferred=True)
+    return Candidate(title, f"^{escaped(name)}$", _counted(chosen), NONE, inferred=True)
 
 
 def _calls(trace: Trace) -> Iterator[Candidate]:

@@ -55,13 +55,13 @@ def search(trace: Trace, *, marker: str | None = None) -> Found:
         chosen = known or _by_name(trace, pattern)
         if chosen is None:
             return nothing(f"no event's name matches --step-marker {pattern.pattern!r}")
-        best = Judged(chosen, 1.0, 1.0, "named with --step-marker")
-        judged = [best, *(one for one in judged if one.candidate.pattern != pattern.pattern)]
+        others = [one.candidate for one in judged if not np.array_equal(one.candidate.marks.start, chosen.marks.start)]
+        judged = sorted(ladder.judge([chosen, *others], ran), key=lambda one: one.candidate is not chosen)
         other = other.take(~np.isin(other.start, chosen.marks.start))
     if not judged:
         why = "no event carries a step number and no module was launched three times"
         return nothing(why if trace.event_count else "nothing was recorded")
-    return _found(trace, judged, found, other, lines, ran)
+    return _found(trace, judged, found, other, lines, ran, asked=pattern is not None)
 
 
 def nothing(why: str = "") -> Found:
@@ -112,7 +112,9 @@ def _judged(trace: Trace, found: Marks, ran: Work | None) -> tuple[list[Judged],
 # ── from marks to steps ──────────────────────────────────────────────────────────────────────────
 
 
-def _found(trace: Trace, judged: list[Judged], found: Marks, other: Marks, lines: Candidate | None, ran: Work | None) -> Found:
+def _found(
+    trace: Trace, judged: list[Judged], found: Marks, other: Marks, lines: Candidate | None, ran: Work | None, *, asked: bool
+) -> Found:
     chosen = judged[0].candidate
     alone = bool(len(chosen.marks)) and bool((chosen.marks.phase != TRAINING).all())  # nothing but an evaluation was profiled
     whole = chosen.marks
@@ -138,7 +140,7 @@ def _found(trace: Trace, judged: list[Judged], found: Marks, other: Marks, lines
     gaps = rows.holes(made.number[order], made.turn[order], steady=not made.replicas or chosen.apart)
     beside = other.start[np.isin(other.lines, made.marks.lines)] if not alone else np.empty(0, np.int64)
     on = [_placed(one, place) for one in timed.on] + _replicas(trace, made, place, chosen)
-    told = telling.Told(made, judged, given, ran, later, alone, len(bare) + len(cut_lines))
+    told = telling.Told(made, judged, given, ran, later, alone, len(bare) + len(cut_lines), asked)
     steps = Steps(
         made.number[order], start, timed.duration[order], made.turn[order],
         [made.labels[i] for i in order.tolist()], telling.source(told), later,

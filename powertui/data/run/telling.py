@@ -30,6 +30,7 @@ class Told(NamedTuple):
     asynchronous: bool
     alone: bool  # an evaluation without training
     cut: int  # steps whose own mark is not in the file
+    asked: bool  # a person named the marker
 
 
 def source(told: Told) -> str:
@@ -41,12 +42,18 @@ def source(told: Told) -> str:
 def confidence(told: Told) -> str:
     """How far to trust the steps and their times, in words: "sure", "likely" or "unsure" first, then why."""
     best = told.judged[0]
-    unsure, likely = list(_doubts(told, best)), list(_weaknesses(told, best))
+    unsure = [*_times(told), *([] if told.asked else _doubts(told, best))]
+    likely = list(_weaknesses(told, best))
     if unsure:
         return "unsure: " + "; ".join(unsure)
     if likely:
         return "likely: " + "; ".join(likely)
-    return "sure: the program numbers its steps"
+    return "sure: " + ("--step-marker names them" if told.asked else "the program numbers its steps")
+
+
+def _times(told: Told) -> Iterator[str]:
+    if told.given is not None and told.given.by == TIME and told.asynchronous:
+        yield "the devices' work carries no link to the calls that asked for it, and runs on after them"
 
 
 def _doubts(told: Told, best: Judged) -> Iterator[str]:
@@ -57,8 +64,6 @@ def _doubts(told: Told, best: Judged) -> Iterator[str]:
     if told.rows.doubt:
         yield told.rows.doubt
     yield from _parts(told, best)
-    if told.given is not None and told.given.by == TIME and told.asynchronous:
-        yield "the devices' work carries no link to the calls that asked for it, and runs on after them"
     if told.work is not None and best.covers < LITTLE and not best.candidate.inferred:
         yield "hardly any of the devices' work was launched by what is marked"
     if len(told.judged) > 1 and not told.judged[1].candidate.device and best.score - told.judged[1].score < _CLOSE:
@@ -80,7 +85,7 @@ def _parts(told: Told, best: Judged) -> Iterator[str]:
 
 
 def _weaknesses(told: Told, best: Judged) -> Iterator[str]:
-    if best.candidate.numbering < OWN:
+    if best.candidate.numbering < OWN and not told.asked:
         yield "the marks carry no step_num"
     if told.given is not None and told.given.by == TIME:
         yield "device work was given to steps by time"

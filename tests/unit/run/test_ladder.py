@@ -36,6 +36,14 @@ def test_the_pattern_of_every_candidate_chooses_it(tmp_path: Path) -> None:
     assert re.search(steps.find(trace).markers[1].pattern, "training_data_read")
 
 
+def test_a_marker_that_a_person_names_is_not_doubted(tmp_path: Path) -> None:
+    found = steps.find(loaders(tmp_path), marker="^Profiled")
+    assert found.confidence == "sure: --step-marker names them"
+    assert [marker.name for marker in found.markers] == [
+        "events that match --step-marker '^Profiled'", "events named training_data_read with a step_num",
+    ]  # fmt: skip
+
+
 def test_a_root_mark_of_every_second_step_does_not_win(tmp_path: Path) -> None:
     batches = [event("batch", n * 10, 9, step_num=n) for n in range(8)]
     roots = [event("train_step_fn", n * 20 + 1, 5, _r=1) for n in range(4)]
