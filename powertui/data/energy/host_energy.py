@@ -109,7 +109,7 @@ def table(opened: Opened, found: RunEnergy) -> Table:
         return Place(opened.name, index, *opened.profiles[index].trace.span)
 
     columns = (text_column("of", "host", names, weight=9), *tables.figures(energies))
-    return Table("hosts", "Energy of each host", columns, place, empty=tables.NO_POWER, key=("of",), noun="host")
+    return Table("hosts", "Energy of each host", columns, place, empty=tables.NO_POWER, key=("of",), noun="row")
 
 
 def told(found: RunEnergy, cells: Callable[[Energy | None], list[str]]) -> list[list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from powertui.data.model import Device, PowerSeries, Scope, Sensor
@@ -53,7 +53,7 @@ def device(sensor: Sensor) -> Device | None:
 
 def of_one(series: Sequence[PowerSeries]) -> Total:
     """Disjoint channels of one machine, by whatever names its logs call it (node17, bmc-node17)."""
-    rows, text = _host(series, [i for i, one in enumerate(series) if len(one)])
+    rows, text = _host(series, [i for i, one in enumerate(series) if len(one)], _label)
     return Total(tuple(series[i] for i in rows), tuple(rows), text)
 
 
@@ -66,14 +66,14 @@ def total(series: Sequence[PowerSeries]) -> Total:
     words: list[str] = []
     for host in dict.fromkeys(one.sensor.host for one in series):
         mine = [i for i, one in enumerate(series) if one.sensor.host == host and len(one)]
-        rows, text = _host(series, mine)
+        rows, text = _host(series, mine, _name)
         picked += rows
         if text:
             words.append(f"{host}: {text}" if host else text)
     return Total(tuple(series[i] for i in picked), tuple(picked), "; ".join(words))
 
 
-def _host(series: Sequence[PowerSeries], mine: Sequence[int]) -> tuple[list[int], str]:
+def _host(series: Sequence[PowerSeries], mine: Sequence[int], named: Callable[[PowerSeries], str]) -> tuple[list[int], str]:
     if not mine:
         return [], ""
     for scope in _WHOLE:
@@ -81,7 +81,7 @@ def _host(series: Sequence[PowerSeries], mine: Sequence[int]) -> tuple[list[int]
         if whole:
             best = max((i for i in whole if series[i].path == series[whole[0]].path), key=lambda i: len(series[i]))
             rest = f", which includes the other {len(mine) - 1}" if len(mine) > 1 else ""
-            return [best], f"{_name(series[best])} alone{rest}"
+            return [best], f"{named(series[best])} alone{rest}"
     parts: list[int] = []
     for i in mine:
         if series[i].sensor.scope in _PARTS and not any(_overlap(series[i], series[k]) for k in parts):
@@ -89,13 +89,17 @@ def _host(series: Sequence[PowerSeries], mine: Sequence[int]) -> tuple[list[int]
     if parts:
         chosen = parts
         left = len(mine) - len(chosen)
-        names = " + ".join(_name(series[i]) for i in chosen[:4]) + (f" + {len(chosen) - 4} more" if len(chosen) > 4 else "")
+        names = " + ".join(named(series[i]) for i in chosen[:4]) + (f" + {len(chosen) - 4} more" if len(chosen) > 4 else "")
         return chosen, names + (f" ({left} overlapping, left out)" if left else "") + ": parts of the machine, not the whole"
     first = mine[0]
     if len(mine) == 1:
-        return [first], f"{_name(series[first])} alone"
-    return [first], f"{_name(series[first])} alone: it is not known which of the {len(mine)} channels overlap"
+        return [first], f"{named(series[first])} alone"
+    return [first], f"{named(series[first])} alone: it is not known which of the {len(mine)} channels overlap"
 
 
 def _name(series: PowerSeries) -> str:
     return series.sensor.name or series.sensor.source or "power"
+
+
+def _label(series: PowerSeries) -> str:
+    return series.sensor.label
