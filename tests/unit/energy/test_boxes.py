@@ -81,3 +81,26 @@ def test_what_could_be_found_is_found() -> None:
             hits[part] += any(box.start < start + limit.seconds and box.end > start for box in found)
     assert hits[1.0] >= 54
     assert hits[0.3] <= 20
+
+
+def test_noise_with_tails_is_noise() -> None:
+    """A sensor that now and then looks a moment too early or too late: single readings are far off, and nothing is foreign."""
+    told = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        one = readings(60, 0.1, 0.1, [], seed=seed)
+        tails = np.where(rng.random(len(one)) < 0.08, rng.choice([-100.0, 100.0], len(one), p=[0.7, 0.3]), 0.0)
+        told += bool(
+            boxes.found(Readings(one.lo, one.hi, one.watts + tails, *(one.floor, one.ceiling, one.doubt, one.judged, 0.0)))[0]
+        )
+    assert told <= 1
+
+
+def test_a_load_goes_on_where_nothing_is_judged_as_long_as_readings_show_it() -> None:
+    one = readings(60, 1.0, 1.0, [(10, 40, 60.0)])
+    judged = (one.lo < 20) | (one.lo > 45)
+    watts = np.where((one.lo > 24) & (one.lo < 28), one.watts - 50, one.watts)  # a pause of the training within the load
+    ceiling = np.where((one.lo > 24) & (one.lo < 28), 200.0, one.ceiling)
+    (box,) = boxes.found(Readings(one.lo, one.hi, watts, one.floor - 50, ceiling, one.doubt, judged, 0.0))[0]
+    assert (round(box.start), round(box.end)) == (10, 40)
+    assert box.watts == pytest.approx(60, rel=0.1)

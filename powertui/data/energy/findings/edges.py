@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.energy.findings.box import Box
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.readings import Readings, some
-from powertui.data.model import Bools, Floats
+from powertui.data.model import Bools, Floats, Int64s
 
 _EDGES = 40  # places of each edge that are weighed
 _DRAWS = 4000
@@ -40,16 +41,36 @@ def box(readings: Readings, first: int, last: int, noise: Noise, foreign: Floats
             break
         starts, ends = _closer(starts, at), _closer(ends, until)
     rng = np.random.default_rng(47)
-    drawn = rng.choice(weights.size, _DRAWS, p=weights.ravel())
-    height = watts.ravel()[drawn] + errors.ravel()[drawn] * rng.standard_normal(_DRAWS)
-    row, column = np.unravel_index(drawn, weights.shape)
-    joules = height * length.ravel()[drawn]
-    low, middle, high = (np.percentile(x, [2.5, 50, 97.5]) for x in (height, joules, starts[row]))
-    ending = np.percentile(ends[column], [2.5, 50, 97.5])
+    # Among boxes shorter than a window short ones are many, because they fit in many places: the likeliest length is told by
+    # giving each length its weight, the intervals hold what either way comes out.
+    flat, likely = (_drawn(w, watts, errors, length, rng) for w in (weights, weights * np.maximum(length, 0.0)))
+    start, end, height, joules = (
+        (min(a, c), e, max(b, d))
+        for (a, b), (c, e, d) in zip(
+            (np.percentile(x, [2.5, 97.5]) for x in (starts[flat.row], ends[flat.column], flat.watts, flat.joules)),
+            (np.percentile(x, [2.5, 50, 97.5]) for x in (starts[likely.row], ends[likely.column], likely.watts, likely.joules)),
+            strict=True,
+        )
+    )
     return Box(
-        float(high[1]), float(ending[1]), (float(high[0]), float(high[2])), (float(ending[0]), float(ending[2])),
-        float(low[1]), float(low[0]), float(low[2]), float(middle[1]), float(middle[0]), float(middle[2]), p,
+        float(start[1]), float(end[1]), (float(start[0]), float(start[2])), (float(end[0]), float(end[2])),
+        float(height[1]), float(height[0]), float(height[2]), float(joules[1]), float(joules[0]), float(joules[2]), p,
     )  # fmt: skip
+
+
+class _Drawn(NamedTuple):
+    row: Int64s
+    column: Int64s
+    watts: Floats
+    joules: Floats
+
+
+def _drawn(weights: Floats, watts: Floats, errors: Floats, length: Floats, rng: np.random.Generator) -> _Drawn:
+    """Boxes at random, each as often as it weighs."""
+    at = rng.choice(weights.size, _DRAWS, p=weights.ravel() / weights.sum())
+    height = watts.ravel()[at] + errors.ravel()[at] * rng.standard_normal(_DRAWS)
+    row, column = np.unravel_index(at, weights.shape)
+    return _Drawn(row, column, height, height * length.ravel()[at])
 
 
 def _closer(at: Floats, weight: Floats) -> Floats:

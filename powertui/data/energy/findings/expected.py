@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy.findings import pace as paces
+from powertui.data.energy.findings import phases
 from powertui.data.energy.findings import work as work_kinds
 from powertui.data.energy.findings.pace import Pace
 from powertui.data.energy.findings.readings import Readings
@@ -26,11 +27,13 @@ from powertui.data.energy.findings.work import Work
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 
+_NONE: Floats = np.empty(0)
 _TURNS = 30  # of the robust fit
 _STARTS = (10, 25, 40, 50, 60, 75)  # percentiles of the readings that a fit begins with, each in turn
 _FIRST = 0.35  # of the smallest residuals tell their scale at first, half of them in the end: bursts may be many
 _CUT = 4.685  # Tukey's: residuals farther off count nothing
 _UNLIKE = 0.5  # of the power of work: what one kind may draw more or less than another
+_BLOCKS = 15  # of readings one after another
 _STEADY = 0.1  # a reading of steps holds less other work than this
 _WHOLE = 0.98  # a window is inside the profile with so much of itself
 _LEAST = 8  # readings that a level needs
@@ -55,9 +58,12 @@ class Expected:
 
 def of(
     data: Samples, work: Work, offset: float, *, unsure: Unsure, pace: Pace = paces.NOTHING,
-    training: tuple[float, float] | None = None,
+    training: tuple[float, float] | None = None, steps: tuple[Floats, Floats] = (_NONE, _NONE),
 ) -> Expected:  # fmt: skip
-    """Every reading of a log whose zero lies at `offset` (s) on the trace. `training`: from when to when."""
+    """Every reading of a log whose zero lies at `offset` (s) on the trace.
+
+    `training`: from when to when; `steps`: where they start and end. All in s.
+    """
     lo, hi = data.lo + offset, data.hi + offset
     good = np.isfinite(data.watts) & (data.watts > 0)
     length = np.maximum(hi - lo, 1e-12)
@@ -73,6 +79,8 @@ def of(
     level = float(np.percentile(data.watts[usual], 75)) if usual.sum() >= _LEAST else -np.inf
     if fit is not None:
         expected, doubtful = fit.expected(work, lo, hi, unsure)
+        expected[within] += phases.course((data.watts - expected)[within], lo[within], hi[within], *steps)
+        expected += _centre(data.watts[within] - expected[within], doubtful[within])
         floor[within] = ceiling[within] = expected[within]
         doubt[within] = doubtful[within]
         level = max(level, fit.level)
@@ -122,10 +130,23 @@ class _Fit:
         learnt = np.einsum("ij,jk,ik->i", columns, self.covariance, columns)
         unlike = _UNLIKE * self.swing * np.maximum(_unlike(columns, self.usual), columns[:, self.loose].sum(axis=1))
         off = np.zeros(len(watts))
-        for changes in (((-unsure.place, 1.0), (unsure.place, 1.0)), ((0.0, 1 - unsure.window), (0.0, 1 + unsure.window))):
-            others = [_columns(work, hi - factor * (hi - lo) + by, hi + by) @ self.coefficients for by, factor in changes]
-            off += np.maximum(*(np.abs(other - watts) for other in others)) ** 2
+        for place, window in ((1.0, 0.0), (2.0, 0.0), (0.0, 1.0)):
+            reach = np.zeros(len(watts))
+            for sign in (-1.0, 1.0):
+                by, factor = sign * place * unsure.place, 1 + sign * window * unsure.window
+                other = _columns(work, hi - factor * (hi - lo) + by, hi + by) @ self.coefficients
+                reach = np.maximum(reach, np.abs(other - watts))
+            off += (reach / max(place, 1.0)) ** 2
         return watts, np.sqrt(learnt + unlike**2 + off)
+
+
+def _centre(residual: Floats, doubt: Floats) -> float:
+    """Where the residuals' means lie, as a rule: of a fast sensor the single ones are skewed, for its windows and the work's
+    edges never quite meet, and a stretch is a mean."""
+    sure = residual[doubt <= 2 * float(np.percentile(doubt, 25)) + 1e-9]
+    size = max(1, len(sure) // _BLOCKS)
+    count = len(sure) // size
+    return float(np.median(sure[: count * size].reshape(count, size).mean(axis=1))) if count else 0.0
 
 
 def _columns(work: Work, lo: Floats, hi: Floats) -> Floats:

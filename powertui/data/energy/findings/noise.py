@@ -9,6 +9,8 @@ import numpy as np
 
 from powertui.data.model import Bools, Floats
 
+_MANY = 6  # readings whose middle one is to be trusted
+_NEAR = 0.95  # of the readings: with fewer near the middle one, noise has tails
 _KNOWN = 30.0  # degrees of freedom of what is no sample
 
 
@@ -69,12 +71,13 @@ def chance(score: float, freedom: float, blocks: float) -> float:
 
 
 def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float) -> Floats:
-    """The readings that noise may be learnt from: those of which enough is known, without what lies far off."""
+    """The readings that noise may be learnt from: those of which enough is known, and the far ones only where they are many."""
     values, known = beyond[free], doubt[free]
     if not len(values):
         return values
     sure = values[known <= max(floor, 2 * float(np.percentile(known, 25)))]
-    return np.asarray(sure[np.abs(sure - np.median(sure)) <= 6 * max(spread(sure), floor)])
+    near = np.abs(sure - np.median(sure)) <= 6 * max(spread(sure), floor)
+    return np.asarray(sure if near.mean() < _NEAR else sure[near])
 
 
 def certainty(beyond: Floats, doubt: Floats, noise: Noise, floor: float) -> tuple[float, float]:
@@ -82,7 +85,10 @@ def certainty(beyond: Floats, doubt: Floats, noise: Noise, floor: float) -> tupl
     weight = 1.0 / (noise.one**2 + doubt**2)
     mean, shared = float(weight @ beyond / weight.sum()), float(weight @ doubt / weight.sum())
     random = noise.of(len(beyond))
-    score = abs(mean) / math.hypot(random, shared)
+    size = abs(mean)
+    if len(beyond) >= _MANY:  # a load lifts all readings of a stretch; what lifts the mean alone is noise with tails
+        size = min(size, max(1.25 * math.copysign(1.0, mean) * float(np.median(beyond)), 0.0))
+    score = size / math.hypot(random, shared)
     # The noise was learnt from few readings (but rounding is known); doubts are no sample of anything.
     learnt = max(random**2 - floor**2 / len(beyond), 0.0)
     total = random**2 + shared**2

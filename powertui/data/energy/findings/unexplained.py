@@ -56,13 +56,14 @@ def of(
     ran = work.of(trace, steps, predict.activities(trace))
     going = pace.of(scalars, trace.clock)
     trained = (training[0] / PS_PER_S, training[1] / PS_PER_S) if training is not None else None
+    begin, end = steps.start / PS_PER_S, steps.ends() / PS_PER_S
     places = [(p.weight, one) for p, one in zip(power.places, placing.everywhere(power), strict=True) if p.weight >= _FEW]
     looked: list[_Looked] = []
     for weight, one in places or [(1.0, power)]:
         moved = _moved(data, one)
         half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
         doubt = _unsure(power, data, half / 1.96)
-        model = expected.of(moved, ran, 0.0, unsure=doubt, pace=going, training=trained)
+        model = expected.of(moved, ran, 0.0, unsure=doubt, pace=going, training=trained, steps=(begin, end))
         found, noise = boxes.found(model.readings) if not model.reason else ([], None)
         looked.append(_Looked(weight, model, found, noise or noise_of(np.empty(0), 1.0)))
     _, first, found, noise = looked[0]

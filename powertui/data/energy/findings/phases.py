@@ -1,0 +1,39 @@
+"""What a step draws in the course of itself, beyond what its kinds of work tell: for sensors that look at parts of steps.
+
+One kernel draws more than another of its kind. A sensor that sees a quarter of the time beats with the steps, and sees now
+these kernels and now those for seconds on end: that is no foreign load, and where in its step each reading lies tells so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from powertui.data.model import Floats
+
+_BINS = 24
+_EACH = 30  # readings of each part of a step, at least
+_FEW = 4  # parts: fewer tell nothing
+_LIKE = 0.3  # a step within this of the usual length is a usual one
+
+
+def course(residual: Floats, lo: Floats, hi: Floats, start: Floats, end: Floats) -> Floats:
+    """What to add to the expectation of each reading; steps run from `start` to `end`, and all in s."""
+    out = np.zeros(len(residual))
+    length = end - start
+    if len(length) < _EACH:
+        return out
+    usual = float(np.median(length))
+    if float(np.median(hi - lo)) >= usual:
+        return out
+    middle = (lo + hi) / 2
+    row = np.clip(np.searchsorted(start, middle, side="right") - 1, 0, len(start) - 1)
+    inside = (middle >= start[row]) & (middle < end[row]) & (np.abs(length[row] - usual) < _LIKE * usual)
+    parts = min(_BINS, int(inside.sum()) // _EACH)
+    if parts < _FEW:
+        return out
+    at = np.minimum(((middle - start[row]) / np.maximum(length[row], 1e-12) * parts).astype(np.int64), parts - 1)
+    for part in range(parts):
+        here = inside & (at == part)
+        if here.sum() >= _EACH // 2:
+            out[here] = np.median(residual[here])
+    return out
