@@ -48,6 +48,8 @@ def write(
     belongs.check([found], reading.power_hosts)
     told = account.of(opened.profiles[index], aligning)
     power = tuple(one.power for one in told.placed)
+    if told.share is not None and (short := belongs.in_short(found, told.share)):
+        text.write(sys.stderr, plain(short))
     edge = next((edge for _, first, last, edge in told.epoch_windows() if (first, last) == (lo, hi)), 0.0)
     if format == "parquet" and output == "-" and sys.stdout.isatty():
         raise UsageError("Parquet is not for a terminal.", hint="Name a file with -o FILE.")

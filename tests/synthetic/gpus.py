@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -28,6 +28,7 @@ class Machine:
     order: tuple[int, ...]
     spans: list[list[tuple[float, float]]]
     steps: list[tuple[float, float]]
+    stats: list[dict[str, int | float | str]] = field(default_factory=list)  # what the profile says of each device
 
     @property
     def seconds(self) -> float:
@@ -60,6 +61,7 @@ class Machine:
             Plane(
                 f"/device:GPU:{d}",
                 [Line("Stream #13(Compute)", [Event("sgemm", round(a * PS), round((b - a) * PS), {}) for a, b in mine], 13)],
+                dict(self.stats[d]) if self.stats else {},
             )
             for d, mine in enumerate(self.spans)
         ]

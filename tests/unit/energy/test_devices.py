@@ -110,6 +110,23 @@ def test_a_uuid_without_a_number_needs_the_signal(tmp_path: Path, capsys: pytest
     assert {one["joules"] for one in run["devices"]} == {None}
 
 
+@pytest.mark.parametrize("kind", ["uuid", "pci"])
+def test_addresses_settle_it_whatever_the_order(tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    made = gpus.make(8, (5, 2), alike=True)
+    made.stats = [{kind: gpus.uuid(gpu) if kind == "uuid" else f"0000:{0x10 + gpu:02x}:00.0"} for gpu in made.order]
+    run = energy(made.write(tmp_path), made.nvml(tmp_path / "nvml.csv"), capsys)
+    assert told(run) == [("identity", True)] * 2
+    assert right(run, made, 0, 5)
+    assert right(run, made, 1, 2)
+
+
+def test_the_variable_is_named_after_the_maker(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = gpus.make(2, (0, 1), alike=True)
+    made.stats = [{"device_vendor": "AMD"}] * 2
+    run = energy(made.write(tmp_path), made.nvml(tmp_path / "nvml.csv"), capsys)
+    assert "HIP_VISIBLE_DEVICES may have changed the order" in run["devices"][0]["why"]
+
+
 def test_a_sensor_that_cannot_resolve_a_step_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = gpus.make(2, (0, 1), steps=200, step_s=0.06)
     run = energy(made.write(tmp_path), made.smi(tmp_path / "smi.csv"), capsys)

@@ -184,6 +184,14 @@ def test_an_export_holds_its_own_hosts_power(made: Hosts, tmp_path: Path) -> Non
     assert [name for name in frame.columns if name.startswith("watts")] == ["watts: host-b watts"]
 
 
+def test_an_export_without_power_says_whose_there_is(made: Hosts, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(made.recording(tmp_path / "bmc.csv", {"bmc-17": "host-a"}))
+    assert cli.main(["export", str(made.logdir), "--host", "host-a", "--power", log, "--what", "steps"]) == 0
+    found = capsys.readouterr()
+    assert "No power belongs to host-a: the log names bmc-17. See --power-host." in found.err
+    assert "joules" not in found.out
+
+
 def test_channels_of_one_host_under_two_names_are_counted_once(made: Hosts, tmp_path: Path) -> None:
     first = made.long_csv(tmp_path / "node.csv", {"host-a": "host-a"})
     second = made.recording(tmp_path / "bmc.csv", {"bmc-host-a": "host-a"})
