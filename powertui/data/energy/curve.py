@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from powertui.data.energy import bridge
 from powertui.data.energy import sensor as sensors
+from powertui.data.energy.bridge import Bridges
 from powertui.data.model import PS_PER_NS, PS_PER_S, Bools, Figure, Floats, Int32s, Int64s, PowerKind, PowerOnTrace, Sensor
 
 BLOCK = 256  # knots per block of the maxima
@@ -84,9 +86,11 @@ class Curve:
     whole: bool  # every one does
     energy: Floats  # J from the first knot to knot i
     covered: Floats | None  # s of known segments to knot i; None when all are known
+    bridges: Bridges | None  # over its holes and pauses; None when it has neither
     squares: Floats  # sum of squared differences of neighbouring readings to knot i
     turns: Floats  # and of each difference times the one before it
-    steep: Floats  # squared differences over the averaging window (or a refresh), around knot i, summed to it: s W²
+    steep: Floats  # squared differences over the averaging window (or a refresh), around knot i, summed to it: W² …
+    steep_s: float  # … times so many s
     changes: Int32s  # how often the reading had changed up to knot i
     power: Floats  # power at knot i
     peaks: Floats  # maximum of every BLOCK knots
@@ -126,6 +130,16 @@ class Curve:
         """Energy to there under the rule that every reading holds."""
         energy: Floats = self.hold_energy[row] + self.hold_power[row] * seconds
         return energy
+
+    def bridged(self, at: Spot, count: int) -> tuple[Floats, Floats, Floats]:
+        """J that holes up to each of the first so many times are taken to hold, its variance, and s² of these holes."""
+        if self.bridges is None:
+            nothing = np.zeros(count)
+            return nothing, nothing, nothing
+        over, row = self.bridges, at.row[:count]
+        past, whole = (at.inside[:count] - at.start[:count]) / _S, (at.end[:count] - at.start[:count]) / _S
+        part = past * whole * ~self.known[row]
+        return over.joules[row] + over.watts[row] * past, over.variance[row] + over.spread[row] * past, over.squares[row] + part
 
     def peak(self, first: int, last: int) -> float:
         """Maximum power over knots first … last-1; NaN when there is none."""
@@ -200,8 +214,9 @@ def _build(power: PowerOnTrace) -> Curve:
         area, moved = np.where(known, area, 0.0), np.where(known, moved, 0.0)
         if kind is PowerKind.INTERVAL:
             moved[1:] = np.where(known[:-1], moved[1:], 0.0)
-    turns = _prefix(_turns(knots, moved, refresh))
-    squared, window = float(moved @ moved), _value(sensor.window_s)
+    window = _value(sensor.window_s)
+    squares, turns = _prefix(moved * moved), _prefix(_turns(knots, seconds, moved, refresh))
+    steep, steep_s = _steep(knots, seconds, level, known, squares, max(refresh, window), kind)
     covered = None if whole else _prefix(np.where(known, seconds, 0.0))
     energy = _prefix(area)
     hold_at, hold_power, hold_end = knots, left, int(knots[-1]) if len(knots) else 0
@@ -223,9 +238,11 @@ def _build(power: PowerOnTrace) -> Curve:
         whole=whole,
         energy=energy,
         covered=covered,
-        squares=_prefix(moved * moved),
+        bridges=_bridges(knots, left, right, known, energy, covered, refresh if kind is PowerKind.SAMPLED else 0.0),
+        squares=squares,
         turns=turns,
-        steep=_prefix(_steep(knots, level, known, max(refresh, window), kind)),
+        steep=steep,
+        steep_s=steep_s,
         changes=np.concatenate(([0], np.cumsum(moved != 0))).astype(np.int32),
         power=level,
         peaks=_peaks(level),
@@ -239,7 +256,7 @@ def _build(power: PowerOnTrace) -> Curve:
         late_s=sensors.centre_err_s(sensor, kind),
         poll_s=_value(sensor.poll_s) if sensors.slow(sensor) and kind is PowerKind.SAMPLED else 0.0,
         beat=_beat(moved) if kind is PowerKind.SAMPLED else (1.0, 1.0),
-        turn=float(turns[-1]) / squared if squared > 0 else 0.0,
+        turn=float(turns[-1] / squares[-1]) if squares[-1] > 0 else 0.0,
         averaged=_averaged(sensor, kind),
         quantum_w=_value(sensor.quantum_w),
         gain=sensor.gain.value if sensor.gain else None,
@@ -259,37 +276,56 @@ def _spread(level: Floats) -> float:
     return float(level[:: max(1, len(level) // 4096)].std()) if len(level) else 0.0
 
 
-def _turns(knots: Int64s, moved: Floats, refresh: float) -> Floats:
+PAUSE = 1.6  # refreshes: the power is taken to run straight for so long as if it were one
+
+
+def _bridges(
+    knots: Int64s, left: Floats, right: Floats, known: Bools, energy: Floats, covered: Floats | None, refresh: float
+) -> Bridges | None:  # fmt: skip
+    seconds = np.diff(knots) / _S
+    paused = known & (seconds > PAUSE * refresh) & (left != right) & (refresh > 0)
+    if covered is None and not paused.any():
+        return None
+    upto = (knots - knots[0]) / _S if covered is None else covered
+    return bridge.build(knots, left, right, known, energy, upto, np.where(paused, seconds - refresh, 0.0))
+
+
+def _turns(knots: Int64s, seconds: Floats, moved: Floats, refresh: float) -> Floats:
     """Each difference times the one before it, where both are a refresh or so long."""
     out = np.zeros(len(moved))
+    if len(moved) > 1 and seconds.max() < PAUSE * refresh and moved.all():
+        np.multiply(moved[1:], moved[:-1], out=out[1:])
+        return out
     rows = np.flatnonzero(moved)
     if len(rows) > 1:
-        near = np.diff(knots[rows + 1]) < 1.6 * max(refresh, 1e-9) * PS_PER_S
+        near = np.diff(knots[rows + 1]) < PAUSE * max(refresh, 1e-9) * PS_PER_S
         out[rows[1:]] = np.where(near, moved[rows[1:]] * moved[rows[:-1]], 0.0)
     return out
 
 
-def _steep(knots: Int64s, level: Floats, known: Bools, reach: float, kind: PowerKind) -> Floats:
-    """Per segment, its length times the squared difference of the readings half a reach before and after its middle."""
+def _steep(
+    knots: Int64s, seconds: Floats, level: Floats, known: Bools, squares: Floats, reach: float, kind: PowerKind
+) -> tuple[Floats, float]:  # fmt: skip
+    """Squared differences of the readings half a reach before and after each segment, times its length, summed up to each knot."""
     if len(level) < 2:
-        return np.zeros(max(len(level) - 1, 0))
-    seconds = np.diff(knots) / _S
-    usual = float(np.median(seconds))
+        return squares, reach
+    usual = float(np.median(seconds[:_SAMPLE]))
     lag = max(1, round(reach / usual)) if usual > 0 else 1
     if lag == 1 or kind is PowerKind.INTERVAL:
-        moved = np.diff(level)
-        if kind is PowerKind.INTERVAL:
-            moved[0] = 0.0
-        return np.asarray(np.where(known, np.maximum(seconds, reach) * moved * moved, 0.0))
+        if seconds.max() <= PAUSE * reach:
+            return squares, reach
+        return _prefix(np.maximum(seconds, reach) * np.diff(squares)), 1.0
     middle = knots[:-1] + np.diff(knots) // 2
     half = round(reach / 2 * PS_PER_S)
     later = np.minimum(knots.searchsorted(middle + half), len(knots) - 1)
     earlier = np.maximum(knots.searchsorted(middle - half, side="right") - 1, 0)
     # What repeats within the window is not seen in means over it; but one mean and the next differ by what came and what went.
     across, along = (level[later] - level[earlier]) ** 2, lag * np.diff(level) ** 2
-    return np.asarray(np.where(known, seconds * (_ACROSS * across + _ALONG * along), 0.0))
+    return _prefix(np.where(known, seconds * (_ACROSS * across + _ALONG * along), 0.0)), 1.0
 
 
+_SAMPLE = 65_536  # differences that tell how a whole log behaves
+_ACROSS, _ALONG = 0.7, 1.3
 _ALIKE = 0.5  # correlation from which differences repeat
 _LAGS = 256
 _ENOUGH = 4096

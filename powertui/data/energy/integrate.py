@@ -31,14 +31,16 @@ from powertui.data.energy.curve import Curve
 from powertui.data.model import PS_PER_S, Badge, Bools, Figure, Floats, Int32s, Int64s, PowerKind, PowerOnTrace, PowerSeries
 
 Z95 = 1.959964
-ENOUGH = 0.9  # coverage from which a window is worth a number
+ENOUGH = 0.9  # of a window lies within the log, at least: nobody knows what was before and after it
+SURE = 0.25  # of its energy may be what was filled in, at 95 %
+LOST = 0.5  # of its length may be one hole; many short ones may be more, for what lies between them tells of them
 WHOLE = 1 - 1e-6
 DIFFER = 0.01  # both rules are shown when they differ by more
 REFRESHES = 2.0  # a window needs so many to be resolved
 _NEAR, _FAR = 1.5, 8.0  # readings on either side of an edge that tell how much the power moves there
 _STRATA = 0.8  # of the variance of one look: that of the mean of looks spread over a step, times their number squared
-_EVEN = 0.06  # of T² d² is left at least where power goes up and down in turns
 _MANY = 30.0  # differences that tell by themselves how alike neighbouring ones are
+_EVEN = 0.06  # of T² d² is left at least where power goes up and down in turns
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def _energy(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, **row: An
         extrapolated=extrapolated,
         badge=_badge(power, extrapolated or curve.guessed),
         resolved=resolved,
-        reason="" if resolved else _why(power, curve, (hi_ps - lo_ps) / PS_PER_S, coverage),
+        reason="" if resolved else _why(power, curve, lo_ps, hi_ps, coverage),
         method="interval" if curve.kind is PowerKind.INTERVAL else "trapezoid",
         **row,
     )
@@ -147,7 +149,8 @@ def _badge(power: PowerOnTrace, estimated: bool) -> Badge:
     return scale
 
 
-def _why(power: PowerOnTrace, curve: Curve, duration: float, coverage: float) -> str:
+def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
+    duration = (hi_ps - lo_ps) / PS_PER_S
     if power.status == "none":
         return "not resolved: the power log is not placed on this trace's clock"
     if len(curve.knots) < 2:
@@ -162,7 +165,20 @@ def _why(power: PowerOnTrace, curve: Curve, duration: float, coverage: float) ->
         elif curve.window_s > curve.refresh_s:
             how = "averages over"
         return f"not resolved: {sensors.seconds(duration)} is too short, the sensor {how} {sensors.seconds(least)}"
-    return f"not resolved: only {coverage:.0%} of this window was sampled"
+    return _lost(curve, lo_ps, hi_ps, coverage)
+
+
+def _lost(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
+    """Why what was sampled of a window is not enough."""
+    within = min(hi_ps, int(curve.knots[-1])) - max(lo_ps, int(curve.knots[0]))
+    only = f"not resolved: only {coverage:.0%} of this window was sampled"
+    if within < ENOUGH * (hi_ps - lo_ps):
+        return only
+    inside = curves.spot(curve.knots, np.array([lo_ps, hi_ps], np.int64))
+    squares = curve.bridged(inside, 2)[2]
+    if float(squares[1] - squares[0]) > (LOST * (hi_ps - lo_ps) / PS_PER_S) ** 2:
+        return f"{only}, and the rest lies in one piece"
+    return f"not resolved: {1 - coverage:.0%} of this window was not sampled, and what the power did meanwhile may be too much"
 
 
 def _some(value: float, there: bool) -> float | None:
@@ -206,6 +222,10 @@ class _Found(NamedTuple):
 
     joules: Floats
     length: Floats  # s covered
+    within: Floats  # s within the log
+    filled: Floats  # J that its holes are taken to hold …
+    opened: Floats  # … and the variance of that
+    lost: Floats  # s² of its holes
     steep: Floats  # W² [both edges]: squared difference of neighbouring readings there
     inner: Floats  # s² [both edges]: the edge's distance to the row before times that to the row after
     before: Floats  # W, power at the begin less that at the end, a reading earlier
@@ -214,7 +234,7 @@ class _Found(NamedTuple):
     at_b: Floats
     moved: Floats  # sum of squared differences within
     turned: Floats  # and of each times the one before it
-    pairs: Floats  # how many of these
+    pairs: Floats  # how many differences
     runs: Floats  # runs of one value
     held: Floats
     peak: Floats
@@ -250,6 +270,7 @@ class _Look(NamedTuple):
     """Entries of one curve for its windows, end to end: eight, six, two or one for each."""
 
     reading: curves.Reading  # six
+    bridged: tuple[Floats, Floats, Floats]  # two: J in holes, its variance, s² of them
     steep: Floats  # eight: from and to near a, near b, far around a, far around b
     moved: Floats  # two
     turned: Floats  # two
@@ -303,7 +324,8 @@ def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
         at = memo[key] = _windows(curve, a, b)
     return _Look(
         curve.read(at.edges),
-        curve.steep[at.around],
+        curve.bridged(at.edges, len(at.inside)),
+        curve.steep[at.around] * curve.steep_s,
         curve.squares[at.moved],
         curve.turns[at.moved],
         curve.changes[at.runs],
@@ -319,12 +341,14 @@ def _settle(looks: Sequence[_Look]) -> _Found:
     if len(looks) > 1:
         columns: list[Any] = [np.array(column).T for column in zip(*(look.reading for look in looks), strict=True)]
         reading = curves.Reading(*columns)
-        steep, moved, turned, runs, held = (np.array([look[k] for look in looks]).T for k in (1, 2, 3, 4, 5))
-        peak, pairs, inside = np.array([look.peak[0] for look in looks]), *(np.array([look[k] for look in looks]).T for k in (7, 8))
+        steep, moved, turned, runs, held = (np.array([look[k] for look in looks]).T for k in (2, 3, 4, 5, 6))
+        bridged = [np.array(column).T for column in zip(*(look.bridged for look in looks), strict=True)]
+        peak, pairs, inside = np.array([look.peak[0] for look in looks]), *(np.array([look[k] for look in looks]).T for k in (8, 9))
     else:
         look = looks[0]
         reading = look.reading.shaped(6, -1)
         steep = look.steep.reshape(8, -1)
+        bridged = [column.reshape(2, -1) for column in look.bridged]
         moved, turned, runs, held, inside = (
             column.reshape(2, -1) for column in (look.moved, look.turned, look.runs, look.held, look.inside)
         )
@@ -337,6 +361,10 @@ def _settle(looks: Sequence[_Look]) -> _Found:
     return _Found(
         joules=energy[1] - energy[0],
         length=covered[1] - covered[0],
+        within=(reading.inside[1] - reading.inside[0]) / PS_PER_S,
+        filled=bridged[0][1] - bridged[0][0],
+        opened=bridged[1][1] - bridged[1][0],
+        lost=bridged[2][1] - bridged[2][0],
         steep=np.maximum(slopes[:2] / (2 * _NEAR), slopes[2:] / (2 * _FAR)),
         inner=np.where(inside, past * left, 0.0),
         before=watts[2] - watts[4],
@@ -374,8 +402,8 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     least = np.maximum(sensor.refresh_s, sensor.window_s)
     with np.errstate(divide="ignore", invalid="ignore"):
         coverage = np.where(seconds > 0, np.clip(found.length / seconds, 0.0, 1.0), 0.0)
-        scale = np.where(coverage > 0, 1 / coverage, 1.0)
-        mean = np.where(found.length > 0, found.joules / found.length, np.nan)
+        within = np.where(seconds > 0, np.clip(found.within / seconds, 0.0, 1.0), 0.0)
+        scale = np.where(within > 0, 1 / within, 1.0)
     refresh = np.maximum(sensor.refresh_s, 1e-9)
     quantum = sensor.quantum_w / 12**0.5 * seconds / np.sqrt(found.runs)
     noise = sensor.noise_w**2 * seconds / refresh
@@ -388,20 +416,24 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     edge = edge_ps / PS_PER_S
     ends = (found.before**2 + found.after**2) / 2
     timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (found.at_a**2 + found.at_b**2))
-    missing = np.where(coverage < WHOLE, (1 - coverage) * seconds * sensor.spread_w, 0.0)
-    sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2 + missing**2)
+    all_of_it = (found.joules + found.filled) * scale
+    missing = found.opened + np.where(within < WHOLE, ((1 - within) * seconds * sensor.spread_w) ** 2, 0.0)
+    sampling = np.sqrt(sampling**2 + missing)  # a hole is a long time between two looks
+    sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2)
+    bearable = (Z95 * np.sqrt(found.opened) <= SURE * np.abs(all_of_it)) & (found.lost <= (LOST * seconds) ** 2)
     # What a counter counted from one of its readings to another is known, however few they are.
     counted = np.asarray(sensor.interval) & (found.inner == 0).all(axis=0) & (coverage >= WHOLE)
-    resolved = (coverage >= ENOUGH) & ((seconds >= REFRESHES * least) | counted) & np.asarray(sensor.placed)
-    total = np.where(resolved, found.joules * scale, np.nan)
-    held = found.held * scale
+    enough = (within >= ENOUGH) & (coverage > 0) & bearable
+    resolved = enough & ((seconds >= REFRESHES * least) | counted) & np.asarray(sensor.placed)
+    total = np.where(resolved, all_of_it, np.nan)
+    held = (found.held + found.filled) * scale
     with np.errstate(invalid="ignore"):
         differs = (np.abs(held - total) > DIFFER * np.abs(total)) & ~np.asarray(sensor.interval)
     return {
         "joules": total,
         "lo": total - Z95 * sigma,
         "hi": total + Z95 * sigma,
-        "mean_w": np.where(resolved, mean, np.nan),
+        "mean_w": np.where(resolved & (seconds > 0), total / np.where(seconds > 0, seconds, 1.0), np.nan),
         "max_w": found.peak,
         "covered_joules": found.joules,
         "coverage": coverage,

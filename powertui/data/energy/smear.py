@@ -15,6 +15,7 @@ from powertui.data.model import Floats
 
 MOST = 4096  # readings that are looked at
 LEAST = 24
+SLOWEST_S = 3.0  # what rises more slowly is power that is slow itself: sensors that forget do so within seconds
 _GAPS = 8  # so many gaps are looked at
 LONGEST = 64  # refreshes that a window may last, to be looked for by its gaps
 _NULL = 0.09  # of 1/w around its multiples: there a mean passes less than a fortieth
@@ -52,15 +53,22 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     if far[0] + far[1] < 2:  # a long mean goes so far in two readings only by chance
         wide = _from_gaps(level)
         if wide is not None and not rise < _LEAST_RISE * wide:  # a burst of power has such a spectrum, too, but begins at once
-            return Smear(wide * refresh_s, max(0.03 * wide, 0.2) * refresh_s, "gaps")
-    if rise >= 3.0 and not seen_at_once:  # no step shows at once: a slow sensor, or power that is slow itself
-        return Smear(1.2 * rise * refresh_s, 0.6 * rise * refresh_s, "rise")
+            return Smear(_round(wide) * refresh_s, max(0.03 * wide, 0.2) * refresh_s, "gaps")
+    if (
+        3.0 <= rise <= SLOWEST_S / (1.2 * refresh_s) and not seen_at_once
+    ):  # no step shows at once: a slow sensor, or power that is slow itself
+        return Smear(_round(1.2 * rise) * refresh_s, 0.6 * rise * refresh_s, "rise")
     prior = 0.75 if held else 0.5
     share = (steps[1] / _BETWEEN + 2 * steps[2] + 2 * prior) / (sum(steps) + 2)
     share = min(1.0, share) if steps[2] < 2 else share
     part = min(share, 1.0)
     sd = (max(part * (1 - part), 0.04) / (sum(steps) + 3) + 0.05**2) ** 0.5
-    return Smear(share * refresh_s, sd * refresh_s, "steps" if sum(steps) > 1 else "nothing")
+    return Smear(_round(share) * refresh_s, sd * refresh_s, "steps" if sum(steps) > 1 else "nothing")
+
+
+def _round(refreshes: float) -> float:
+    """No finer than it is known, so that channels of one log mean the same: tenths, and two digits of longer ones."""
+    return round(refreshes, 1) if refreshes < 10 else float(f"{refreshes:.2g}")
 
 
 def _liveliest(watts: Floats) -> Floats:

@@ -156,13 +156,50 @@ def gapped(gap_s: float) -> PowerOnTrace:
     return placed(times, np.random.default_rng(1).normal(200, 5, len(times)))
 
 
-def test_a_pause_is_never_bridged() -> None:
+def test_a_pause_is_bridged_where_the_window_can_bear_it() -> None:
+    """Power that hardly moved before and after, and a fifth of the window: an estimate, as wide as the power elsewhere moves."""
     found = integrate.energy(gapped(20), 0, ps(99))
-    assert found.joules is None
-    assert not found.resolved
     assert found.coverage == pytest.approx((49.5 + 29) / 99, abs=1e-6)
-    assert found.reason == "not resolved: only 79% of this window was sampled"
     assert found.covered_joules == pytest.approx(200 * 78.5, rel=0.01)
+    assert found.joules == pytest.approx(200 * 99, rel=0.01)
+    assert found.badge is Badge.ESTIMATED
+    assert found.extrapolated
+
+
+def test_a_pause_is_not_bridged_where_anything_may_have_been() -> None:
+    within = integrate.energy(gapped(20), ps(45), ps(75))
+    assert within.joules is None
+    assert within.reason == "not resolved: only 32% of this window was sampled, and the rest lies in one piece"
+    times = np.r_[np.arange(0, 50, 0.5), np.arange(60, 100, 0.5)]
+    bursts = placed(times, np.where(times // 10 % 2 == 0, 100.0, 900.0) + np.random.default_rng(0).normal(0, 1, len(times)))
+    found = integrate.energy(bursts, ps(40), ps(75))
+    assert found.joules is None
+    assert found.reason == "not resolved: 30% of this window was not sampled, and what the power did meanwhile may be too much"
+    after = integrate.energy(gapped(5), ps(80), ps(115))
+    assert after.joules is None
+    assert after.reason == "not resolved: only 56% of this window was sampled"
+
+
+@pytest.mark.parametrize("rows", [6, 11, 30])
+def test_a_logger_that_pauses_again_and_again_tells_what_its_windows_can_bear(rows: int) -> None:
+    """0.2 s between rows and 1.1 s after so many of them: intervals hold, whatever share of the time is missing."""
+    errors, halves = [], []
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        fine = np.repeat(rng.choice([150.0, 260.0, 320.0], 3000), rng.integers(1, 5, 3000))[:6000]  # every 20 ms
+        total = np.concatenate([[0.0], np.cumsum(fine)]) * 0.02
+        at = np.arange(400) * 0.2 + np.arange(400) // rows * 1.1 + 0.5
+        at = at[at < 118]
+        power = placed(at, fine[(at / 0.02).astype(int)] + rng.normal(0, 0.3, len(at)))
+        lo = rng.integers(100, 2500, 8)
+        hi = lo + rng.integers(500, 2500, 8)
+        found = integrate.energies(power, ps(0.02) * lo, ps(0.02) * hi)
+        assert found.resolved.all()
+        assert found[0].badge is Badge.ESTIMATED
+        errors += (found.joules - (total[hi] - total[lo])).tolist()
+        halves += ((found.hi - found.lo) / 2).tolist()
+    assert np.mean(np.abs(errors) <= halves) >= 0.9
+    assert np.sqrt(np.mean(np.square(halves))) <= 2 * 1.96 * np.sqrt(np.mean(np.square(errors)))
 
 
 def test_a_small_gap_is_extrapolated_and_says_so() -> None:
