@@ -9,7 +9,10 @@ import types
 
 import pytest
 
+from powertui.data.model import Device
+from powertui.data.power import registry
 from powertui.errors import AuthenticationFailed, NotSupported
+from powertui.sampler import csv_format
 from powertui.sampler.inventory import local_targets, look_here, tell
 from powertui.sampler.source import Options, open_source, reason_of
 
@@ -283,6 +286,14 @@ class FakeNvml(types.ModuleType):
             raise self.NVMLError("GPU is lost")
         return self.power
 
+    def nvmlDeviceGetUUID(self, handle):
+        return "GPU-8f6e2a54-1111-2222-3333-444455556666"
+
+    def nvmlDeviceGetPciInfo(self, handle):
+        if handle:
+            raise self.NVMLError("Not Supported")
+        return types.SimpleNamespace(busId=b"00000000:3B:00.0")
+
 
 @pytest.fixture
 def nvml(monkeypatch):
@@ -304,6 +315,23 @@ def test_nvml_counts_where_it_can_and_samples_where_not(nvml, tmp_path):
     assert [r.watts for r in source.read()] == [None, None]
     source.close()
     assert nvml.shut == 1
+
+
+def test_nvml_tells_which_board_is_which_and_a_recording_keeps_it(nvml, tmp_path):
+    source, info = opened("nvml:", tmp_path)
+    assert [(c.index, c.uuid[:12], c.pci) for c in info.channels] == [
+        (0, "GPU-8f6e2a54", "00000000:3B:00.0"),
+        (1, "GPU-8f6e2a54", ""),
+    ]
+    time.sleep(0.15)
+    nvml.energy += 30_000
+    path = tmp_path / "nvml.csv"
+    path.write_text(csv_format.head(1.0, [("nvml", info)]) + csv_format.COLUMNS + "\n"
+                    + "".join(csv_format.reading_row(r) for r in source.read()))  # fmt: skip
+    devices = {one.sensor.name: one.sensor.device for one in registry.load(str(path)).series}
+    assert devices["nvml GPU 0"] == Device(0, "GPU-8f6e2a54-1111-2222-3333-444455556666", "0000:3b:00.0")
+    assert devices["nvml GPU 1"] == Device(1, "GPU-8f6e2a54-1111-2222-3333-444455556666")
+    source.close()
 
 
 def test_nvml_says_why_not(monkeypatch, nvml, tmp_path):
