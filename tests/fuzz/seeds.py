@@ -89,7 +89,9 @@ def files() -> list[Seed]:
             found.append(Seed("profile", path.name, path.read_bytes()))
     for folder in (DATA, DEMO):
         found += [Seed("tfevents", path.name, path.read_bytes()) for path in sorted(folder.rglob("events.out.tfevents.*"))]
-    for path in sorted((DATA / "power").iterdir()):
+    for path in sorted((*(DATA / "power").iterdir(), *(DATA / "power_tools").iterdir())):
+        if path.suffix == ".md":
+            continue
         data = path.read_bytes()
         found.append(Seed("power", path.name, data if path.suffix == ".db" else data[:LARGEST]))
     more = os.environ.get("POWERTUI_FUZZ_DATA")

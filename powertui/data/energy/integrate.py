@@ -36,6 +36,7 @@ SURE = 0.25  # of its energy may be what was filled in, at 95 %
 LOST = 0.5  # of its length may be one hole; many short ones may be more, for what lies between them tells of them
 WHOLE = 1 - 1e-6
 DIFFER = 0.01  # both rules are shown when they differ by more
+_FURTHEST = 1 << 61  # ps: from any moment so far either way 64 bits hold
 REFRESHES = 2.0  # a window needs so many to be resolved
 _NEAR, _FAR = 1.5, 8.0  # readings on either side of an edge that tell how much the power moves there
 _STRATA = 0.8  # of the variance of one look: that of the mean of looks spread over a step, times their number squared
@@ -298,13 +299,13 @@ _Memo = dict[tuple[int, int, int, int], _Windows]
 
 def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
     count = len(a)
-    reach = round(_resolution(curve) * PS_PER_S)  # a step is smeared over that much on either side
+    reach = min(round(_resolution(curve) * PS_PER_S), _FURTHEST)  # a step is smeared over that much on either side
     both = np.concatenate((a, b))
     edges = curves.spot(curve.knots, np.concatenate((both, a - reach, a + reach, b - reach, b + reach)))
     ra, rb = edges.row[:count], edges.row[count : 2 * count]
     knots = curve.knots
     opens, ends = ra + (knots[ra] < a), rb + 1 + (knots[-1] <= b)
-    near, far = (round(times * _resolution(curve) * PS_PER_S) for times in (_NEAR, _FAR))
+    near, far = (min(round(times * _resolution(curve) * PS_PER_S), _FURTHEST) for times in (_NEAR, _FAR))
     around = np.concatenate((a - near, a + near, b - near, b + near, a - far, a + far, b - far, b + far))
     return _Windows(
         edges=edges,

@@ -9,7 +9,7 @@ import re
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Device, Scope, Sensor
-from powertui.data.power import devices, table, units
+from powertui.data.power import devices, stamps, table, units
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -38,7 +38,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     unit = units.UNITS["W"]
     addresses: dict[int, str] = {}
     lines = source.text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in stamps.spoken(lines):
         if header := _header(line):
             # with commas each title may hold its unit: "pwr W"
             names = (

@@ -90,7 +90,7 @@ def _text(text: str, found: Collected) -> None:
     """`amd-smi metric` as it is printed: GPU by GPU, one member a line."""
     when = ""
     gpu: int | None = None
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in stamps.spoken(text.split("\n")):
         when = stamps.alone(line) or when
         if match := re.fullmatch(r"GPU: (\d{1,3})\s*", line):
             gpu = int(match[1])
@@ -105,7 +105,7 @@ def _table(text: str, notes: Notes, found: Collected) -> None:
     above = ""
     commas = False
     lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in stamps.spoken(lines):
         if when := stamps.alone(line):
             above = when
             continue

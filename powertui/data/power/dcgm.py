@@ -51,7 +51,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     written: dict[str, str] = {}
     above = ""
     lines = source.text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in stamps.spoken(lines):
         if header := _header(line):
             names = header
             continue

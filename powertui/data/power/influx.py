@@ -70,7 +70,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     found = Collected(source.path, notes)
     lines = source.text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in stamps.spoken(lines):
         bare = line.strip()
         if not bare or bare.startswith("#") or stamps.alone(bare):
             continue

@@ -13,7 +13,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, table, units
+from powertui.data.power import assemble, stamps, table, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
@@ -60,7 +60,7 @@ def _timeline(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
     comma = False
     points: dict[tuple[str, int], list[tuple[float, float, bool]]] = {}
     lines = source.text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in stamps.spoken(lines):
         if match := re.fullmatch(_HEAD, line.strip()):
             comma = "," in line and "|" not in line
             names = [name.strip() for name in re.split(r"[|,]" if comma else r"\|", match[1]) if name.strip()]

@@ -10,7 +10,7 @@ import re
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Device, Scope, Sensor
-from powertui.data.power import devices
+from powertui.data.power import devices, stamps
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -128,7 +128,7 @@ def _text(text: str, found: Collected) -> None:
     gpus: list[_Reading] = []
     when = attached = part = ""
     keys = {"Product Name": "model", "GPU UUID": "uuid", "Minor Number": "minor", "Bus Id": "pci"}
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in stamps.spoken(text.split("\n")):
         if "NVSMI LOG" in line:
             _flush(gpus, when, attached, found)
             gpus, when, attached, part = [], "", "", ""

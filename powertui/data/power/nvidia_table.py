@@ -32,7 +32,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     found = Collected(source.path, notes)
     when = ""
     gpu: Sensor | None = None
-    for number, line in enumerate(source.text.split("\n"), 1):
+    for number, line in stamps.spoken(source.text.split("\n")):
         if not line.startswith("|"):
             when = stamps.alone(line) or when
             gpu = None if line.strip() else gpu

@@ -16,10 +16,10 @@ from powertui.data.power.source import Source
 from powertui.errors import UnreadableFile
 
 NAME = "perf stat"
-_SEP = r"[\s,;:|]+"
+_SEP = r"[\s,;:|]{1,40}"
 _LINE = re.compile(
-    rf"\s*(\d+[.,]\d+){_SEP}(?:(S\d+(?:-\w+)*){_SEP}\d+{_SEP})?"
-    rf"([\d.,]*\d|<not counted>|<not supported>){_SEP}Joules{_SEP}([\w/-]+)(.*)"
+    rf"\s*(\d{{1,18}}[.,]\d{{1,18}}){_SEP}(?:(S\d{{1,4}}(?:-\w{{1,20}}){{0,4}}){_SEP}\d{{1,9}}{_SEP})?"
+    rf"([\d.,]{{0,40}}\d|<not counted>|<not supported>){_SEP}Joules{_SEP}([\w/-]{{1,120}})(.*)"
 )
 _JSON = re.compile(
     r'\s*\{"interval"\s*:\s*([\d.]{1,24}),\s*(?:"socket"\s*:\s*"(S\d{1,4}[^"]{0,20})",\s*"[\w-]{1,30}"\s*:\s*(\d{1,6}),\s*)?'

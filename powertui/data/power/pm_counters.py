@@ -11,7 +11,7 @@ from pathlib import Path
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Device, Scope, Sensor
-from powertui.data.power import units
+from powertui.data.power import stamps, units
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -56,7 +56,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     found = Collected(source.path, notes)
     own = _name_of(source.path)
     lines = source.text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in stamps.spoken(lines):
         match = re.fullmatch(_LINE, line)
         if match is None:
             if re.match(r"\s*\d+ [WJ]\b", line):

@@ -11,7 +11,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, table, times
+from powertui.data.power import assemble, stamps, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
@@ -112,7 +112,7 @@ def _intervals(starts: np.ndarray, ends: np.ndarray, watts: np.ndarray) -> tuple
 
 def _text(text: str) -> list[_Sample]:
     samples: list[_Sample] = []
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in stamps.spoken(text.split("\n")):
         if match := re.search(_SAMPLE, line):
             samples.append(_Sample(match[1], float(match[2]) / 1e3, number))
         elif samples and (match := re.fullmatch(_POWER, line)):

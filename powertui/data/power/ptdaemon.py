@@ -9,7 +9,7 @@ import re
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
-from powertui.data.power import table
+from powertui.data.power import stamps, table
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -33,7 +33,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     found = Collected(source.path, notes)
     lines = source.text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in stamps.spoken(lines):
         match = re.fullmatch(_LINE, line.strip())
         if match is None:
             if line.startswith("Time,"):

@@ -12,7 +12,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import counters, generic_csv, table, times, windows
+from powertui.data.power import counters, generic_csv, stamps, table, times, windows
 from powertui.data.power.assemble import make, zeroed
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
@@ -78,7 +78,7 @@ def _lines(source: Source, options: LogColumns) -> PowerLog:
     micros = re.search(r"(?m)^[ \t]{0,20}\d{1,19}\s?[uµμ]s\b", source.head_text) is not None
     seen: dict[str, int] = {}
     now = ""
-    for number, line in enumerate(lines, 1):
+    for number, line in stamps.spoken(lines):
         match = _VALUE.fullmatch(line)
         if match is None or (number == len(lines) and line and match[2] is None):
             if line.strip() and not line.startswith("#"):

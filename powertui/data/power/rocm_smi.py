@@ -86,7 +86,7 @@ def _lines(text: str, notes: Notes, found: Collected) -> None:
     names: list[str] = []
     concise = False
     lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in stamps.spoken(lines):
         if when := stamps.alone(line):
             above = when
             continue

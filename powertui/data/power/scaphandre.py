@@ -43,7 +43,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
                 _report(report, doc.when, doc.line, found)
         return found.log(NAME, options, "Scaphandre: µW")
     above = ""
-    for number, line in enumerate(source.text.split("\n"), 1):
+    for number, line in stamps.spoken(source.text.split("\n")):
         if when := stamps.alone(line):
             above = when
             continue

@@ -165,7 +165,7 @@ def _series(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
 def _scontrol(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
     found = Collected(source.path, notes)
     when = node = ""
-    for number, line in enumerate(source.text.split("\n"), 1):
+    for number, line in stamps.spoken(source.text.split("\n")):
         when = stamps.alone(line) or when
         if match := re.search(r"NodeName=(\S{1,100})", line):
             node = match[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from powertui.data.power import times
 
@@ -13,6 +14,11 @@ _LEADING = re.compile(
 )
 _TITLE = re.compile(r"(?:date|time|timestamp|ts|at|sample|now)\s{0,9}[:=]\s{0,9}", re.IGNORECASE)
 _LONGEST = 60  # characters of a line that is nothing but a time
+
+
+def spoken(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The lines that hold something, with their numbers from 1."""
+    return ((number, line) for number, line in enumerate(lines, 1) if line and not line.isspace())
 
 
 def alone(line: str) -> str:

@@ -62,7 +62,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     above = ""
     whole = ""
     lines = source.text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in stamps.spoken(lines):
         if when := stamps.alone(line):
             above = when
             continue
