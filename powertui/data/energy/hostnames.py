@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 # What a controller's name has beside its machine's: bmc-node17, node17-ipmi, node17.mgmt.cluster
-_MARK = r"(?:bmc|ipmi|ilom?|i?drac|imm|xcc|oob|lom|mgmt|mgt|management|redfish)"
+_MARK = r"(?:i?bmc|irmc|cimc|ipmi|ilom?|i?drac|imm|xcc|oob|lom|mgmt|mgt|management|redfish)"
 _MARKED = re.compile(rf"{_MARK}\d?")
 _LEADING = re.compile(rf"(?:{_MARK}\d?[-_]|(?:bmc|ipmi)(?=[a-z]))")
 _TRAILING = re.compile(rf"(?:[-_]{_MARK}\d?|(?<=\d)(?:bmc|ipmi|ilo|idrac))$")
