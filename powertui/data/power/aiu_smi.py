@@ -66,7 +66,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
             )
             continue
         row = dict(zip(names, cells, strict=True))
-        if not row["id"].isdigit():
+        if not re.fullmatch(r"\d{1,4}", row["id"]):
             notes.drop(number, "the card is not a number")
             continue
         card = int(row["id"])

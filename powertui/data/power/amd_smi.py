@@ -129,7 +129,7 @@ def _table(text: str, notes: Notes, found: Collected) -> None:
             )
             continue
         row = dict(zip(names, cells, strict=False))
-        if not row["gpu"].isdigit():
+        if not re.fullmatch(r"\d{1,4}", row["gpu"]):
             notes.drop(number, "the GPU is not a number")
             continue
         for name, kind in _POWERS.items():

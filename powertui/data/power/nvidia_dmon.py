@@ -6,7 +6,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, Figure, Scope, Sensor
-from powertui.data.power import assemble, table, times
+from powertui.data.power import assemble, devices, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import Source
@@ -87,7 +87,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     ns, clock = assemble.zeroed(column, column.ok, keep_zero=not stamps[0])
     labels, values = np.array(gpus)[column.ok], np.array(watts)[column.ok]
     series = tuple(
-        assemble.make(Sensor(f"GPU {gpu}", NAME, Scope.GPU, options.host, poll_s=poll), ns[labels == gpu], values[labels == gpu],
+        assemble.make(Sensor(f"GPU {gpu}", NAME, Scope.GPU, options.host, poll_s=poll, device=devices.named(gpu)), ns[labels == gpu], values[labels == gpu],
                       clock=clock, path=source.path, notes=notes)
         for gpu in dict.fromkeys(labels.tolist())
     )  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import table, times
+from powertui.data.power import stamps, table, times
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -51,7 +51,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     found: dict[str, list[tuple[int, float]]] = {}
     clock = Clock(detail="seconds since perf was started")
     lines = source.text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in stamps.spoken(lines):
         if match := _STARTED.match(line.strip()):
             stamp = times.parse(match[1])
             if stamp is not None and stamp.dated:

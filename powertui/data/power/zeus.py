@@ -8,7 +8,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Clock, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import table, times, windows
+from powertui.data.power import groups, table, times, windows
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -55,7 +55,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         ns, watts, energy = windows.rows(starts, ends, joules[usable], rows.lines[usable], notes)
         if len(ns):
             label = f"{match[1].upper()} {match[2]}".strip()
-            sensor = Sensor(label, NAME, _SCOPES[match[1]], options.host)
+            sensor = Sensor(label, NAME, _SCOPES[match[1]], options.host, device=groups.of_column(label))
             series.append(
                 make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=energy)
             )

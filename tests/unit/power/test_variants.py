@@ -315,3 +315,15 @@ def test_columns_of_json_can_be_named(tmp_path: Path) -> None:
     path.write_text(lines('{"when": {T}, "draw": <230>, "apower": 1}\n'))
     log = registry.load(str(path), LogColumns(time_col="when", watts_col="draw", unit="W"))
     assert log.series[0].watts.tolist() == [230.0 + t for t in range(8)]
+
+
+@pytest.mark.parametrize("name", ["nvidia_dmon.txt", "zeus.csv", "nvml_wide.csv"])
+def test_gpus_in_every_dialect_are_devices(data: Path, name: str) -> None:
+    assert [s.sensor.device for s in registry.load(str(data / "power" / name)).series] == [Device(0), Device(1)]
+
+
+def test_a_number_of_five_thousand_digits_is_no_card(tmp_path: Path) -> None:
+    rows = "".join(f"{START + t},0,{120 + t}\n" for t in range(5))
+    log = read(tmp_path, "timestamp,gpu,power_usage\n" + rows + f"{START},{'9' * 5000},120\n")
+    assert [s.sensor.name for s in log.series] == ["GPU 0"]
+    assert "the GPU is not a number" in " ".join(map(str, log.warnings))
