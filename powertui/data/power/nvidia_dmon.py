@@ -87,8 +87,8 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     ns, clock = assemble.zeroed(column, column.ok, keep_zero=not stamps[0])
     labels, values = np.array(gpus)[column.ok], np.array(watts)[column.ok]
     series = tuple(
-        assemble.make(Sensor(f"GPU {gpu}", NAME, Scope.GPU, options.host, poll_s=poll, device=devices.named(gpu)), ns[labels == gpu], values[labels == gpu],
-                      clock=clock, path=source.path, notes=notes)
+        assemble.make(Sensor(f"GPU {gpu}", NAME, Scope.GPU, options.host, poll_s=poll, device=devices.named(gpu)),
+                      ns[labels == gpu], values[labels == gpu], clock=clock, path=source.path, notes=notes)
         for gpu in dict.fromkeys(labels.tolist())
     )  # fmt: skip
     return PowerLog(source.path, NAME, series, notes.warnings(), guess)
