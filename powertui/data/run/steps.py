@@ -198,7 +198,8 @@ def _replicas(trace: Trace, made: Rows, place: Int64s, chosen: Candidate) -> lis
 
 
 def _markers(judged: list[Judged], count: int) -> tuple[Marker, ...]:
-    return tuple(one.marker(count if index == 0 else len(one.candidate.marks)) for index, one in enumerate(judged[:_SHOWN]))
+    others = (len(rows.of(one.candidate.marks, apart=one.candidate.apart)) for one in judged[1:_SHOWN])
+    return tuple(one.marker(steps) for one, steps in zip(judged, (count, *others), strict=False))
 
 
 def work_of(trace: Trace, steps: Steps) -> dispatch.Ran:
