@@ -100,7 +100,7 @@ def limit(run: dict[str, Any], watts: float) -> float | None:
     """
     told = run.get("could_find")
     if not told:
-        return None
+        return math.inf if run.get("could_find_text") else None  # it says that it would show none
     known = sorted((float(t["watts"]), float(t["seconds"])) for t in told if t.get("seconds") is not None)
     if not known or watts < known[0][0] * 0.999:
         return math.inf

@@ -62,6 +62,7 @@ def test_a_told_limit_is_read_between_its_watts_and_never_beyond() -> None:
     assert limit(told, 100) == pytest.approx(1)
     assert limit(told, 5) == math.inf
     assert limit({}, 5) is None
+    assert limit({"could_find": [], "could_find_text": "no burst could have been found"}, 5) == math.inf
 
 
 def test_a_missed_cell_is_named_with_its_seeds() -> None:
