@@ -7,14 +7,15 @@ as soon as the host runs ahead, and is therefore named.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from powertui.data.model import Int64s, Trace
+from powertui.data.model import Bools, Int32s, Int64s, Trace
 from powertui.data.run import candidates
 from powertui.data.run.candidates import Candidate
+from powertui.data.run.handover import HOPS, Handed
 from powertui.data.run.rows import Rows, extended
 from powertui.data.run.work import Work, extents
 
@@ -166,14 +167,16 @@ def in_order(trace: Trace, rows: Rows) -> Drawn:
     return NOTHING
 
 
-def give(work: Work, rows: Rows, lines: Drawn, modules: Drawn, ends: Int64s) -> Given:
+def give(
+    work: Work, rows: Rows, lines: Drawn, modules: Drawn, ends: Int64s, handed: Callable[[], Handed | None] = lambda: None
+) -> Given:
     """The step of all work. `ends` is where each step ends at the latest: where the next one begins."""
     if (work.group >= 0).mean() > _MOST:
         row = _looked_up(work.group, rows.marks.group, rows.row_of)
         if (row >= 0).any():
             return Given(row, GROUP)
     if work.launched.mean() > _MOST and not _on_devices(rows, lines):
-        row, direct = by_call(work, rows)
+        row, direct = by_call(work, rows, handed)
         if not direct:
             row = np.where(row >= 0, row, _in_stretch(work.launch, rows.start, ends))
             row[~work.launched] = -1
@@ -190,23 +193,46 @@ def _on_devices(rows: Rows, lines: Drawn) -> bool:
     return lines.row is rows.row_of
 
 
-def by_call(work: Work, rows: Rows) -> tuple[Int64s, bool]:
-    """(the row whose mark was open when each piece of work was launched, -1 for none; whether that is so for most)."""
-    marks = rows.marks
+def by_call(work: Work, rows: Rows, handed: Callable[[], Handed | None] = lambda: None) -> tuple[Int64s, bool]:
+    """(the row whose mark was open when each piece of work was asked for, -1 for none; whether that is so for most).
+
+    `handed` tells who asked for what another thread launched: that thread may be steps behind, so it goes before the time.
+    """
     out = np.full(len(work), -1, np.int64)
-    began = np.full(len(work), np.iinfo(np.int64).min)
+    left = work.launched.copy()
+    beside = left & ~np.isin(work.launch_line, rows.marks.lines)
+    chain = handed() if beside.any() else None
+    if chain is not None:
+        moment, line = work.launch[beside], work.launch_line[beside]
+        found = np.full(len(moment), -1, np.int64)
+        for _ in range(HOPS):
+            before = moment, line
+            moment, line = chain.back(moment, line)
+            moved = (moment != before[0]) | (line != before[1])
+            found = np.where(found < 0, _open_at(moment, line, moved, rows), found)
+        out[beside] = found
+        left[beside] = (found < 0) & (moment == work.launch[beside])  # nothing says who asked: by the time
+    out = np.where(left, _open_at(work.launch, work.launch_line, left, rows), out)
+    return out, int(work.duration[out >= 0].sum()) > _MOST * int(work.duration[work.launched].sum())
+
+
+def _open_at(moment: Int64s, line_of: Int32s, wanted: Bools, rows: Rows) -> Int64s:
+    """The row whose mark was open at each moment, -1 for none."""
+    marks = rows.marks
+    out = np.full(len(moment), -1, np.int64)
+    began = np.full(len(moment), np.iinfo(np.int64).min)
     for line in np.unique(marks.lines).tolist():
         mine = np.flatnonzero(marks.lines == line)  # on one line marks do not overlap
         start = marks.start[mine]
-        place = start.searchsorted(work.launch, side="right") - 1
+        place = start.searchsorted(moment, side="right") - 1
         at = mine[np.maximum(place, 0)]
-        held = work.launched & (place >= 0) & (work.launch < marks.start[at] + marks.duration[at])
-        same = work.launch_line == line
-        # The mark of the launch's own line knows best; of other lines' the one that was opened last.
+        held = wanted & (place >= 0) & (moment < marks.start[at] + marks.duration[at])
+        same = line_of == line
+        # The mark of the call's own line knows best; of other lines' the one that was opened last.
         better = held & (same | (marks.start[at] > began))
         out[better] = rows.row_of[at[better]]
         began[better] = np.where(same[better], np.iinfo(np.int64).max, marks.start[at[better]])
-    return out, int(work.duration[out >= 0].sum()) > _MOST * int(work.duration[work.launched].sum())
+    return out
 
 
 def _in_stretch(moments: Int64s, start: Int64s, ends: Int64s) -> Int64s:

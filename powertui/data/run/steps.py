@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.model import Bools, Int64s, Marker, ProcessKind, Steps, StepsOn, Trace
-from powertui.data.run import assign, candidates, dispatch, ladder, marks, rows, telling, times, work
+from powertui.data.run import assign, candidates, dispatch, handover, ladder, marks, rows, telling, times, work
 from powertui.data.run.assign import Drawn, Given
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.ladder import Judged
@@ -159,7 +159,7 @@ def _given(trace: Trace, made: Rows, drawn: Drawn, ran: Work | None, *, on_devic
         return None
     following = np.append(made.start[1:], max(trace.span[1], int(made.end.max())) + 1)
     modules = assign.NOTHING if on_devices or ran.link or len(drawn.row) else assign.in_order(trace, made)
-    return assign.give(ran, made, drawn, modules, np.maximum(following, made.end))
+    return assign.give(ran, made, drawn, modules, np.maximum(following, made.end), lambda: handover.of(trace))
 
 
 def _in_order(asked: Int64s, start: Int64s, duration: Int64s, told: Bools) -> tuple[Int64s, Int64s]:

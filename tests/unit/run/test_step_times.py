@@ -123,6 +123,21 @@ def test_launches_tell_whose_work_it_is(tmp_path: Path) -> None:
     assert (np.diff(found.start) >= 0).all()
 
 
+def test_what_another_thread_launched_later_was_handed_over(tmp_path: Path) -> None:
+    """The program returns from a step at once; the runtime's thread launches its kernels three steps later."""
+    marks, calls, kernels = [], [], []
+    for i in range(8):
+        marks += [event("train", i * 2, 0.5, step_num=i, _r=1), event("Execute", i * 2 + 0.1, 0.1, _pt=5, _p=40 + i)]
+        late = i * 2 + 6.1
+        calls += [event("Run", late, 1, _ct=5, _c=40 + i), event("cuLaunchKernel", late + 0.2, 0.1, correlation_id=70 + i)]
+        kernels.append(event("gemm", late + 0.5, 1 + i / 10, correlation_id=70 + i))
+    found = steps.find(read(tmp_path, host(marks, calls), gpu(0, kernels)))
+    assert found.asynchronous
+    assert found.device_by == "launch"
+    assert ms(found.device) == [pytest.approx(1 + i / 10) for i in range(8)]
+    assert found.confidence.startswith("sure")
+
+
 def test_without_a_link_device_time_is_not_guessed(tmp_path: Path) -> None:
     marks, kernels = ahead(8, linked=False, lost=1)
     found = steps.find(read(tmp_path, host(marks), gpu(0, kernels)))
