@@ -32,7 +32,7 @@ _WORDS = {
     "microwatt": "uW", "microwatts": "uW",
     "kw": "kW", "kilowatt": "kW", "kilowatts": "kW", "j": "J", "joule": "J", "joules": "J", "mj": "mJ",
     "millijoule": "mJ", "millijoules": "mJ", "uj": "uJ", "µj": "uJ", "microjoule": "uJ", "microjoules": "uJ", "kj": "kJ",
-    "wh": "Wh", "mwh": "mWh", "kwh": "kWh",
+    "wh": "Wh", "mwh": "mWh", "kwh": "kWh", "ws": "J", "wattsecond": "J", "wattseconds": "J",
 }  # fmt: skip
 MOST = 300  # characters of a name that are looked at
 METRICS = {  # metrics and fields whose names do not end in a unit
@@ -43,9 +43,11 @@ METRICS = {  # metrics and fields whose names do not end in a unit
 }  # fmt: skip
 NO_POWER = re.compile(
     r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|thermal design|"
-    r"capacit|available|allocated|requested|\brated|"
+    r"\bbtu|dbm|\b[tr]x\b|signal|laser|optic|power (?:on|off|cycles?|modes?|sav(?:e|ing)|profile|level)\b|"
+    r"memory (?:consumption|usage)|"
+    r"\b(?:[kmg]i?b|bytes|k?va|kvar)\b|capacit|available|allocated|requested|\brated|"
     r"(?<![a-z])temp|temp\b|temperature|freq|clock|util|percent|%|emission|cost|price|"
-    r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*(?:socket|power|consumption|watt|draw))|\bvar\b|\bva\b",
+    r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*(?:socket|power|consumption|watt))|\bvar\b|\bva\b",
     re.IGNORECASE,
 )  # fmt: skip
 BOARD_RAIL = re.compile(r"(?<![a-z])(?:vdd|pom|vin)_|vin_sys|\bpower tot\b|jetson|tegra", re.IGNORECASE)
@@ -53,9 +55,19 @@ _CURRENT = re.compile(r"[_ \[(]m?[AVav]\)?\]?$")  # amperes and volts
 _POWER = re.compile(r"(?<![a-z])(?:vdd|pom)_[0-9a-z_]+|power|watt|pwr|consumption|\bdraw\b", re.IGNORECASE)
 
 
+_JOINT = re.compile(r"(?:(?<=[a-z][a-z])(?=[A-Z])|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]))(?!Wh(?![a-z]))")
+_HOURS = re.compile(r"(?:(?:kilo|milli)[ _-]?)?watts?[ _-]?hours?", re.IGNORECASE)
+
+
+def _short_hours(match: re.Match[str]) -> str:
+    """ "kilowatt_hours" as kwh."""
+    written = match[0].lower()
+    return "kwh" if "kilo" in written else "mwh" if "milli" in written else "wh"
+
+
 def spaced(name: str) -> str:
     """Words that are run together, apart: "TotalCPUPower_w" → Total CPU Power w. Units stay whole (mW, kWh)."""
-    return re.sub(r"(?<=[a-z][a-z])(?=[A-Z])|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z])", " ", name).replace("_", " ")
+    return re.sub(_JOINT, " ", name).replace("_", " ")
 
 
 def tokens(name: str) -> list[str]:
@@ -74,7 +86,7 @@ def of_name(name: str) -> Unit | None:
     """The unit that a name carries at its end or in brackets. None when it says none, or means a limit."""
     if name in METRICS:
         return UNITS[METRICS[name]]
-    name = name[:MOST]
+    name = re.sub(_HOURS, _short_hours, name[:MOST])
     if no_power(name):
         return None
     bracket = re.search(r"[\[(/]\s*([A-Za-zµμ]+)\s*[\])]?\s*$", name)

@@ -283,7 +283,9 @@ def test_parts_of_a_machine_by_the_names_that_bmcs_give(name: str, scope: Scope)
 @pytest.mark.parametrize(
     "name",
     ["power_capacity_watts", "Power Limit [W]", "node_hwmon_power_cap_watt", "GPUTemp", "power_max_w", "thermal_design_power_watts",
-     "DCGM_FI_DEV_POWER_VIOLATION", "powerPercent", "power_factor", "rated_power_w", "Power State", "VDD_SOC mV"],
+     "DCGM_FI_DEV_POWER_VIOLATION", "powerPercent", "power_factor", "rx_power_dbm", "Power (BTU/hr)", "power_on_hours",
+     "apparent_power_kva", "memory_consumption_mb", "Current Draw (A)", "powerCycles", "rated_power_w", "Power State",
+     "VDD_SOC mV"],
 )  # fmt: skip
 def test_what_stands_beside_power_is_none(name: str) -> None:
     assert units.of_name(name) is None
@@ -327,3 +329,16 @@ def test_a_number_of_five_thousand_digits_is_no_card(tmp_path: Path) -> None:
     log = read(tmp_path, "timestamp,gpu,power_usage\n" + rows + f"{START},{'9' * 5000},120\n")
     assert [s.sensor.name for s in log.series] == ["GPU 0"]
     assert "the GPU is not a number" in " ".join(map(str, log.warnings))
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [("energy_watt_hours", "Wh"), ("Energy (kWh)", "kWh"), ("energy_kilowatt_hours_total", "kWh"),
+     ("energy_ws", "J"), ("energy_kWh", "kWh"),
+     ("power_mw", "mW"), ("Current Power (W)", "W"), ("power_w_avg", "W"), ("total_energy_uj", "uJ"), ("Milliwatt hours", "mWh"),
+     ("gpu0.powerWatts", "W"), ("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "mJ")],
+)  # fmt: skip
+def test_units_that_names_carry(name: str, unit: str) -> None:
+    found = units.of_name(name)
+    assert found is not None
+    assert found.name == unit
