@@ -202,6 +202,7 @@ class Board:
         """Joules between two moments, with their interval. One row that is not resolved leaves the sum unresolved."""
         keys, _ = self.addable()
         joules, variance = 0.0, 0.0
+        badges = {Badge.MEASURED}
         for key in keys:
             history = self.histories[key]
             around = hi_ns - lo_ns + 60_000_000_000
@@ -215,8 +216,10 @@ class Board:
             if found.joules is None or found.lo is None or found.hi is None:
                 return WindowEnergy(None, None, None, found.badge, found.reason)
             joules += found.joules
+            badges.add(found.badge)
             variance += ((found.hi - found.lo) / 2) ** 2
         if not keys:
             return WindowEnergy(None, None, None, Badge.MEASURED, "nothing was sampled")
         half = math.sqrt(variance)
-        return WindowEnergy(joules, joules - half, joules + half, Badge.MEASURED)
+        badge = next(badge for badge in (Badge.ASSUMED, Badge.ESTIMATED, Badge.MEASURED) if badge in badges)
+        return WindowEnergy(joules, joules - half, joules + half, badge)

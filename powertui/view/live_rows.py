@@ -240,31 +240,37 @@ def _sum_line(total: Total, room: int) -> Line:
     return [*line, (made, "dim")] if width(line[0][0]) + width(made) <= room else line
 
 
+WHOLE = 0.995  # of the time, from which on a sum is called measured
+
+
 def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> Line:
     """Energy since the beginning and in the last minute, both counted from samples, and how much of the time they cover."""
-    joules = sum(h.joules for h in rows)
     totals = [h.total() for h in rows]
+    # Where readings are missing, what was read around them stands for them, as in every other answer; the badge says so.
+    joules = sum(t.joules if t.coverage >= WHOLE or t.watts is None else t.watts * t.span_s for t in totals)
     share = min((t.coverage for t in totals if t.span_s > 0), default=1.0)
     covered = max((h.covered_s for h in rows), default=0.0)
     if covered <= 0:
         return [("energy: not resolved yet; it needs two readings", "dim")]
+    lasted = covered if share >= WHOLE else max(t.span_s for t in totals)
     mono = feed.mono()
     recent = [energy for h in rows if (energy := h.between(mono - RECENT_S, mono)).covered_s > 0]
-    so_far, partly, latest = f"{quantity(joules, 'J')} in {span(round(covered))}", "", ""
-    if share < 0.995:
-        worst = sum(t.coverage < 0.995 for t in totals)
+    so_far, partly, latest = f"{quantity(joules, 'J')} in {span(round(lasted))}", "", ""
+    if share < WHOLE:
+        worst = sum(t.coverage < WHOLE for t in totals)
         partly = f" ({share:.0%} covered)" if len(rows) == 1 else f" ({worst} of {len(rows)} with gaps)"
     if recent:
         latest = f" · last {span(round(max(r.covered_s for r in recent)))}: {quantity(sum(r.joules for r in recent), 'J')}"
         latest += f" of {len(recent)}" * (len(recent) < len(rows))
-    badge = " measured"
+    role = "measured" if share >= WHOLE else "estimated"
+    badge = f" {role}"
     if width(so_far + badge + partly + latest) > room:
         so_far = quantity(joules, "J")
     if width(so_far + badge + partly + latest) > room:
         badge = ""
     if width(so_far + badge + partly + latest) > room:
         latest = latest.replace("last ", "")
-    line = [(so_far, "text"), (badge, "measured"), (partly, "warn"), (latest, "text")]
+    line = [(so_far, "text"), (badge, role), (partly, "warn"), (latest, "text")]
     return [part for part in line if part[0]]
 
 
