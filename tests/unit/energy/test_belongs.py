@@ -102,6 +102,8 @@ def test_a_person_says_whose_it_is() -> None:
     # what was said wins over what a name says; a host of another run takes its power away
     assert owners(hosts, ["host-a"], (("host-a", "host-b"),)) == ["host-b"]
     assert owners(hosts, ["host-a"], (("host-a", "host-z"),)) == [None]
+    (gone,) = belongs.of([channel("host-a")], [trace(host) for host in hosts], (("host-a", "host-z"),)).owners
+    assert (gone.how, gone.why) == (How.NOBODY, "it was said to belong to another host")
     # power that names nobody: by its file, or by an empty name
     unlabelled = [channel(path="/logs/left.csv"), channel(path="/logs/right.csv")]
     found = belongs.of(unlabelled, [trace(host) for host in hosts], (("left.csv", "host-b"), ("", "host-a")))
@@ -159,6 +161,11 @@ def test_a_controller_that_the_only_host_recorded_itself_is_assumed_to_be_its_ow
 def test_a_file_of_its_own_for_each_host(path: str, host: str | None) -> None:
     found = belongs.of([channel(path=path)], [trace("host-1"), trace("host-10")])
     assert [found.machines[one.machine] if one.machine is not None else None for one in found.owners] == [host]
+
+
+def test_a_file_is_of_the_longest_name_that_it_holds() -> None:
+    found = belongs.of([channel(path="/x/power_host-1-2.csv")], [trace("host-1"), trace("host-1-2")])
+    assert [one.machine for one in found.owners] == [1]
 
 
 def test_a_column_for_each_host() -> None:

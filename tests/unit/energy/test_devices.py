@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import powertui
 from powertui import cli
-from powertui.data.energy import scopes
+from powertui.data.energy import devices, scopes
+from powertui.data.energy.predict import Intervals
 from powertui.data.model import Device, PowerSeries, Scope, Sensor
 from tests.synthetic import gpus
 from tests.synthetic.gpus import Machine
@@ -148,9 +150,29 @@ def test_the_text_the_tool_and_the_python_interface(tmp_path: Path, capsys: pyte
     assert len(frames["device_steps"]) == 2 * len(made.steps)
 
 
-def series(name: str, path: str, device: Device | None = None) -> PowerSeries:
-    import numpy as np
+def test_power_follows_a_device_only_when_it_does_so_clearly() -> None:
+    assert devices._by_signal({0: [(9.0, 3), (1.0, 0)]}) == {0: 3}
+    assert devices._by_signal({0: [(4.9, 3), (0.0, 0)]}) == {0: None}  # hardly more than chance
+    assert devices._by_signal({0: [(9.0, 3), (6.0, 0)]}) == {0: None}  # another's does nearly as much
+    assert devices._by_signal({0: [(9.0, 3), (1.0, 0)], 1: [(9.0, 3), (1.0, 0)]}) == {0: None, 1: None}  # one for two
+    assert devices._by_signal({0: []}) == {0: None}
 
+
+def test_slow_loads_that_have_nothing_to_do_with_one_another_do_not_follow() -> None:
+    """Twenty readings of one level say it once: two slow loads are often alike by chance."""
+    follows = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        edges = np.cumsum(rng.uniform(4, 12, 20)) * 1e12
+        busy = Intervals(edges[0::2].astype(np.int64), edges[1::2].astype(np.int64))
+        at = np.arange(1, 120, 0.1) * 1e12
+        other = np.cumsum(rng.uniform(4, 12, 40)) * 1e12
+        watts = 70 + 260.0 * (np.searchsorted(other, at) % 2) + rng.normal(0, 1, len(at))
+        follows += devices._follows(busy, [(at, at + 1e11, watts)]) >= devices._FOLLOWS
+    assert follows == 0
+
+
+def series(name: str, path: str, device: Device | None = None) -> PowerSeries:
     return PowerSeries(Sensor(name, "x", Scope.GPU, device=device), np.arange(3), np.ones(3), path=path)
 
 
