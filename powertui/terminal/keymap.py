@@ -109,7 +109,7 @@ ACTIONS: tuple[Action, ...] = (
            do=lambda page: page.shell.read_again()),
     # open
     Action("filter-runs", ("slash",), "Filter the runs", "Runs", "by any words in a row", _LIST),
-    Action("runs-sort", ("s", "o"), "Sort by the next column", "Runs", "or click its title", _LIST,
+    Action("runs-sort", ("s", "o"), "Sort by the next column", "Runs", "newest first to begin with; or click its title", _LIST,
            do=lambda page: page.table.sort_next()),
     Action("runs-start", ("g",), "First run", "Runs", "", _LIST, do=lambda page: page.table.action_to_end(-1)),
     Action("runs-end", ("G",), "Last run", "Runs", "", _LIST, do=lambda page: page.table.action_to_end(1)),
