@@ -65,6 +65,8 @@ class Marks:
     def take(self, rows: Int64s | Bools) -> Marks:
         """Some of them, in their order."""
         index = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        if len(index) == len(self) and (index == np.arange(len(self))).all():
+            return self
         picked = index.tolist()
         return Marks(
             self.start[index], self.duration[index], self.number[index], self.epoch[index],
@@ -246,18 +248,18 @@ def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColum
     labels = []
     said: dict[str, int] = {}
     phase = np.zeros(len(events), np.int32)
-    for row, kind in enumerate(kinds):
-        step_name = columns["step_name"].text(row)
-        if numbers[row] < 0:
-            numbers[row] = trailing_number(step_name if step_name is not None else kind)
-        graph = columns["graph_type"].text(row)
+    names, graphs = _texts(columns["step_name"]), _texts(columns["graph_type"])
+    for row in np.flatnonzero(numbers < 0).tolist():
+        told = names[row]
+        numbers[row] = trailing_number(told if told is not None else kinds[row])
+    for row, (kind, number, step_name, graph) in enumerate(zip(kinds, numbers.tolist(), names, graphs, strict=True)):
         prefix = graph or kind
-        number = int(numbers[row])
         labels.append(step_name or (f"{prefix} {number}" if number >= 0 and not prefix.endswith(str(number)) else prefix))
         text = graph or step_name or kind
         if text not in said:
             said[text] = phase_of(text)
-        phase[row] = said[text]
+        if said[text]:
+            phase[row] = said[text]
     rooted = np.logical_or.reduce([columns[name].present for name in ("step_num", "epoch_num", *_ROOTS)])
     named = {kind: _is_explicit(kind) for kind in texts.values()}
     explicit = rooted & np.array([named[kind] for kind in kinds], np.bool_) | columns["_r"].present & (phase != TRAINING)
@@ -265,6 +267,13 @@ def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColum
         events.start, events.duration, numbers, epochs, labels, kinds, explicit, columns["step_name"].present,
         columns["step_num"].present, phase, np.full(len(events), line, np.int32), whole(columns["group_id"]),
     )  # fmt: skip
+
+
+def _texts(column: StatColumn) -> list[str | None]:
+    found: list[str | None] = [None] * len(column)
+    for row in np.flatnonzero(column.present).tolist():
+        found[row] = column.text(row)
+    return found
 
 
 def whole(column: StatColumn) -> Int64s:
