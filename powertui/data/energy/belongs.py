@@ -346,6 +346,9 @@ def notes(run: Run, found: Belongings, trace: int) -> tuple[str, ...]:
     if assumed and host:
         names = _listed([run.power[i].sensor.label for i in assumed])
         out.append(f"{names} names no host of this run: taken for the power of {host}, the only host of this run (assumed).")
+    workers = found.of_trace.count(found.of_trace[trace])
+    if workers > 1 and found.mine(trace):
+        out.append(f"{host} ran {workers} of the profiled workers: its power is that of all of them.")
     return (*out, *strangers(run, found))
 
 

@@ -196,6 +196,10 @@ def test_workers_of_one_machine_share_it() -> None:
     assert found.mine(0) == found.mine(1) == (0,)
     assert found.mine(2) == ()
     assert found.machines[0] == "10.0.0.7"
+    workers = tuple(trace(f"10.0.0.{host}") for host in ("7_6003", "7_6004", "8_6003"))
+    run = Run("r", "r", workers, (), (), power=(channel("10.0.0.7"),))
+    assert belongs.share(run, 1).notes == ("10.0.0.7 ran 2 of the profiled workers: its power is that of all of them.",)
+    assert belongs.share(run, 2).notes == ()
 
 
 def test_the_name_inside_a_profile_is_asked_last() -> None:

@@ -218,3 +218,16 @@ def test_the_list_of_runs_has_the_run_s_joules_once(made: Hosts, tmp_path: Path)
     assert (half.joules, half.power) == (None, "1 of 2 hosts")
     none = listed({"bmc-17": "host-a", "bmc-18": "host-b"})
     assert (none.joules, none.power) == (None, "of no host")
+
+
+def test_workers_of_one_machine_are_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = hosts.write(tmp_path, {"10.0.0.7_6003": hosts.FIRST, "10.0.0.7_6004": hosts.FIRST})
+    log = made.long_csv(tmp_path / "power.csv", {"10.0.0.7": "10.0.0.7_6003"})
+    told = energy(made, capsys, "--power", str(log))
+    assert [one["host"] for one in told["runs"]] == ["10.0.0.7_6003", "10.0.0.7_6004"]
+    (total,) = told["totals"]
+    assert [one["host"] for one in total["hosts"]] == ["10.0.0.7"]
+    # from the first worker's start to the last one's end, once
+    first, second = (made.works[host] for host in made.works)
+    lo, hi = 0.0, max(first.span[1], second.span[1] + second.plan.unix_s - first.plan.unix_s)
+    assert holds(total, float(first.energy(lo, hi)))
