@@ -23,10 +23,13 @@ from powertui.data.model import Bools, Floats
 
 TAIL = 3.0  # how slowly the price of a large residual grows: that of Student's t
 FOREIGN = 4.0  # power above the prediction never costs more …
-LASTING = 1.5  # … and no more than this where it goes on as in the reading before
+LASTING = 3.0  # … and no more than so much a second where it goes on as in the reading before
+MOST_LASTING = 1.5  # or this for a reading
 UNCOVERED = 10.0  # what it costs to lay the log on the trace so that none of the profile is covered
 ELSE = 3.0  # a reading outside the profile that is neither idle, nor like training, nor like the reading before
-BUSY = float(np.log(2))  # one that is like training, which may have gone on, or like the reading before
+BUSY = float(
+    np.log(2)
+)  # or twice that a second, if this is less: one that is like training, which may have gone on, or like the reading before
 LAPSE = 4.0  # a second in which training pauses before the end that something tells, or goes on after it …
 SOON = 3.0  # s: later it is something else that runs
 MOST_LAPSE = 2.0  # … but no more than this for one reading
@@ -73,6 +76,7 @@ class Likeness:
         trust = (self.scale / sigma) ** 2
         pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
         lapse = min(LAPSE * pace, MOST_LAPSE) * self.alike
+        lasting, busy = min(LASTING * pace, MOST_LASTING), BUSY * min(2 * pace, 1.0)
         for start in range(0, len(offsets), chunk):
             part = offsets[start : start + chunk, None]
             lo, hi = data.lo * stretch + part, data.hi * stretch + part
@@ -83,7 +87,7 @@ class Likeness:
             for turn in range(TURNS):
                 weighted = (columns * weight[..., None]).transpose(0, 2, 1)
                 fitted = nnls.many(weighted @ columns + (ridge if turn > 1 else low), weighted @ above, exact=turn == TURNS - 1)
-                cost, weight = self._price(above, columns, fitted, state, steady, sigma, lapse)
+                cost, weight = self._price(above, columns, fitted, state, steady, sigma, (lapse, lasting, busy))
                 weight *= trust
             total[start : start + chunk] = cost.sum(axis=1) + (fitted**2 @ prior) / 2
             total[start : start + chunk] += UNCOVERED * self.alike * self._bare(float(data.lo[0]), float(data.hi[-1]), part[:, 0])
@@ -111,18 +115,19 @@ class Likeness:
         state: npt.NDArray[np.int8],
         steady: Floats,
         sigma: Floats,
-        lapse: float,
+        rates: tuple[float, float, float],
     ) -> tuple[Floats, Floats]:
+        lapse, lasting, goes_on = rates
         left = (above - (columns @ fitted[..., None])[..., 0]) / sigma
         full = price(left)
-        cost = np.where(left > 0, np.minimum(full, np.minimum(FOREIGN, steady + LASTING)), full)
+        cost = np.where(left > 0, np.minimum(full, np.minimum(FOREIGN, steady + lasting)), full)
         weight = 1 / (1 + left**2 / (2 * TAIL))
         weight = np.where(cost < full, 0.2 * weight, weight)
         # Where nothing was profiled any of these may be: such readings teach the level of the idle machine at most.
         idle = price((above - fitted[:, :1]) / sigma)
         busy = price((above - fitted[:, :1] - fitted[:, 1:] @ self.shares.mixture[:, None]) / sigma)
         other = np.minimum(steady, ELSE - BUSY)
-        free = np.minimum(idle, np.minimum(busy, other) + np.where(state == AFTER, lapse, BUSY))
+        free = np.minimum(idle, np.minimum(busy, other) + np.where(state == AFTER, lapse, goes_on))
         going = np.minimum(busy, np.minimum(idle, other) + lapse)
         free = np.where(state == TRAINING, going, free)
         weight = np.where(state == INSIDE, weight, np.where(idle <= free, weight, 1e-3))

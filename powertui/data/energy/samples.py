@@ -11,6 +11,7 @@ from powertui.data.model import NS_PER_S, Badge, Bools, Floats, Int64s, PowerKin
 
 NEAR_S = 3.0  # and no farther than this: among slower readings differences are what happened
 KNOWN = 0.25  # of a window: an error that changes nothing
+LONG_S = 1.0  # the window of fast meters that average: those of graphics cards
 NEIGHBOURS = 15  # readings that tell of the noise of the one in their middle
 
 
@@ -105,6 +106,8 @@ def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...
     window, error = described.window_s, described.window_err_s
     if window is not None and (window.value == 0 or window.badge is Badge.MEASURED):
         return ()
+    if window is None and refresh < LONG_S / 2:
+        return ((0.5, 1.0), (2.0, 1.0), (LONG_S / refresh, 1.5))
     if window is None or error is None:
         return ((0.5, 1.0), (2.0, 1.0))
     if error <= KNOWN * window.value:
@@ -112,7 +115,8 @@ def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...
     # Whatever the readings seem to say: a meter tells of the time since it last published, as a rule.
     found = [(refresh, min(1.0, ((refresh - window.value) / error) ** 2 / 2))]
     found += [(window.value + turns * error, turns**2 / 2) for turns in (-1.5, 1.5)]
-    return tuple((length / window.value, price) for length, price in found if length > 0.1 * window.value)
+    own = window.value
+    return tuple((length / own, price) for length, price in found if length > 0.1 * own and length != own)
 
 
 def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:

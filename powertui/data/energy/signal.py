@@ -29,6 +29,7 @@ MIN_OVERLAP = 0.6  # of the shorter of log and profile
 MIN_GAIN = 8.0  # how much better than a flat line a fit must be: noise alone gains some when every offset is tried
 SURE = 0.95  # of the weight must lie in one place
 SURE_S = 0.3  # and so near to it, or a tenth of a slow sensor's refresh
+OLD_S = 0.4  # and no more than this be open of how old a reading is
 MAX_PPM = 200.0
 DRIFT_FROM_S = 600.0
 SURE_OF_DRIFT = 6.0  # difference of the Bayesian information criterion
@@ -283,7 +284,8 @@ class _Search:
         # Offset and window cannot be told apart; the integrals centre a reading in the window that is assumed of the sensor.
         offsets = offsets + (1 - choices.factor) * float(np.median(self.data.hi - self.data.lo)) / 2
         order = np.argsort(offsets, kind="stable")
-        least = step + self.data.age_s
+        age = max(self.data.age_s, abs(1 - float(choices.factor[best])) * float(np.median(self.data.hi - self.data.lo)) / 2)
+        least = step + age
         places = _places(offsets[order], weight[order], max(SURE_S, near / 4), least)
         low, high = (_quantile(offsets[order], weight[order], at) for at in (0.025, 0.975))
         low, high = low - least, high + least
@@ -297,7 +299,9 @@ class _Search:
         centre = float(np.average(inner, weights=trust))
         variation = float((trust * (inner - centre) ** 2).sum())
         r2 = 1 - float((trust * residual[near_by] ** 2).sum()) / variation if variation > 0 else 0.0
-        reasons = self._doubts(elsewhere, 2 * max(high - offset, offset - low) - 2 * self.data.age_s, near, fitted)
+        reasons = self._doubts(elsewhere, 2 * max(high - offset, offset - low) - 2 * age, near, fitted)
+        if age > OLD_S:
+            reasons.append(f"how old a reading is, is known to ±{age:.2g} s only")
         return Fit(
             offset, low, high, bool(reasons), tuple(reasons), r2,
             tuple(zip(self.shares.names, (float(w) for w in fitted), strict=False)), runner_up, elsewhere,
