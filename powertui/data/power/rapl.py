@@ -7,11 +7,12 @@ inside its package, memory beside it.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import Badge, Int64s, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import counters, generic_csv, stamps, table, times, windows
 from powertui.data.power.assemble import make, zeroed
 from powertui.data.power.collected import Collected
@@ -34,6 +35,8 @@ _VALUE = re.compile(
     rf"|({_DOMAIN})[\s,;:]{{1,9}}(\d{{1,19}})(?:\s?[uµμ]J)?)\s*",
     re.IGNORECASE,
 )
+_EARLIEST = 1e9  # s: a log that begins with less does not count from 1970
+_LEAST_W = 0.3  # of a domain of a processor that does anything
 _COLUMN = re.compile(r"(package|pkg|dram|core|uncore|psys|pp0|pp1|nvidia_gpu)[-_ ]?\d*(?:[-_](?:energy[-_])?uj)?", re.IGNORECASE)
 
 
@@ -73,26 +76,43 @@ def _is_lines(head: str) -> bool:
 def _lines(source: Source, options: LogColumns) -> PowerLog:
     """`µs value domain` a line: a time, a counter in µJ, the domain it belongs to. A domain named twice a round is two of them."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
     lines = source.text.split("\n")
-    micros = re.search(r"(?m)^[ \t]{0,20}\d{1,19}\s?[uµμ]s\b", source.head_text) is not None
+    rows: list[tuple[str, str, str, int]] = []  # time, value, label, line
     seen: dict[str, int] = {}
-    now = ""
+    first = ""
     for number, line in stamps.spoken(lines):
         match = _VALUE.fullmatch(line)
-        if match is None or (number == len(lines) and line and match[2] is None):
-            if line.strip() and not line.startswith("#"):
+        if match is None or (number == len(lines) and match[2] is None):
+            if not line.startswith("#"):
                 notes.drop(number, "is not a time, a value and a domain" if match is None else "the last line may be cut")
             continue
-        when, value, domain = match[1], match[2] or match[5], (match[3] or match[4]).lower()
-        if when != now:
-            now, seen = when, {}
+        domain = (match[3] or match[4]).lower()
+        first = first or domain
+        if domain == first:  # the next round
+            seen = {}
         place = seen[domain] = seen.get(domain, -1) + 1
-        label = f"{domain} {place}" if place else domain
-        scope = Scope.PACKAGE if domain.startswith(("pkg", "intel-rapl")) else scope_of(domain)
-        stamp = when if not micros or float(when) > 1e14 else repr(float(when) / 1e6)
-        found.add(Sensor(label, NAME, scope), stamp, value, number, unit=UNITS["uJ"])
+        rows.append((match[1], match[2] or match[5], f"{domain} {place}" if place else domain, number))
+    told = re.search(r"(?m)^[ \t]{0,20}\d{1,19}\s?[uµμ]s\b", source.head_text) is not None
+    elapsed = bool(rows) and float(rows[0][0]) < (_EARLIEST * 1e6 if told else _EARLIEST)
+    factor = _seconds_per(rows) if elapsed and not told else 1e-6
+    scale = Badge.ASSUMED if elapsed and not told else Badge.MEASURED
+    found = Collected(source.path, notes)
+    for when, value, label, number in rows:
+        scope = Scope.PACKAGE if label.startswith(("pkg", "intel-rapl")) else scope_of(label)
+        stamp = repr(float(when) * factor) if elapsed else when
+        found.add(Sensor(label, NAME, scope, scale=scale), stamp, value, number, unit=UNITS["uJ"])
     return found.log(NAME, options, "RAPL counters in µJ, one a line")
+
+
+def _seconds_per(rows: Sequence[tuple[str, str, str, int]]) -> float:
+    """The unit of elapsed times that tell none: the one in which the first domain draws what a domain can draw."""
+    own = np.array([(float(when), float(value)) for when, value, label, _ in rows[:2000] if label == rows[0][2]])
+    passed, counted = np.diff(own[:, 0]), np.diff(own[:, 1]) / 1e6
+    good = (passed > 0) & (counted > 0)
+    if not good.any():
+        return 1.0
+    per = float(np.median(counted[good] / passed[good]))
+    return next((factor for factor in (1.0, 1e-3, 1e-6, 1e-9) if per / factor >= _LEAST_W), 1.0)
 
 
 def _columns(source: Source, options: LogColumns) -> PowerLog:

@@ -150,8 +150,9 @@ def parse(text: str, *, day_first: bool = False) -> Stamp | None:
 _UNITS = {"s": S, "sec": S, "secs": S, "second": S, "seconds": S, "ms": S // 1000, "msec": S // 1000, "milliseconds": S // 1000,
           "us": 1000, "usec": 1000, "microseconds": 1000, "µs": 1000, "ns": 1, "nsec": 1, "nanoseconds": 1, "min": 60 * S,
           "minutes": 60 * S, "h": 3600 * S, "hours": 3600 * S}  # fmt: skip
-_EPOCHS = ((1e8, 1e10, S, "Unix seconds"), (1e11, 1e13, S // 1000, "Unix milliseconds"), (1e14, 1e16, 1000, "Unix microseconds"),
-           (1e17, 1e19, 1, "Unix nanoseconds"))  # fmt: skip
+# From 2001 on: what is less counts microseconds, or finer, since a machine was started.
+_EPOCHS = ((1e9, 1e10, S, "Unix seconds"), (1e12, 1e13, S // 1000, "Unix milliseconds"), (1e15, 1e16, 1000, "Unix microseconds"),
+           (1e18, 1e19, 1, "Unix nanoseconds"))  # fmt: skip
 
 
 def unit_in(name: str) -> int | None:

@@ -342,3 +342,16 @@ def test_units_that_names_carry(name: str, unit: str) -> None:
     found = units.of_name(name)
     assert found is not None
     assert found.name == unit
+
+
+@pytest.mark.parametrize(("per_second", "mark"), [(1, ""), (1_000, ""), (1_000_000, ""), (1_000_000, " µs")])
+def test_rapl_lines_whose_times_are_elapsed(tmp_path: Path, per_second: int, mark: str) -> None:
+    rows = "".join(
+        f"{t * per_second + place}{mark} {1_000_000 + (50 - 45 * (domain == 'dram')) * 1_000_000 * t} {domain}\n"
+        for t in range(10)
+        for place, domain in enumerate(("package-0", "dram", "package-1", "dram"))
+    )
+    log = read(tmp_path, rows)
+    assert [(s.sensor.name, len(s)) for s in log.series] == [("package-0", 10), ("dram", 10), ("package-1", 10), ("dram 1", 10)]
+    assert [float(np.nanmedian(s.watts)) for s in log.series] == pytest.approx([50, 5, 50, 5], rel=0.05)
+    assert {s.sensor.scale for s in log.series} == {Badge.MEASURED if mark else Badge.ASSUMED}
