@@ -44,6 +44,7 @@ class Unsure(NamedTuple):
 
     place: float
     window: float
+    longest: float = 1.0  # times as long they may be all the same: a meter usually tells of all the time since it last did
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +138,10 @@ class _Fit:
                 other = _columns(work, hi - factor * (hi - lo) + by, hi + by) @ self.coefficients
                 reach = np.maximum(reach, np.abs(other - watts))
             off += (reach / max(place, 1.0)) ** 2
+        if unsure.longest > 1.0:
+            late = hi - 2 * unsure.place
+            longer = [_columns(work, end - unsure.longest * (hi - lo), end) @ self.coefficients for end in (hi, late)]
+            off += np.maximum(*(np.abs(one - watts) for one in longer)) ** 2 / 4
         return watts, np.sqrt(learnt + unlike**2 + off)
 
 

@@ -93,7 +93,9 @@ def _unsure(power: PowerOnTrace, data: Samples, place_s: float) -> Unsure:
         return Unsure(place, 0.0)
     window = sensor.window_s.value if sensor.window_s else data.refresh
     error = sensor.window_err_s if sensor.window_err_s is not None else _USUAL * window
-    return Unsure(place, min(error / max(window, 1e-9), 0.9))
+    length = float(np.median(data.hi - data.lo)) if len(data) else window
+    longest = max(1.0, data.refresh / max(length, 1e-9)) if sensors.slow(sensor) else 1.0
+    return Unsure(place, min(error / max(window, 1e-9), 0.9), longest)
 
 
 def _moved(data: Samples, power: PowerOnTrace) -> Samples:
