@@ -195,7 +195,7 @@ class Program:
 
     def write(self, folder: Path) -> Path:
         """The profile, where TensorBoard expects it."""
-        place = folder / "plugins" / "profile" / "2026_11_21_12_00_00"
+        place = folder / "plugins" / "profile" / "run"
         place.mkdir(parents=True, exist_ok=True)
         path = place / f"{self.host}.xplane.pb"
         path.write_bytes(encode(self.planes(), [self.host]))
@@ -213,7 +213,7 @@ class Program:
                     events.append(
                         {**made, **({"args": {key: str(value) for key, value in one.stats.items()}} if one.stats else {})}
                     )
-        place = folder / "plugins" / "profile" / "2026_11_21_12_00_00"
+        place = folder / "plugins" / "profile" / "run"
         place.mkdir(parents=True, exist_ok=True)
         path = place / f"{self.host}.trace.json"
         path.write_text(json.dumps({"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": [*events, {}]}))
