@@ -320,3 +320,10 @@ def test_many_epochs_cost_one_look_at_the_steps_and_the_logs(known: bool, monkey
     assert all(dict(e.scalars).keys() == {"epoch_loss", "val_epoch_loss"} for e in made)
     assert Counted.looked_at <= 10 * count
     assert sum(compared) <= 10 * count * per
+
+
+def test_no_validation_lies_between_the_last_whole_step_and_the_one_that_was_cut(shared_data: Path) -> None:
+    """PowerBoard's profiles end in the middle of epoch 1."""
+    for name in ("powerboard_tf22_run195247", "powerboard_tf22_run183023_5epochs"):
+        _, _, found = only(shared_data / "public" / name)
+        assert not [phase for phase in found.phases if phase.name == "validation"]

@@ -133,7 +133,10 @@ def _after_epochs(marked: Steps, table: Sequence[Epoch], clock: Clock, logged: S
         if not len(rows):
             continue
         last = int(ends[rows].max())
-        followed = int(rows[-1]) + 1 < len(marked)
+        after = int(rows[-1]) + 1
+        if after < len(marked) and marked.epoch[after] < 0 and marked.number[after] < 0:
+            continue  # what follows is a step whose mark the profile's end cut off: whose it is, nothing tells
+        followed = after < len(marked)
         if not followed and not (index > 0 and int(marked.number[rows[-1]]) == highest and len(groups[index - 1])):
             continue  # the profile may have stopped in the middle of the epoch
         wall = validated.get(table[index].number)
