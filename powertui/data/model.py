@@ -636,6 +636,7 @@ class PowerSeries:
     joules: Floats | None = None
     warnings: tuple[Warn, ...] = ()
     marks: tuple[Mark, ...] = ()  # of the whole log: each of its channels has them all
+    parted_s: float = 0.0  # by so much some of its rows may lie later than others, for its clock may have been set
 
     def __len__(self) -> int:
         return len(self.times)

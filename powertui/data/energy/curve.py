@@ -7,6 +7,7 @@ neither energy nor coverage.
 
 from __future__ import annotations
 
+import math
 import weakref
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -253,7 +254,7 @@ def _build(power: PowerOnTrace) -> Curve:
         refresh_s=refresh,
         window_s=window,
         guessed=sensors.window_is_told_by_readings(sensor),
-        late_s=sensors.centre_err_s(sensor, kind),
+        late_s=math.hypot(sensors.centre_err_s(sensor, kind), series.parted_s / 2),  # two sigmas hold either
         poll_s=_value(sensor.poll_s) if sensors.slow(sensor) and kind is PowerKind.SAMPLED else 0.0,
         beat=_beat(moved) if kind is PowerKind.SAMPLED else (1.0, 1.0),
         turn=float(turns[-1] / squares[-1]) if squares[-1] > 0 else 0.0,

@@ -40,10 +40,11 @@ def make(
         notes.say(f"{int(absurd.sum())} readings of {name} are more than any machine draws; dropped")
         ns, watts = ns[~absurd], watts[~absurd]
         joules = None if joules is None else joules[~absurd]
-    joined = steps_of_clock.join_rows(ns, paused=paused)
+    joined = steps_of_clock.join_rows(ns, paused=paused, joules=joules if kind is PowerKind.INTERVAL else None)
     if joined.steps_ns:
+        watts = _lasted(watts, joules, ns, joined.ns)
         ns, clock = joined.ns, _either(clock, joined)
-        notes.say(_set(joined.steps_ns))
+        notes.say(_set(joined))
     if len(ns) > 1 and (np.diff(ns) < 0).any():
         order = np.argsort(ns, kind="stable")
         notes.say(f"{name}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; sorted by time")
@@ -51,12 +52,24 @@ def make(
         joules = None if joules is None else joules[order]
     if len(ns) > 1 and (np.diff(ns) == 0).any():
         ns, watts, joules = _one_per_time(ns, watts, joules, name, notes)
-    return PowerSeries(sensor, ns, watts, kind, clock, path, joules)
+    return PowerSeries(sensor, ns, watts, kind, clock, path, joules, parted_s=joined.paused_ns / times.S)
 
 
-def _set(steps_ns: tuple[int, ...]) -> str:
+def _lasted(watts: Floats, joules: Floats | None, ns: Int64s, joined: Int64s) -> Floats:
+    """Watts of a counter's intervals whose true length is known now."""
+    if joules is None:
+        return watts
+    apart = np.diff(joined)
+    moved = np.flatnonzero((apart != np.diff(ns)) & (apart > 0)) + 1
+    watts = watts.copy()
+    watts[moved] = joules[moved] / (apart[moved - 1] / times.S)
+    return watts
+
+
+def _set(joined: steps_of_clock.Joined) -> str:
+    steps_ns = joined.steps_ns
     words = steps_of_clock.in_words(steps_ns)
-    if any(step > 0 for step in steps_ns):
+    if joined.paused_ns:
         return f"the clock of the log was set while it ran, or the log paused ({words}); its place holds both"
     if any(step == -steps_of_clock.HOUR for step in steps_ns):
         return f"the log's times repeat an hour ({words}), as local time in autumn does; its rows follow one another"

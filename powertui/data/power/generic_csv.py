@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Badge, Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, counters, groups, table, times, units
+from powertui.data.power import assemble, counters, groups, steps_of_clock, table, times, units
 from powertui.data.power.groups import Group
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -368,7 +368,8 @@ def _series(
     scaled = values * item.unit.factor
     if item.unit.quantity == "power":
         return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes), ""
-    order = np.argsort(ns, kind="stable")
+    # A clock that was set back leaves rows in the order that counted.
+    order = np.arange(len(ns)) if steps_of_clock.join_rows(ns).steps_ns else np.argsort(ns, kind="stable")
     order = order[np.isfinite(scaled[order])]  # the next reading of a counter tells of the time that was missed, too
     ns, scaled = ns[order], scaled[order]
     if counter or counters.looks_like_counter(scaled):

@@ -29,6 +29,7 @@ class Joined:
     early_ns: int = 0
     late_ns: int = 0
     steps_ns: tuple[int, ...] = ()  # how far the clock was set, each time
+    paused_ns: int = 0  # of these, what may have been pauses instead: by so much some rows may lie later than they should
 
 
 def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
@@ -59,14 +60,18 @@ _FEW = 3  # steps in one log; more of them are a logger that is not regular
 _REGULAR = 0.1  # of the usual distance: so much the distances may vary
 _LEAST_AROUND = 4
 _WHOLE = 0.12  # of a poll: so near to a whole number of them a pause is missing rows
+_UNLIKE = 0.25  # so much likelier, as a logarithm of the power, one length must be than the other
 _MISSING = 2.5  # polls without an answer, one after the other, are no wonder
 FORWARD = 2 * NS_PER_S  # a longer pause is a pause
 MOST = 400
 _CLEAR = 8.0  # times how much rows stray
 
 
-def join_rows(ns: Int64s, *, paused: bool = False) -> Joined:
-    """One time for rows in file order that carry one clock alone. `paused`: what looks like a pause is known to be one."""
+def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None) -> Joined:
+    """One time for rows in file order that carry one clock alone. `paused`: what looks like a pause is known to be one.
+
+    `joules`: what a counter counted since the row before, which tells how long that really was.
+    """
     if len(ns) < LEAST_ROWS:
         return Joined(ns)
     apart = np.diff(ns)
@@ -81,7 +86,12 @@ def join_rows(ns: Int64s, *, paused: bool = False) -> Joined:
         return Joined(ns)
     steps = {row: step for row in odd[:MOST].tolist() if (step := _step(ns, row, usual, least)) is not None}
     sure = {row: step for row, step in steps.items() if step < 0}
-    maybe = [step for step in steps.values() if step > 0]
+    forward = {} if paused else {row: step for row, step in steps.items() if step > 0}
+    if joules is not None:
+        told_by = {row: _was_set(ns, joules, row, step) for row, step in forward.items()}
+        sure |= {row: step for row, step in forward.items() if told_by[row] is True}
+        forward = {row: step for row, step in forward.items() if told_by[row] is None}
+    maybe = list(forward.values())
     if len(sure) > _FEW or _again(ns, sure):
         return Joined(ns)
     set_by = np.zeros(len(ns), np.int64)
@@ -90,9 +100,23 @@ def join_rows(ns: Int64s, *, paused: bool = False) -> Joined:
     values, counts = np.unique(set_by, return_counts=True)
     set_by -= values[counts.argmax()]  # the clock that most rows were stamped with
     ends = [int(set_by[0]), int(set_by[-1])]
-    late = sum(maybe) if len(maybe) <= _FEW and len(odd) < MOST and not paused else 0
+    late = sum(maybe) if len(maybe) <= _FEW and len(odd) < MOST else 0
     told = [*sure.values(), *(maybe if late else ())]
-    return Joined(ns - set_by, min(0, *ends) - late, max(0, *ends), tuple(told))
+    return Joined(ns - set_by, min(0, *ends) - late, max(0, *ends), tuple(told), late)
+
+
+def _was_set(ns: Int64s, joules: Floats, row: int, step: int) -> bool | None:
+    """Whether a counter's row after a long distance holds as much as a short one: then the clock was set. None: it may be."""
+    around = slice(max(1, row - _AROUND), row + 2 + _AROUND)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        usual = float(np.nanmedian(joules[around] / np.diff(ns[around.start - 1 : around.stop])[: len(joules[around])]))
+    spent, apart = float(joules[row + 1]), float(ns[row + 1] - ns[row])
+    if not (usual > 0 and spent > 0 and apart > step):
+        return None
+    far, near = (abs(np.log(spent / length / usual)) for length in (apart, apart - step))
+    if abs(far - near) < _UNLIKE:
+        return None
+    return bool(near < far)
 
 
 def _step(ns: Int64s, row: int, usual: float, least: float) -> int | None:

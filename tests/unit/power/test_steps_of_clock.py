@@ -56,6 +56,35 @@ def test_a_pause_that_another_clock_knows_is_one() -> None:
     assert not steps_of_clock.join_rows(ns, paused=True).steps_ns
 
 
+@pytest.mark.parametrize("step", [0.4, -0.4])
+def test_a_counter_tells_a_step_from_a_pause(tmp_path: Path, step: float) -> None:
+    """What was counted since the row before is that of a usual distance; in a pause it is that of the whole pause."""
+    ns = polls(3, 0.1, missed=0.0)
+    joules = 250.0 * ns / S
+    later = ns.copy()
+    later[200:] += round(step * S)
+    rows = "".join(f"{1_795_000_000 + at / S:.6f},{e:.6f}\n" for at, e in zip(later.tolist(), joules.tolist(), strict=True))
+    path = tmp_path / "counter.csv"
+    path.write_text("time_unix_s,energy_j\n" + rows)
+    (one,) = registry.load(str(path)).series
+    assert (np.diff(one.times) > 0).all()
+    assert one.times[-1] - one.times[0] == pytest.approx(ns[-1] - ns[0], abs=0.02 * S)
+    assert one.watts[1:] == pytest.approx(250, rel=0.25)
+    assert one.parted_s == 0
+
+    asleep = ns.copy()
+    asleep[200:] += S // 2
+    joules = 250.0 * asleep / S
+    assert not steps_of_clock.join_rows(asleep, joules=np.diff(joules, prepend=np.nan)).steps_ns
+
+
+def test_rows_that_may_have_paused_may_lie_elsewhere(tmp_path: Path) -> None:
+    ns = polls(4, 0.1)
+    ns[200:] += 4 * S // 10
+    (one,) = registry.load(str(written(tmp_path, ns))).series
+    assert one.parted_s == pytest.approx(0.4, abs=0.05)
+
+
 def test_a_buffer_that_was_written_twice_and_two_logs_in_one_file_are_no_steps() -> None:
     ns = polls(2, 0.5, missed=0.0)
     assert not steps_of_clock.join_rows(np.concatenate([ns[:100], ns[60:]])).steps_ns
