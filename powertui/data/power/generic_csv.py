@@ -112,6 +112,8 @@ def from_table(
     spread[column.ok] = ns_all
     for item in picked if named or options.unit else [replace(item, sure=False) for item in picked]:
         values, bad = rows.floats(item.column)
+        if not options.unit and not rows.is_numeric(item.column) and (told := units.of_cells(rows.texts(item.column))) is not None:
+            item, values = replace(item, unit=told[0], sure=True), values * np.array(told[1])
         notes.drop_all(rows.lines[bad & column.ok], f"{item.name or 'the reading'} is not a number")
         if len(parts) == 1 and not parts[0][0].name and len(picked) == 1:
             host = parts[0][0].host

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from powertui.data.model import Scope
@@ -140,3 +141,26 @@ def scope_of(name: str) -> Scope:
         if re.search(pattern, words):
             return scope
     return Scope.UNKNOWN
+
+
+_CELLS = {
+    **UNITS, "MW": Unit("MW", "power", 1e6), "µW": UNITS["uW"], "MJ": Unit("MJ", "energy", 1e6),
+    **{word: UNITS[short] for word, short in _WORDS.items() if len(word) > 3},
+}  # fmt: skip
+_SUFFIX = re.compile(r"\d\s{0,3}([kKmMuµμ]?(?:Wh|W|J)|[A-Za-z]{4,12})\s*")
+
+
+def of_cells(cells: Sequence[str]) -> tuple[Unit, list[float]] | None:
+    """What the readings themselves say ("950 W", "1.23 kW"): the plain unit, and what each of them is to be multiplied by."""
+    if not any(_SUFFIX.search(cell) for cell in cells[:200]):
+        return None
+    found: list[Unit | None] = []
+    for cell in cells:
+        match = _SUFFIX.search(cell.rstrip()[-24:])
+        word = match[1].replace("μ", "µ") if match else ""
+        found.append(_CELLS.get(word) or _CELLS.get(word.lower()) if word else None)
+    told = [unit for unit in found if unit is not None]
+    if 2 * len(told) <= sum(bool(cell) for cell in cells) or len({unit.quantity for unit in told}) != 1:
+        return None
+    plain = UNITS["W"] if told[0].quantity == "power" else UNITS["J"]
+    return plain, [unit.factor if unit is not None else float("nan") for unit in found]

@@ -355,3 +355,15 @@ def test_rapl_lines_whose_times_are_elapsed(tmp_path: Path, per_second: int, mar
     assert [(s.sensor.name, len(s)) for s in log.series] == [("package-0", 10), ("dram", 10), ("package-1", 10), ("dram 1", 10)]
     assert [float(np.nanmedian(s.watts)) for s in log.series] == pytest.approx([50, 5, 50, 5], rel=0.05)
     assert {s.sensor.scale for s in log.series} == {Badge.MEASURED if mark else Badge.ASSUMED}
+
+
+def test_units_that_stand_in_the_cells(tmp_path: Path) -> None:
+    watts = [850, 950, 1050, 1250, 990, 1500]
+    cells = [f"{w} W" if w < 1000 else f"{w / 1000:g} kW" for w in watts]
+    log = read(tmp_path, "Time,rack power\n" + "".join(f"2024-05-01 10:00:{t:02},{cell}\n" for t, cell in enumerate(cells)))
+    assert log.series[0].watts.tolist() == pytest.approx(watts)
+    assert log.series[0].sensor.scale is Badge.MEASURED
+    small = read(tmp_path, "Time,power\n" + "".join(f"2024-05-01 10:00:{t:02},{4400 + t} mW\n" for t in range(6)))
+    assert small.series[0].watts.tolist() == pytest.approx([4.4 + t / 1000 for t in range(6)])
+    words = read(tmp_path, "Time,power\n" + "".join(f"2024-05-01 10:00:{t:02},{300 + t} Watts\n" for t in range(6)))
+    assert words.series[0].watts.tolist() == [300.0 + t for t in range(6)]
