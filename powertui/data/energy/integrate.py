@@ -41,6 +41,8 @@ REFRESHES = 2.0  # a window needs so many to be resolved
 _NEAR, _FAR = 1.5, 8.0  # readings on either side of an edge that tell how much the power moves there
 _STRATA = 0.8  # of the variance of one look: that of the mean of looks spread over a step, times their number squared
 _MANY = 30.0  # differences that tell by themselves how alike neighbouring ones are
+_CUT = 0.65  # of the slope's square: what an interval that an end cuts leaves open; a half if power were even noise
+_TAILS = 1.25  # power is no even noise: what its few large moves leave open is more than the mean says
 _EVEN = 0.06  # of T² d² is left at least where power goes up and down in turns
 
 
@@ -394,7 +396,7 @@ def _between_looks(found: _Found, sensor: _Traits) -> Floats:
     swings = np.minimum(1 + 2 * turn, 0.0)  # up and down in turns, which evens itself out …
     share = np.where(turn < -0.5, np.maximum(0.5 * (1 + swings) / (1 - swings) ** 2, _EVEN), share)
     same = np.minimum(sensor.beats, found.pairs) / np.square(sensor.beat)  # … unless the same places of every step are seen
-    return np.asarray(share * np.maximum(1.0, _STRATA * same))
+    return np.asarray(_TAILS * share * np.maximum(1.0, _STRATA * same))
 
 
 def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float) -> dict[str, Any]:
@@ -412,7 +414,7 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     sampling = sensor.refresh_s * np.sqrt(found.moved * unseen + noise * sensor.averaged)
     # A mean that straddles an edge, drawn as a straight line; of an interval, how much of it lay on which side.
     length = 1 / 24 + np.minimum(1.0, refresh / np.maximum(least, 1e-9)) / 12
-    straddled = np.where(sensor.interval, 0.5 * found.inner, length * least**2 + sensor.poll_s**2 / 4)
+    straddled = np.where(sensor.interval, _CUT * found.inner, length * least**2 + sensor.poll_s**2 / 4)
     edges = np.sqrt((straddled * found.steep / np.maximum(least, 1e-9)).sum(axis=0))
     edge = edge_ps / PS_PER_S
     ends = (found.before**2 + found.after**2) / 2
