@@ -9,7 +9,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Int64s
 from powertui.data.run.assign import TIME, Given
-from powertui.data.run.candidates import OWN, inside
+from powertui.data.run.candidates import NAMED, inside
 from powertui.data.run.ladder import LITTLE, STEP_NAMES, Judged
 from powertui.data.run.rows import Rows
 from powertui.data.run.work import Work
@@ -85,7 +85,7 @@ def _parts(told: Told, best: Judged) -> Iterator[str]:
 
 
 def _weaknesses(told: Told, best: Judged) -> Iterator[str]:
-    if best.candidate.numbering < OWN and not told.asked:
+    if (best.candidate.numbering < NAMED or best.candidate.device) and not told.asked:
         yield "the marks carry no step_num"
     if told.given is not None and told.given.by == TIME:
         yield "device work was given to steps by time"

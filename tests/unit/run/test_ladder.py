@@ -44,6 +44,11 @@ def test_a_marker_that_a_person_names_is_not_doubted(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_number_in_the_name_is_the_programs_own(tmp_path: Path) -> None:
+    found = steps.find(read(tmp_path, host([event(f"ProfilerStep#{n}", n * 10, 9) for n in range(3, 8)])))
+    assert found.confidence == "sure: the program numbers its steps"
+
+
 def test_a_root_mark_of_every_second_step_does_not_win(tmp_path: Path) -> None:
     batches = [event("batch", n * 10, 9, step_num=n) for n in range(8)]
     roots = [event("train_step_fn", n * 20 + 1, 5, _r=1) for n in range(4)]
