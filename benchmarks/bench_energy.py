@@ -61,7 +61,7 @@ class Score:
             return "–"
         key = (kind, name, what)
         got, count = self.mean(*key), len(self.values[key])
-        slack = 1.0 / count  # one recording is not a miss
+        slack = 1.0 / count if most > 0 else 0.0  # one recording is not a miss, where some are allowed
         if got < least - slack or got > most + slack:
             below = got < least
             by = (least - got) / max(1 - least, 0.02) if below else (got - most) / max(1 - most if most > 0.5 else most, 0.02)
