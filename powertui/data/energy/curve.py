@@ -7,6 +7,7 @@ neither energy nor coverage.
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 from dataclasses import dataclass
@@ -135,7 +136,7 @@ class Curve:
     def bridged(self, at: Spot, count: int) -> tuple[Floats, Floats, Floats]:
         """J that holes up to each of the first so many times are taken to hold, its variance, and s² of these holes."""
         if self.bridges is None:
-            nothing = np.zeros(count)
+            nothing = _nothing(count)
             return nothing, nothing, nothing
         over, row = self.bridges, at.row[:count]
         past, whole = (at.inside[:count] - at.start[:count]) / _S, (at.end[:count] - at.start[:count]) / _S
@@ -155,6 +156,13 @@ class Curve:
         if b * BLOCK < last:
             best = max(best, float(self.power[b * BLOCK : last].max()))
         return best
+
+
+@functools.lru_cache(maxsize=8)
+def _nothing(count: int) -> Floats:
+    nothing = np.zeros(count)
+    nothing.flags.writeable = False
+    return nothing
 
 
 _kept: weakref.WeakKeyDictionary[PowerOnTrace, Curve] = weakref.WeakKeyDictionary()

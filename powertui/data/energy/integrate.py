@@ -259,6 +259,7 @@ class _Traits(NamedTuple):
     offset_s: float | Floats  # one sigma of the place on the trace, and of the readings' own
     placed: bool | Bools
     interval: bool | Bools
+    steep_s: float | Floats  # s that the curve's slopes are to be taken times
 
 
 def _traits(power: PowerOnTrace, curve: Curve) -> _Traits:
@@ -266,6 +267,7 @@ def _traits(power: PowerOnTrace, curve: Curve) -> _Traits:
     return _Traits(
         curve.refresh_s, curve.window_s, curve.averaged, curve.poll_s, curve.turn, *curve.beat, curve.quantum_w, curve.spread_w,
         curve.noise_w, math.hypot(offset, curve.late_s), power.status != "none", curve.kind is PowerKind.INTERVAL,
+        curve.steep_s,
     )  # fmt: skip
 
 
@@ -328,7 +330,7 @@ def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
     return _Look(
         curve.read(at.edges),
         curve.bridged(at.edges, len(at.inside)),
-        curve.steep[at.around] * curve.steep_s,
+        curve.steep[at.around],
         curve.squares[at.moved],
         curve.turns[at.moved],
         curve.changes[at.runs],
@@ -415,7 +417,7 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     # A mean that straddles an edge, drawn as a straight line; of an interval, how much of it lay on which side.
     length = 1 / 24 + np.minimum(1.0, refresh / np.maximum(least, 1e-9)) / 12
     straddled = np.where(sensor.interval, _CUT * found.inner, length * least**2 + sensor.poll_s**2 / 4)
-    edges = np.sqrt((straddled * found.steep / np.maximum(least, 1e-9)).sum(axis=0))
+    edges = np.sqrt((straddled * found.steep).sum(axis=0) * sensor.steep_s / np.maximum(least, 1e-9))
     edge = edge_ps / PS_PER_S
     ends = (found.before**2 + found.after**2) / 2
     timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (found.at_a**2 + found.at_b**2))
