@@ -51,6 +51,14 @@ def test_a_burst_is_found_where_it_was(watts: float, first: int, last: int) -> N
         assert finding.lo_watts < finding.delta_watts < finding.hi_watts
 
 
+def test_less_power_at_the_same_pace_may_be_more_all_around() -> None:
+    one = make(0, replace(QUIET, bursts=(Burst(1, 30, 60, -40.0),)))
+    (finding,) = power_of(compared(one, "nvml-1s", 0, ops=lambda lo, hi: {}))
+    assert finding.delta_watts is not None
+    assert finding.delta_watts < 0
+    assert finding.text.endswith("less was drawn here, or more all around")
+
+
 def test_a_burst_in_the_first_epoch_is_told_of_the_first() -> None:
     one = make(1, replace(QUIET, bursts=(Burst(0, 40, 70, 80.0),)))
     (finding,) = power_of(compared(one, "rapl", 1))
