@@ -18,5 +18,27 @@ def main() -> int:
     return cli.main()
 
 
+def run() -> None:
+    """The program as it is started: `main`, and the end of the process.
+
+    What still computes in a thread (findings that nobody waits for any more) is not waited for. Nor is it left to the end of the
+    interpreter: that stops threads in the middle of compiled code, which then aborts the process.
+    """
+    code = main()
+    if "threading" in sys.modules:
+        import atexit
+        import contextlib
+        import os
+        import threading
+
+        if threading.active_count() > 1:
+            atexit._run_exitfuncs()
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError, ValueError, AttributeError):
+                    stream.flush()
+            os._exit(code)
+    raise SystemExit(code)
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run()

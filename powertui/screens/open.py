@@ -17,6 +17,7 @@ from powertui.data.loading import load_run
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.logdir.changes import Changes
 from powertui.data.opened import Opened
+from powertui.data.table import Place
 from powertui.errors import Cancelled, PowertuiError
 from powertui.plain import plain
 from powertui.report import runs as listing
@@ -85,9 +86,8 @@ class OpenScreen(BaseScreen):
         folder = self.session.logdir
         return folder.runs if folder is not None else ()
 
-    def run_at(self, row: int) -> RunEntry | None:
-        """The run of a row of the table."""
-        place = self.table.table.place(row) if self.table.table is not None and row >= 0 else None
+    def _run(self, place: Place | None) -> RunEntry | None:
+        """The run that lies there, if it is still listed."""
         return next((run for run in self._runs if place is not None and run.path == place.run), None)
 
     def _fact(self, run: RunEntry) -> Known:
@@ -222,9 +222,7 @@ class OpenScreen(BaseScreen):
 
     def _next(self, folder: Logdir, listed: TableView, tried: set[str]) -> RunEntry | None:
         """Which run to look into next: those in sight come first."""
-        table = listed.table
-        rows = listed.rows[listed.top : listed.top + listed.rows_visible].tolist() if table is not None else []
-        paths = [place.run for row in rows if table is not None and row < len(table) and (place := table.place(row)) is not None]
+        paths = [place.run for place in listed.in_sight]
         by_path = {run.path: run for run in folder.runs}
         others = folder.runs if len(folder.runs) <= ALL else ()
         for run in (*(by_path[path] for path in paths if path in by_path), *others):
@@ -273,7 +271,7 @@ class OpenScreen(BaseScreen):
 
     def on_table_view_chosen(self, event: TableView.Chosen) -> None:
         """Enter, or a second click."""
-        run = self.run_at(event.row)
+        run = self._run(event.place)
         if run is None:
             return
         known = self._known.get(run.path)
@@ -284,7 +282,7 @@ class OpenScreen(BaseScreen):
 
     def on_table_view_moved(self, event: TableView.Moved) -> None:
         """Say why a row cannot be read; look into what came into sight."""
-        run = self.run_at(event.row)
+        run = self._run(event.view.place)
         known = self._known.get(run.path) if run is not None else None
         if known is not None and known.problem:
             self.say(known.problem, warn=True)

@@ -165,6 +165,19 @@ class TableView(Widget, can_focus=True):
         return int(self.rows[self.cursor]) if self.cursor < len(self.rows) else -1
 
     @property
+    def place(self) -> Place | None:
+        """Where the row under the cursor lies. A row's number alone says nothing once another table is shown."""
+        row = self.row
+        return self._listed.place(row) if row >= 0 and self._listed is not None else None
+
+    @property
+    def in_sight(self) -> list[Place]:
+        """Where the rows on the screen lie, as far as that is known."""
+        listed = self._listed
+        rows = self.rows[self.top : self.top + self.rows_visible].tolist()
+        return [found for row in rows if listed is not None and row < len(listed) and (found := listed.place(row)) is not None]
+
+    @property
     def rows_visible(self) -> int:
         """How many rows have room between titles and summary."""
         return max(1, self.size.height - 2)
