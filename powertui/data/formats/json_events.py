@@ -8,18 +8,34 @@ from __future__ import annotations
 import json
 import zlib
 from array import array
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from powertui.data.formats import stat_columns
-from powertui.data.formats.builder import Line
-from powertui.data.model import PS_PER_US, Clock, Floats, Int64s, Stat, StatColumn, StatKind, UInt64s
+from powertui.data.formats.builder import Line, TraceBuilder
+from powertui.data.formats.json_stream import JsonStream
+from powertui.data.formats.registry import Progress
+from powertui.data.formats.source import Source, describe
+from powertui.data.limits import HINT
+from powertui.data.model import PS_PER_US, Clock, Floats, Int64s, Stat, StatColumn, StatKind, Trace, UInt64s
 from powertui.data.texts import Texts
+from powertui.errors import UnreadableFile
 
-__all__ = ["UNIX_US", "ArgStats", "PairNames", "Thread", "as_text", "clean", "clock_of", "number_of", "picoseconds"]
+__all__ = [
+    "EVENT_BYTES", "OBJECT_BYTES", "PYTORCH", "UNIX_US", "ArgStats", "PairNames", "Thread", "as_text", "clean", "clock_of",
+    "number_of", "picoseconds", "read",
+]  # fmt: skip
 
+CHUNK = 1 << 18  # a piece of text; decoding it never holds the interpreter for long
+FIRST_PART = 20_000  # events after which the first partial trace is shown; each next one at twice as many
+EVENT_BYTES = 90  # of memory for each event: as it comes, as columns, and the index that the screens draw by
+OBJECT_BYTES = 400  # for a name, a thread's number of them
+TELL = 2_000  # events between two calls of progress
+# What only PyTorch's profiler writes into the beginning of a trace.
+PYTORCH = (b'"deviceProperties"', b'"schemaVersion"', b'"baseTimeNanoseconds"', b'"distributedInfo"', b'"cpu_op"',
+           b'"cuda_runtime"', b'"Operator"', b'"user_annotation"', b'"traceName"')  # fmt: skip
 UNIX_US = (1e14, 4e15)  # a ts in here (three years … 2096) is Unix time in µs
 _ORIGIN_NS = 1_000_000  # how well a profiler ties its own clock to the system's, once, at its start
 
@@ -207,3 +223,49 @@ def clock_of(base_us: float, origin_ns: int | None) -> Clock:
     zero = int(base_us) * 1000
     # doubles near 2e15 µs resolve a quarter of a µs
     return Clock(zero - 500, zero + 500, "absolute timestamps", "ts is Unix time in µs")
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class Collector(Protocol):
+    """What a dialect does with the events of the stream."""
+
+    builder: TraceBuilder
+    count: int  # events so far
+
+    @property
+    def memory(self) -> int: ...
+    def add(self, event: Any, stream: JsonStream) -> None: ...
+    def member(self, key: str, value: Any) -> None: ...
+    def build(self, source: Source, *, complete: bool) -> Trace: ...
+
+
+def read(source: Source, progress: Progress, collector: Collector) -> Iterator[Trace]:
+    """Every event to the collector, in bounded memory: partial traces as they grow, the whole one last."""
+    findings = collector.builder.findings
+    stream = JsonStream(source.chunks(CHUNK), "traceEvents")
+    shown, told = FIRST_PART, 0
+    for key, value in stream:
+        if key != "traceEvents" or not stream.listed:
+            collector.member(key, value)
+            continue
+        collector.add(value, stream)
+        if collector.count >= told + TELL:
+            told = collector.count
+            too_much = source.limit.exceeded(collector.memory)
+            if too_much:
+                findings.add(f"its events take {too_much}: the rest was left out. {HINT}")
+                break
+            progress(source.done, source.size, told)
+            if told >= shown:
+                shown = told * 2
+                yield collector.build(source, complete=False)
+    if not collector.count and (stream.problem or not stream.listed):
+        problem, hint = describe(source.head, source.path)
+        raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
+    findings.add("damaged events were left out", count=stream.damaged)
+    if stream.problem:
+        findings.add(f"{stream.problem}; what came before was read")
+    progress(source.size, source.size, collector.count)
+    yield collector.build(source, complete=True)

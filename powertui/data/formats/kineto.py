@@ -18,22 +18,30 @@ from typing import Any
 
 from powertui.data.formats import stat_columns
 from powertui.data.formats.builder import TraceBuilder
-from powertui.data.formats.json_events import UNIX_US, ArgStats, PairNames, Thread, as_text, clean, clock_of, number_of
+from powertui.data.formats.json_events import (
+    EVENT_BYTES,
+    OBJECT_BYTES,
+    PYTORCH,
+    UNIX_US,
+    ArgStats,
+    PairNames,
+    Thread,
+    as_text,
+    clean,
+    clock_of,
+    number_of,
+    read,
+)
 from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.registry import Progress
-from powertui.data.formats.source import Source, describe
-from powertui.data.limits import HINT
+from powertui.data.formats.source import Source
 from powertui.data.model import Stat, StatColumn, Trace, UInt64s
-from powertui.errors import UnreadableFile
 
 NAME = "kineto"
 SUFFIXES = ("pt.trace.json.gz", "pt.trace.json")
 CERTAIN = True
 
 SURE = 80  # what `sniff` says at least of a trace that only PyTorch writes
-CHUNK = 1 << 18
-FIRST_PART = 20_000
-EVENT, OBJECT, TELL = 90, 400, 2_000  # as in trace_json
 DIGITS = 3  # decimals of a µs
 
 # By category, in lower case: releases before 2022 write `Kernel`, `Memcpy`, `Operator`, `Runtime`.
@@ -43,9 +51,6 @@ DEVICE_WORK = frozenset(
 DEVICE_COPIES = frozenset(("gpu_user_annotation", "cuda_sync"))  # drawn, but no work of the device's
 PYTHON = "python_function"
 SYNTHETIC = frozenset(("trace",))  # the profiling window itself
-# What only this profiler writes.
-_OURS = (b'"deviceProperties"', b'"schemaVersion"', b'"baseTimeNanoseconds"', b'"distributedInfo"', b'"cpu_op"', b'"cuda_runtime"',
-         b'"Operator"', b'"user_annotation"', b'"traceName"', b'"python_function"')  # fmt: skip
 _NUMBER = re.compile(r"\d+")
 _SEPARATE = {
     "C": "counters are not drawn (ph C)",
@@ -61,7 +66,7 @@ def sniff(head: bytes, path: str) -> int:
         return 0
     if ".pt.trace.json" in path:
         return 96
-    marks = sum(mark in head for mark in _OURS)
+    marks = sum(mark in head for mark in PYTORCH)
     if text[:1] == b"[":
         return SURE if marks and b'"ph"' in head else 0
     if b'"schemaVersion"' in head and (b'"traceEvents"' in head or b'"deviceProperties"' in head):
@@ -119,7 +124,11 @@ class _Collector:
     @property
     def memory(self) -> int:
         """About how many bytes all of it takes."""
-        return self.stats.memory + EVENT * self.count + OBJECT * (len(self.names) + 4 * (len(self.host) + len(self.device)))
+        return (
+            self.stats.memory
+            + EVENT_BYTES * self.count
+            + OBJECT_BYTES * (len(self.names) + 4 * (len(self.host) + len(self.device)))
+        )
 
     # ── what comes ──
 
@@ -230,30 +239,4 @@ def _number(named: Any, place: Any) -> int:
 
 def load(source: Source, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
-    builder = TraceBuilder(source.path, NAME, size=source.size)
-    collector = _Collector(builder)
-    stream = JsonStream(source.chunks(CHUNK), "traceEvents")
-    shown, told = FIRST_PART, 0
-    for key, value in stream:
-        if key != "traceEvents" or not stream.listed:
-            collector.member(key, value)
-            continue
-        collector.add(value, stream)
-        if collector.count >= told + TELL:
-            told = collector.count
-            too_much = source.limit.exceeded(collector.memory)
-            if too_much:
-                builder.findings.add(f"its events take {too_much}: the rest was left out. {HINT}")
-                break
-            progress(source.done, source.size, told)
-            if told >= shown:
-                shown = told * 2
-                yield collector.build(source, complete=False)
-    if not collector.count and (stream.problem or not stream.listed):
-        problem, hint = describe(source.head, source.path)
-        raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
-    builder.findings.add("damaged events were left out", count=stream.damaged)
-    if stream.problem:
-        builder.findings.add(f"{stream.problem}; what came before was read")
-    progress(source.size, source.size, collector.count)
-    yield collector.build(source, complete=True)
+    return read(source, progress, _Collector(TraceBuilder(source.path, NAME, size=source.size)))

@@ -13,28 +13,33 @@ from collections.abc import Iterator
 from typing import Any
 
 from powertui.data.formats.builder import TraceBuilder
-from powertui.data.formats.json_events import UNIX_US, ArgStats, PairNames, Thread, as_text, clean, clock_of, number_of
+from powertui.data.formats.json_events import (
+    EVENT_BYTES,
+    OBJECT_BYTES,
+    PYTORCH,
+    UNIX_US,
+    ArgStats,
+    PairNames,
+    Thread,
+    as_text,
+    clean,
+    clock_of,
+    number_of,
+    read,
+)
 from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.registry import ClockRule, Progress
-from powertui.data.formats.source import Source, describe
-from powertui.data.limits import HINT
+from powertui.data.formats.source import Source
 from powertui.data.model import Trace
-from powertui.errors import UnreadableFile
 
 NAME = "trace_json"
 SUFFIXES = ("trace.json.gz", "trace.json")
 CLOCK = ClockRule(batch_ns=(-1_000_000_000, 50_000_000))  # TF 2.2 saves the profile and writes `batch_<N>` then
 
-CHUNK = 1 << 18  # a piece of text; decoding it never holds the interpreter for long
-FIRST_PART = 20_000  # events after which the first partial trace is shown; each next one at twice as many
-EVENT = 90  # bytes of memory for each: as it comes, as columns, and the index that the screens draw by
-OBJECT = 400  # bytes for a name, a thread's number of them
-TELL = 2_000  # events between two calls of progress
 WRITERS_LIMIT = 1_000_000  # TensorFlow drops events beyond so many when it writes this format
 FAR_US = 3.6e9  # a first ts beyond this (an hour) counts from something else than a session's start: from the machine's boot, say
 
-_FOREIGN = (b'"deviceProperties"', b'"schemaVersion"', b'"baseTimeNanoseconds"', b'"neuronStartTimestampNs"', b'"distributedInfo"',
-            b'"cpu_op"', b'"cuda_runtime"', b'"Operator"', b'"user_annotation"', b'"traceName"')  # fmt: skip
+_FOREIGN = (*PYTORCH, b'"neuronStartTimestampNs"')
 # Phases that are no stretch of time on a thread: counters, flows, async spans, object snapshots, samples.
 _OTHER_PHASES = {
     "C": "counters", "s": "flow arrows", "t": "flow arrows", "f": "flow arrows", "b": "async spans", "n": "async spans",
@@ -74,7 +79,11 @@ class _Collector:
     @property
     def memory(self) -> int:
         """About how many bytes all of it takes."""
-        return self.stats.memory + EVENT * self.count + OBJECT * (len(self.names) + 4 * len(self.threads) + len(self.processes))
+        return (
+            self.stats.memory
+            + EVENT_BYTES * self.count
+            + OBJECT_BYTES * (len(self.names) + 4 * len(self.threads) + len(self.processes))
+        )
 
     def add(self, event: Any, stream: JsonStream) -> None:
         """One item of the list. What it may hold is anybody's guess."""
@@ -174,6 +183,8 @@ class _Collector:
                 process.add(number_of(tid), thread.label, line)
                 if open_rows:
                     builder.findings.add("begins (ph B) without an end were extended to the end of the trace", count=len(open_rows))
+        if complete and self.count == WRITERS_LIMIT:
+            builder.findings.add("has exactly the million events that TensorFlow's writer keeps: the rest may be missing")
         return builder.build(self.names, complete=complete, warnings=source.warnings)
 
     def _base(self) -> float:
@@ -182,32 +193,4 @@ class _Collector:
 
 def load(source: Source, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
-    builder = TraceBuilder(source.path, NAME, size=source.size)
-    collector = _Collector(builder)
-    stream = JsonStream(source.chunks(CHUNK), "traceEvents")
-    shown, told = FIRST_PART, 0
-    for key, value in stream:
-        if key != "traceEvents" or not stream.listed:
-            collector.member(key, value)
-            continue
-        collector.add(value, stream)
-        if collector.count >= told + TELL:
-            told = collector.count
-            too_much = source.limit.exceeded(collector.memory)
-            if too_much:
-                builder.findings.add(f"its events take {too_much}: the rest was left out. {HINT}")
-                break
-            progress(source.done, source.size, told)
-            if told >= shown:
-                shown = told * 2
-                yield collector.build(source, complete=False)
-    if not collector.count and (stream.problem or not stream.listed):
-        problem, hint = describe(source.head, source.path)
-        raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
-    builder.findings.add("damaged events were left out", count=stream.damaged)
-    if collector.count == WRITERS_LIMIT:
-        builder.findings.add("has exactly the million events that TensorFlow's writer keeps: the rest may be missing")
-    if stream.problem:
-        builder.findings.add(f"{stream.problem}; what came before was read")
-    progress(source.size, source.size, collector.count)
-    yield collector.build(source, complete=True)
+    return read(source, progress, _Collector(TraceBuilder(source.path, NAME, size=source.size)))

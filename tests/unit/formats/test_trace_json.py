@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data.formats import registry, trace_json
+from powertui.data.formats import json_events, registry, trace_json
 from powertui.data.formats.json_events import picoseconds
 from powertui.data.model import ProcessKind, Trace, TrackKind
 from powertui.errors import Cancelled, UnreadableFile
@@ -320,8 +320,8 @@ def test_traces_of_other_profilers_are_left_alone(tmp_path: Path, content: str) 
 
 
 def test_parts_come_first_and_do_not_change_afterwards(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_json, "FIRST_PART", 200)
-    monkeypatch.setattr(trace_json, "TELL", 50)
+    monkeypatch.setattr(json_events, "FIRST_PART", 200)
+    monkeypatch.setattr(json_events, "TELL", 50)
     told: list[tuple[int, int, int]] = []
     traces = []
     first: list[tuple[str, int, int]] = []
