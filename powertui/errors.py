@@ -79,8 +79,8 @@ class UnreadableFile(PowertuiError):
 class FileChanged(UnreadableFile):
     """Another process cut, rewrote or took away a file that is open. What was read before is still good."""
 
-    def __init__(self, path: str, problem: str = "changed since it was opened", *, hint: str = "Read it again.") -> None:
-        super().__init__(path, problem, hint=hint)
+    def __init__(self, path: str, problem: str = "changed since it was opened") -> None:
+        super().__init__(path, problem, hint="Read it again.")
 
 
 class SensorError(PowertuiError):

@@ -33,10 +33,10 @@ def duration(ps: int, figures: int = 4) -> str:
     return "0 s"
 
 
-def instant(ps: int, resolution: int, unit: str = "") -> str:
-    """A moment on a grid of `resolution` ps, in seconds (or `unit`), with the decimals that the grid needs."""
-    size = next((s for s, u in _UNITS if u == unit), _UNITS[0][0])
-    return fixed(ps, size, decimals_for(resolution, size)) + (unit or "s")
+def instant(ps: int, resolution: int) -> str:
+    """A moment on a grid of `resolution` ps, in seconds, with the decimals that the grid needs."""
+    size = _UNITS[0][0]
+    return fixed(ps, size, decimals_for(resolution, size)) + "s"
 
 
 def decimals_for(resolution: int, size: int) -> int:

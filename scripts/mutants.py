@@ -46,7 +46,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "powertui/data/formats/": ("tests/unit/formats", "tests/unit/test_builder.py", "tests/unit/test_filenames.py"),
     "powertui/data/formats/xplane": ("tests/unit/formats", "tests/unit/test_builder.py", "tests/unit/wire"),
     "powertui/data/run/": (
-        "tests/unit/test_steps.py", "tests/unit/test_epochs.py", "tests/unit/test_clocks.py", "tests/unit/test_grouping.py",
+        "tests/unit/test_steps.py", "tests/unit/test_epochs.py", "tests/unit/test_clocks.py",
         "tests/unit/test_loading.py", "tests/unit/energy/test_align.py",
     ),
     "powertui/data/logdir/": ("tests/unit/test_logdir.py", "tests/unit/test_loading.py", "tests/unit/test_cli.py"),

@@ -9,7 +9,6 @@ written to just before; a profile that was not there when the watch began. Old r
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,11 +56,9 @@ def changed(run: Run) -> bool:
 class Watch:
     """One logdir, watched from the moment this is made."""
 
-    def __init__(self, path: str, *, scan: Callable[[str], Logdir] = logdir.scan, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
         self.latest: dict[tuple[str, str], tfevents.Scalar] = {}  # (group, tag) → its last value
-        self._scan = scan
-        self._clock = clock
         self._tails: dict[str, tfevents.Tail] = {}
         self._sizes: dict[str, int] | None = None  # of the files that are not followed (yet)
         self._known: set[str] | None = None  # profiles that were there from the start, and those announced
@@ -78,7 +75,7 @@ class Watch:
         """Look once. A folder that does not exist yet is simply empty."""
         news = News()
         try:
-            found = self._scan(self.path)
+            found = logdir.scan(self.path)
         except UnreadableFile as error:
             self._complain(error, news)
             found = Logdir(self.path)
@@ -94,7 +91,7 @@ class Watch:
             if file.kind != "scalars" or file.path in self._tails:
                 continue
             before = self._sizes.get(file.path)
-            moves = _age(file.path, self._clock()) < FRESH_S if first else before is None or file.size != before
+            moves = _age(file.path, time.time()) < FRESH_S if first else before is None or file.size != before
             if moves:
                 self._tails[file.path] = tfevents.Tail(file.path, file.group)
                 news.notes.append(f"following {Path(file.path).name}" + (f" ({file.group})" if file.group else ""))

@@ -68,9 +68,9 @@ class Window:
                 if last > first:
                     yield Cut(number, process, track, depth, lo + first, lo + last)
 
-    def event_count(self, *, derived: bool = False) -> int:
-        """How many events; lines drawn from other lines count only when asked for."""
-        return sum(cut.last - cut.first for cut in self.cuts(derived=derived))
+    def event_count(self) -> int:
+        """How many events; those of lines drawn from other lines are none."""
+        return sum(cut.last - cut.first for cut in self.cuts(derived=False))
 
     def step_rows(self) -> Int64s:
         """Indices of the steps that touch the window."""

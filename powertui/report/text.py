@@ -98,21 +98,21 @@ def markdown_text(text: str) -> str:
     return "".join("\\" + char if char in "\\`*_{}[]<>#|~" else char for char in shown).replace("&", "&amp;")
 
 
-def labelled(rows: Iterable[tuple[str, str]], indent: str = "  ", columns: int | None = None) -> list[str]:
+def labelled(rows: Iterable[tuple[str, str]], columns: int | None = None) -> list[str]:
     """`label   text` lines; a label that repeats is written once. Text is taken as it is: pass `plain` before.
 
     Long text continues below itself where the terminal ends; a pipe gets it on one line.
     """
     kept = [(label, text) for label, text in rows if text]
     column = max((width(label) for label, _ in kept), default=0)
-    room = (columns if columns is not None else terminal_columns()) - width(indent) - column - 2
+    room = (columns if columns is not None else terminal_columns()) - column - 4
     lines = []
     before = ""
     for label, text in kept:
         parts = wrapped(text, room) if room >= 30 else [text]
         for number, part in enumerate(parts):
             shown = "" if label == before or number else label
-            lines.append(f"{indent}{_pad(shown, column, False)}  {part}".rstrip())
+            lines.append(f"  {_pad(shown, column, False)}  {part}".rstrip())
         before = label
     return lines
 
@@ -226,9 +226,9 @@ def size(count: int) -> str:
     return f"{count} bytes"
 
 
-def plural(count: int, one: str, many: str = "") -> str:
+def plural(count: int, one: str) -> str:
     """1 step, 20 steps, with thousands set apart."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {one if count == 1 else one + 's'}"
 
 
 def wall(unix_ns: int, offset_s: int | None) -> str:

@@ -9,16 +9,13 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-__all__ = ["FALL_BACK_CODES", "GROUP", "NETFN", "POWER_READING", "REQUEST", "PowerReading", "completion", "decode", "verdict"]
+__all__ = ["GROUP", "NETFN", "POWER_READING", "REQUEST", "PowerReading", "completion", "decode", "verdict"]
 
 NETFN = 0x2C
 POWER_READING = 0x02
 GROUP = 0xDC
 REQUEST = bytes([GROUP, 0x01, 0x00, 0x00])  # mode 1: system power statistics
 _ANSWER = struct.Struct("<BHHHHIIB")
-
-# The BMC has no DCMI, or no power reading in it, or none at this privilege: look for a sensor instead.
-FALL_BACK_CODES = frozenset({0xC1, 0xC2, 0xC9, 0xCB, 0xCC, 0xD4, 0xD5, 0xD6, 0xFF})
 
 _CODES = {
     0xC0: "busy",

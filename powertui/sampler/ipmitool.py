@@ -244,9 +244,9 @@ def make(address: Address, options: Options) -> IpmitoolSource:
     return IpmitoolSource(address, options)
 
 
-def sensor_records(source: IpmitoolSource, names: Sequence[str], timeout: float = 10.0) -> str:
+def sensor_records(source: IpmitoolSource, names: Sequence[str]) -> str:
     """`sensor get` as ipmitool prints it, thresholds and all: what PowerBoard kept of each reading."""
-    code, out, error = source._run("sensor", "get", *names, timeout=timeout)
+    code, out, error = source._run("sensor", "get", *names, timeout=10.0)
     if code and not out:
         raise SensorError(f"ipmitool: {_last_line(error)}.")
     return out

@@ -106,16 +106,16 @@ class PrometheusSource:
             )
         return answer.body.get("data")
 
-    def _vectors(self, selector: str, seconds: float, end: float) -> list[Series]:
+    def _vectors(self, seconds: float, end: float) -> list[Series]:
         """A range vector's raw samples."""
-        data = self._ask("query", query=f"{selector}[{max(1, round(seconds * 1000))}ms]", time=f"{end:.3f}")
+        data = self._ask("query", query=f"{self.selector}[{max(1, round(seconds * 1000))}ms]", time=f"{end:.3f}")
         return [_series(entry, end - seconds - 1, end + 1) for entry in _results(data)]
 
     def _recent(self, seconds: float, end: float, shorter: Sequence[float]) -> list[Series]:
         """The same, over a shorter time where so many series have too many samples."""
         for length in (seconds, *(s for s in shorter if s < seconds)):
             try:
-                return self._vectors(self.selector, length, end)
+                return self._vectors(length, end)
             except TooLarge as error:
                 refused = error
         raise refused
@@ -248,20 +248,20 @@ class PrometheusSource:
 
     # history
 
-    def history(self, start: float, end: float, selector: str = "") -> Iterator[Series]:
+    def history(self, start: float, end: float) -> Iterator[Series]:
         """The raw samples between two Unix times, in pieces that the server allows; a series comes once per piece."""
         self._http.timeout, self._http.largest = _PATIENT * self._timeout, _HISTORY
         for until, length in chunks(start, end, self.spacing):
-            for series in self._vectors(selector or self.selector, length, until):
+            for series in self._vectors(length, until):
                 inside = [s for s in series.samples if start <= s[0] < end or s[0] == end == until]
                 if inside:
                     yield Series(series.labels, inside)
 
-    def overview(self, start: float, end: float, points: int, selector: str = "") -> list[Series]:
+    def overview(self, start: float, end: float, points: int) -> list[Series]:
         """Means on a grid of at most so many points: for a first look at a long time."""
         self._http.timeout, self._http.largest = _PATIENT * self._timeout, _HISTORY
         step = max((end - start) / max(1, min(points, MOST_POINTS)), 1.0)
-        query = f"avg_over_time({selector or self.selector}[{round(step * 1000)}ms])"
+        query = f"avg_over_time({self.selector}[{round(step * 1000)}ms])"
         data = self._ask("query_range", query=query, start=f"{start:.3f}", end=f"{end:.3f}", step=f"{step:.3f}")
         return [_series(entry, start, end + step) for entry in _results(data)]
 

@@ -26,7 +26,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def burn(seconds: float, cores: int | None = None) -> tuple[Stamp, Stamp]:
+def burn(seconds: float) -> tuple[Stamp, Stamp]:
     """Keep all cores busy. Returns when that really began and ended."""
     begin = Stamp.now()
     end = begin.mono + seconds
@@ -35,7 +35,7 @@ def burn(seconds: float, cores: int | None = None) -> tuple[Stamp, Stamp]:
         while time.monotonic() < end:
             hashlib.pbkdf2_hmac("sha512", b"power", b"tui", _CHUNK)
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(cores or _cores())]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(_cores())]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -43,17 +43,11 @@ def burn(seconds: float, cores: int | None = None) -> tuple[Stamp, Stamp]:
     return begin, Stamp.now()
 
 
-def pulses(
-    mark: Callable[[str, str, Stamp], object],
-    *,
-    lengths: tuple[float, ...] = PULSES,
-    rest: float = REST,
-    cores: int | None = None,
-) -> None:
+def pulses(mark: Callable[[str, str, Stamp], object]) -> None:
     """Rest, pulse, rest, pulse, rest, pulse, rest; each pulse noted with `mark(text, kind, stamp)`."""
-    time.sleep(rest)
-    for number, seconds in enumerate(lengths, 1):
-        begin, end = burn(seconds, cores)
+    time.sleep(REST)
+    for number, seconds in enumerate(PULSES, 1):
+        begin, end = burn(seconds)
         mark(f"pulse {number}", BEGIN, begin)
         mark(f"pulse {number}", END, end)
-        time.sleep(rest)
+        time.sleep(REST)

@@ -64,7 +64,6 @@ class RecordingFile:
         self.lost = 0  # could not be kept anywhere
         self.faults = 0  # kinds of trouble so far: 0 means that everything went well
         self.rescued: Path | None = None
-        self.rescued_rows = 0
         self.say = say
         self._infos: dict[str, Info] = {}
         self._begun = False  # the head is written with the first row, when all sources are known
@@ -394,7 +393,7 @@ class RecordingFile:
             self.lost += len(rows)
             self.say(f"{len(rows)} rows could not be written anywhere and are lost.")
         else:
-            self.rescued, self.rescued_rows = Path(name), len(rows)
+            self.rescued = Path(name)
             self.say(f"{len(rows)} rows that {self.path} did not accept are in {name}.")
 
 

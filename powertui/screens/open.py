@@ -32,7 +32,6 @@ from powertui.widgets.table import TableView
 LOOK_INTO = 100_000_000
 WEIGH = 30_000_000
 ALL = 500  # so many runs are all looked into; of more those in sight, as they come into it
-STAGE_S = 0.25  # what was found so far is shown so often while folders are looked through
 LISTED_S = 0.25  # what was learnt of the runs so often while they are read
 WATCHED_S = 1.5  # and folders are asked so often whether something came
 

@@ -29,7 +29,6 @@ class Glyphs:
     closed: str  # a folded row
     leaf: str
     ellipsis: str
-    bullet: str
     plus_minus: str
     range_left: str
     range_right: str
@@ -37,13 +36,13 @@ class Glyphs:
 
 
 UNICODE = Glyphs(
-    "unicode", "▁▂▃▄▅▆▇█", "▁▂▃▄▅▆▇█", True, "•", "─", "─", "│", "┬", "▼", "◀", "▶", "▾", "▸", " ", "…", "·", "±", "├", "┤", "░"
+    "unicode", "▁▂▃▄▅▆▇█", "▁▂▃▄▅▆▇█", True, "•", "─", "─", "│", "┬", "▼", "◀", "▶", "▾", "▸", " ", "…", "±", "├", "┤", "░"
 )  # fmt: skip
 CONSOLE = Glyphs(
-    "console", "░▒█", "░▒█", False, "•", "─", "─", "│", "┬", "▼", "◄", "►", "▼", "►", " ", "~", "·", "±", "├", "┤", "░"
+    "console", "░▒█", "░▒█", False, "•", "─", "─", "│", "┬", "▼", "◄", "►", "▼", "►", " ", "~", "±", "├", "┤", "░"
 )  # fmt: skip
 ASCII = Glyphs(
-    "ascii", ".:-=+*#@", ".:-=+*#@", False, "*", "-", "-", "|", "+", "v", "<", ">", "-", "+", " ", "~", ".", "+-", "[", "]", ":"
+    "ascii", ".:-=+*#@", ".:-=+*#@", False, "*", "-", "-", "|", "+", "v", "<", ">", "-", "+", " ", "~", "+-", "[", "]", ":"
 )  # fmt: skip
 
 GLYPHS = {"unicode": UNICODE, "console": CONSOLE, "ascii": ASCII}

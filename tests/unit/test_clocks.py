@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from powertui.data.logdir import RunEntry
 from powertui.data.model import Clock, Steps, Trace
 from powertui.data.run import clocks, steps, zones
 from powertui.data.run.clocks import find
-from powertui.data.run.zones import parse_zone
+from powertui.data.run.zones import offsets_at
 from powertui.errors import UsageError
 from tests.synthetic.tfevents import frame, write_scalars
 from tests.synthetic.xplane import Event, Line, Plane, blob, double, encode, number
@@ -312,13 +312,13 @@ def test_steps_that_know_their_epoch_lie_inside_it(tmp_path: Path) -> None:
     [("-03:00", -10_800), ("+5:30", 19_800), ("UTC+9", 32_400), ("utc", 0), ("Z", 0), ("-0330", -12_600), ("+14", 50_400)],
 )
 def test_zones_as_people_write_them(text: str, seconds: int) -> None:
-    assert parse_zone(text) == timedelta(seconds=seconds)
+    assert offsets_at(text, datetime(2026, 3, 1, 12)) == (seconds,)
 
 
 @pytest.mark.parametrize("text", ["", "Mars/Olympus", "+15:00", "03:00x", "../../etc/passwd", "+01:75"])
 def test_what_is_no_zone_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a time zone"):
-        parse_zone(text)
+        offsets_at(text, datetime(2026, 3, 1, 12))
 
 
 BERLIN = "Europe/Berlin"

@@ -240,12 +240,6 @@ def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Place
     return Account(trace, steps, epochs, tuple(placed), counted, text, found)
 
 
-def counted_power(power: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
-    """Of channels that lie on one trace those that are added up, as one: the surest placed, overlapping scopes once."""
-    usable = [power[i] for i in _usable(power, range(len(power)), None)]
-    return summed([usable[i] for i in scopes.of_one([p.series for p in usable]).indices])
-
-
 def combined(parts: Sequence[Energy]) -> Energy | None:
     """Channels that do not overlap, added up: resolved where all are. Errors of different sensors are independent."""
     if len(parts) < 2:

@@ -550,13 +550,13 @@ def _share(whole: Energy, count: int) -> Energy:
     return replace(whole, **changes)
 
 
-def of_series(series: PowerSeries, *, idle: Figure | None = None) -> Energy:
+def of_series(series: PowerSeries) -> Energy:
     """A whole log on its own clock: from its first reading to its last."""
     power = own_clock(series)
     curve = curves.of(power)
     if len(curve.knots) < 2:
         return energy(power, 0, 0)
-    return energy(power, int(curve.knots[0]), int(curve.knots[-1]), idle=idle)
+    return energy(power, int(curve.knots[0]), int(curve.knots[-1]))
 
 
 def own_clock(series: PowerSeries) -> PowerOnTrace:

@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from powertui.data.model import Floats
 
+_TOLERANCE = 1e-9  # of the largest: below it a coefficient is none
 
-def solve(gram: Floats, moment: Floats, *, tolerance: float = 1e-9) -> Floats:
+
+def solve(gram: Floats, moment: Floats) -> Floats:
     """The x >= 0 that minimises x·G·x - 2·m·x, for G = AᵀA and m = Aᵀy."""
     count = len(moment)
     x = np.zeros(count)
@@ -22,7 +24,7 @@ def solve(gram: Floats, moment: Floats, *, tolerance: float = 1e-9) -> Floats:
         gradient = moment - gram @ x
         gradient[free] = -np.inf
         best = int(np.argmax(gradient)) if count else 0
-        if count == 0 or gradient[best] <= tolerance * scale:
+        if count == 0 or gradient[best] <= _TOLERANCE * scale:
             return x
         free[best] = True
         while True:
@@ -36,7 +38,7 @@ def solve(gram: Floats, moment: Floats, *, tolerance: float = 1e-9) -> Floats:
             # Walk from x towards the trial until the first coefficient reaches zero, and fix that one there.
             step = x[bad] / np.maximum(x[bad] - trial[bad], 1e-300)
             x = x + float(step.min()) * (trial - x)
-            free &= x > tolerance * max(float(x.max(initial=0.0)), 1e-300)
+            free &= x > _TOLERANCE * max(float(x.max(initial=0.0)), 1e-300)
             x[~free] = 0.0
             if not free.any():
                 break

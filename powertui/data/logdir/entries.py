@@ -26,6 +26,8 @@ from powertui.data.model import Warn
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 
+_SAMPLE = 1 << 16  # bytes in each of the stretches by which two captures are told apart
+
 
 class ProfileFile(NamedTuple):
     """A file that a reader takes. `tool` is the name's suffix ("xplane.pb"); the content decides the format."""
@@ -477,14 +479,14 @@ def _without_twins(profiles: tuple[ProfileFile, ...]) -> tuple[tuple[ProfileFile
     return tuple(own), problems
 
 
-def _samples(profile: ProfileFile, count: int = 5, block: int = 1 << 16) -> bytes:
+def _samples(profile: ProfileFile) -> bytes:
     """Five stretches of the file: enough to tell two captures apart without reading them."""
     try:
         with Path(profile.path).open("rb") as stream:
             parts = []
-            for index in range(count):
-                stream.seek(max(0, (profile.size - block) * index // (count - 1)))
-                parts.append(stream.read(block))
+            for index in range(5):
+                stream.seek(max(0, (profile.size - _SAMPLE) * index // 4))
+                parts.append(stream.read(_SAMPLE))
             return b"".join(parts)
     except OSError:
         return os.fsencode(profile.path)

@@ -17,7 +17,7 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.errors import UnreadableFile
 
-W, J = units.UNITS["W"], units.UNITS["J"]
+W = units.UNITS["W"]
 
 
 @dataclass(eq=False)
@@ -63,8 +63,7 @@ class Collected:
         self._rounds.append(self._round)
 
     def log(
-        self, dialect: str, options: LogColumns, guess: str, *, period_s: float | None = None, hint: str = "", bmc: bool = False,
-        wrap_j: float | None = None,
+        self, dialect: str, options: LogColumns, guess: str, *, period_s: float | None = None, hint: str = "", bmc: bool = False
     ) -> PowerLog:  # fmt: skip
         """The channels. `period_s`: of rounds without a time, where the tool has one by default."""
         if not self._stamps:
@@ -80,7 +79,7 @@ class Collected:
         spread[column.ok] = ns
         series = []
         for sensor, channel in self._channels.items():
-            made = self._series(sensor, channel, spread, column.ok, clock, poll, options, wrap_j)
+            made = self._series(sensor, channel, spread, column.ok, clock, poll, options)
             if made is not None:
                 series.append(made)
         if not series:
@@ -112,7 +111,6 @@ class Collected:
 
     def _series(
         self, sensor: Sensor, channel: _Channel, ns: np.ndarray, ok: Bools, clock: Clock, poll: Figure | None, options: LogColumns,
-        wrap_j: float | None,
     ) -> PowerSeries | None:  # fmt: skip
         rows = np.array(channel.rows)
         good = ok[rows]
@@ -128,7 +126,7 @@ class Collected:
             own, values = own[order], values[order]
             if len(own) < 2:
                 return None
-            joules, values = counters.intervals(own, values, self.notes, sensor.name, wrap_j)
+            joules, values = counters.intervals(own, values, self.notes, sensor.name)
         elif channel.kind is PowerKind.INTERVAL:
             order = np.argsort(own, kind="stable")
             own, values = own[order], values[order]

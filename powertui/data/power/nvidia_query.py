@@ -24,7 +24,6 @@ _KINDS = {"power_draw": "", "average_power_draw": "average", "instant_power_draw
           "power draw": "", "instantaneous power draw": "instant", "instant power draw": "instant"}  # fmt: skip
 _PARTS = {"power_readings": "", "gpu_power_readings": "", "module_power_readings": "module",
           "gpu_memory_power_readings": "memory"}  # fmt: skip
-_FACTS = {"product_name": "model", "uuid": "uuid", "minor_number": "minor", "pci_bus_id": "pci"}
 _HINT = "Older or virtual GPUs do not report their power."
 
 

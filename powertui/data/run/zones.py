@@ -21,14 +21,6 @@ _ODD = (-9.5, -3.5, -2.5, 3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75, 13.7
 REAL = frozenset({*range(EXTREMES[0], EXTREMES[1] + 1, _HOUR), *(round(hours * _HOUR) for hours in _ODD)})
 
 
-def parse_zone(text: str, at: datetime | None = None) -> timedelta:
-    """A zone that a person named: `-03:00`, `UTC+9`, `UTC`, or `America/Sao_Paulo` (at a local time: zones have summer time)."""
-    named = _zone(text)
-    if isinstance(named, timedelta):
-        return named
-    return named.utcoffset(at or datetime.now()) or timedelta(0)
-
-
 def offsets_at(text: str, local: datetime) -> tuple[int, ...]:
     """Seconds east of UTC in a zone when its clocks showed this: one; two in the hour that autumn repeats; none in spring's gap."""
     named = _zone(text)

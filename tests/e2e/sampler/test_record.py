@@ -436,7 +436,7 @@ def test_pulses_are_marked_with_what_they_took(bmc, powertui, tmp_path):
     """The real ones take 22 s; here they are shortened by the module's own parameters."""
     code = (
         "import sys; from powertui.sampler import pulse; "
-        "pulse.pulses.__kwdefaults__.update(lengths=(0.2, 0.3, 0.5), rest=0.2, cores=1); "
+        "pulse.PULSES, pulse.REST, pulse._cores = (0.2, 0.3, 0.5), 0.2, lambda: 1; "
         "from powertui.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     env = {
