@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui import units
-from powertui.data.model import PS_PER_S, Badge, Bools, Int64s
+from powertui.data.model import PS_PER_S, PS_PER_US, Badge, Bools, Int64s
 from powertui.data.texts import Check, unhindered
 
 # What the values of a column are. It decides how they read, how they sort and where they stand:
@@ -42,9 +42,10 @@ class Column:
     label: str  # what stands above it for a person
     kind: Kind
     values: Sequence[Any] | npt.NDArray[Any]  # texts may be looked up as they are asked for
-    unit: str = ""  # of a number: "W", "J", "B"
+    unit: str = ""  # of a number: "W", "J", "B"; of a time as programs read it: "us", else s; of a share: "%", else 0 to 1
     present: Bools | None = None  # None: every row has a value (NaN and empty texts are missing all the same)
     weight: int = 1  # what a narrow screen leaves out first: the smallest. 9 always stays, 0 is for programs alone
+    head: str = ""  # its label for programs, where TensorBoard's table has one: "Total Duration (us)"
 
     def __len__(self) -> int:
         return len(self.values)
@@ -72,14 +73,23 @@ class Column:
         return shown(self.value(row), self.kind, self.unit)
 
     def exported(self, row: int) -> Value:
-        """One value as a program reads it: times in seconds."""
-        return exported(self.value(row), self.kind)
+        """One value as a program reads it: times in seconds, unless the column says otherwise."""
+        return exported(self.value(row), self.kind, self.unit)
+
+    @property
+    def exported_unit(self) -> str:
+        """The unit of `exported`."""
+        return self.unit or "s" if self.kind in TIMES else self.unit
 
     def exports(self) -> list[Value]:
         """All values as a program reads them, the column at once."""
         if self.kind == "text" or not isinstance(self.values, np.ndarray):
             return [self.exported(row) for row in range(len(self))]
-        numbers = self.values / PS_PER_S if self.kind in TIMES else self.values
+        numbers = self.values
+        if self.kind in TIMES:
+            numbers = self.values / ps_of(self.unit)
+        elif self.kind == "share" and self.unit:
+            numbers = self.values * 100
         out: list[Value] = numbers.tolist()
         missing = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(len(out), np.bool_)
         if self.present is not None:
@@ -133,11 +143,18 @@ def shown(value: Value, kind: Kind, unit: str = "") -> str:
     return units.quantity(float(value), unit) if unit else f"{float(value):.4g}"
 
 
-def exported(value: Value, kind: Kind) -> Value:
-    """A value of a kind as a program reads it: times in seconds."""
-    if kind in TIMES and value is not None and not isinstance(value, str):
-        return value / PS_PER_S
-    return value
+def exported(value: Value, kind: Kind, unit: str = "") -> Value:
+    """A value of a kind as a program reads it: times in seconds, or in the unit named."""
+    if value is None or isinstance(value, str):
+        return value
+    if kind in TIMES:
+        return value / ps_of(unit)
+    return value * 100 if kind == "share" and unit else value
+
+
+def ps_of(unit: str) -> int:
+    """How many ps one unit of a time is, as programs read it: "us", or seconds."""
+    return PS_PER_US if unit == "us" else PS_PER_S
 
 
 @dataclass(frozen=True)
@@ -309,6 +326,7 @@ class Result:
     facts: tuple[Fact, ...] = ()
     charts: tuple[Chart, ...] = ()
     notes: tuple[str, ...] = ()
+    mode: str = ""  # by whose rules, where there are several: "corrected", "tf2", "xprof"
 
     def __getitem__(self, id: str) -> Table:
         for table in self.tables:

@@ -71,9 +71,10 @@ def ask(opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None) 
 
 
 def as_dict(path: str, tool: Tool, answers: Sequence[Answer]) -> dict[str, Any]:
-    """One object for everything under a path."""
-    runs = [{"name": one.run, "host": one.host, **as_json.as_dict(one.result)} for one in answers]
-    return {"powertui": __version__, "path": path, "tool": tool.name, "runs": runs}
+    """One object for everything under a path: the answer itself where there is one, else a list of them."""
+    told = [{"run": one.run, "host": one.host, **as_json.as_dict(one.result)} for one in answers]
+    head = {"powertui": __version__, "path": path, "tool": tool.name}
+    return {**head, **told[0]} if len(told) == 1 else {**head, "runs": told}
 
 
 def joined(answers: Sequence[Answer]) -> Table:

@@ -94,7 +94,7 @@ def output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
     group.add_argument("--csv", action="store_true", help="one row per step (with --tool: the tool's table)")
-    group.add_argument("--markdown", action="store_true", help="tables for a document")
+    group.add_argument("--markdown", "--md", action="store_true", help="tables for a document")
 
 
 def form_of(args: argparse.Namespace) -> str:

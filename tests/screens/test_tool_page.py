@@ -18,6 +18,7 @@ from powertui.data.tools import registry
 from powertui.data.tools.registry import Tool
 from powertui.screens import palette
 from powertui.widgets.table import TableView
+from tests.answers import told
 
 from .conftest import Maker, loaded, settled
 from .test_pictures import SIZES
@@ -71,7 +72,7 @@ def test_a_tool_is_in_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(demo.folder())
     assert "toy_stats" in said(path, "--tool", "list")
     assert "device time" in said(path, "--tool", "toy_stats")
-    rows = json.loads(said(path, "--tool", "toy_stats", "--json"))["runs"][0]["tables"]["toys"]["rows"]
+    rows = told(json.loads(said(path, "--tool", "toy_stats", "--json")), "toys")
     assert [row["count"] for row in rows] == [1, 12, 1200, 7, 1]
     assert rows[0]["total_s"] == 651e-6
     table = list(csv.DictReader(io.StringIO(said(path, "--tool", "toy_stats", "--csv"))))

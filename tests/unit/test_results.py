@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from powertui.data import table as tables
 from powertui.data.model import PS_PER_S, Badge
 from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Table
-from powertui.report.writers import WRITERS, as_frame, as_json, write
+from powertui.report.writers import WRITERS, as_frame, write
+from tests import answers
 from powertui.view import table_rows
 from powertui.view.table_rows import Order
 
@@ -47,7 +48,7 @@ def answer() -> Result:
 
 def test_json_has_seconds_and_null_for_unknown() -> None:
     shown = json.loads(write(answer(), "json"))
-    rows = shown["tables"]["rows"]["rows"]
+    rows = answers.told(shown, "rows")
     assert rows[0] == {"name": "a/b", "count": 3, "watts": 1.5, "total_s": 0.25, "at_s": -1.0, "share": 0.25, "used": True}
     assert rows[1]["watts"] is None  # infinite is not a number
     assert rows[1]["name"] == EVIL  # JSON escapes by itself
@@ -154,10 +155,30 @@ def test_paths_are_cut_at_the_front_and_words_at_the_end() -> None:
 def test_as_json_rows_are_the_same_as_the_frame() -> None:
     table = answer().tables[0]
     frame = as_frame.of_table(table)
-    for row, shown in enumerate(as_json.rows(table)):
+    for row, shown in enumerate(answers.rows(table)):
         for name, value in shown.items():
             if value is not None:
                 assert frame[name][row] == value
+
+
+def test_a_column_of_tensorboards_has_its_id_label_and_unit_in_every_form() -> None:
+    columns = (
+        Column("total_duration_us", "total", "duration", np.array([1_250_000, 7], np.int64), "us", head="Total Duration (us)"),
+        Column("occupancy_pct", "occupancy", "share", np.array([0.5, np.nan]), "%"),
+    )
+    result = Result("toy", "Toy", (Table("rows", "Rows", columns),), mode="tf2")
+    shown = json.loads(write(result, "json"))
+    assert shown["mode"] == "tf2"
+    assert shown["tables"][0]["columns"][0] == {
+        "id": "total_duration_us", "label": "Total Duration (us)", "kind": "duration", "unit": "us",
+    }  # fmt: skip
+    assert shown["tables"][0]["rows"] == [[1.25, 50.0], [7e-6, None]]
+    assert write(result, "csv").split() == ["total_duration_us,occupancy_pct", "1.250000,50.0", "0.000007,"]
+    frame = as_frame.of_table(result.tables[0])
+    assert frame["total_duration_us"].tolist() == [1.25, 7e-6]
+    assert frame["occupancy_pct"][0] == 50
+    assert "1.25 µs" in write(result, "text")
+    assert "50.0%" in write(result, "markdown")
 
 
 def test_a_frame_never_shows_a_number_for_what_is_unknown() -> None:

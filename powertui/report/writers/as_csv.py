@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from powertui.data.model import PS_PER_S
-from powertui.data.table import TIMES, Column, Result, Table, Value
+from powertui.data.table import TIMES, Column, Result, Table, Value, ps_of
 from powertui.report import text
 from powertui.units import fixed
 
@@ -38,7 +37,9 @@ def _rows(table: Table) -> Iterator[Sequence[object]]:
 
 def _cells(column: Column) -> Iterator[object]:
     if column.kind in TIMES:
-        return (None if v is None else Exact(fixed(int(v), PS_PER_S, 12)) for v in (column.value(i) for i in range(len(column))))
+        size = ps_of(column.unit)
+        digits = len(str(size)) - 1
+        return (None if v is None else Exact(fixed(int(v), size, digits)) for v in (column.value(i) for i in range(len(column))))
     return iter(_plainly(value) for value in column.exports())
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from powertui.data.model import PS_PER_S, Bools
-from powertui.data.table import TIMES, Column, Fact, Table
+from powertui.data.model import Bools
+from powertui.data.table import TIMES, Column, Fact, Table, ps_of
 
 
 def of_table(table: Table) -> pd.DataFrame:
@@ -73,7 +73,8 @@ def _column(column: Column) -> Any:
     if column.present is not None:
         missing = missing | ~column.present
     if column.kind in TIMES or column.kind in ("number", "share"):
-        return np.where(missing, np.nan, values.astype(np.float64) / (PS_PER_S if column.kind in TIMES else 1))
+        size = ps_of(column.unit) if column.kind in TIMES else 0.01 if column.kind == "share" and column.unit else 1
+        return np.where(missing, np.nan, values.astype(np.float64) / size)
     whole = np.where(missing, 0, values).astype(np.bool_ if column.kind == "flag" else np.int64)
     return nullable(whole, ~missing) if missing.any() else whole
 

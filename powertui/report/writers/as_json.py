@@ -1,11 +1,14 @@
-"""A `Result` as JSON: rows are objects under the columns' ids, times are seconds, what is unknown is null."""
+"""A `Result` as JSON: columns with their ids, labels and units, rows as lists in their order; what is unknown is null.
+
+Times are seconds, or what the column's unit says: tables that TensorBoard has too carry its ids and labels, and its microseconds.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from powertui.data.table import TIMES, Chart, Column, Fact, Result, Table, Value
+from powertui.data.table import Chart, Column, Fact, Result, Table, Value
 from powertui.report import text
 
 
@@ -17,19 +20,19 @@ def write(result: Result) -> str:
 def as_dict(result: Result) -> dict[str, Any]:
     """The same as Python objects."""
     return {
-        "id": result.id,
+        "tool": result.id,
         "title": result.title,
+        "mode": result.mode or None,
         "facts": {fact.id: _fact(fact) for fact in result.facts},
-        "tables": {table.id: _table(table) for table in result.tables},
+        "tables": [_table(table) for table in result.tables],
         "charts": {chart.id: _chart(chart) for chart in result.charts},
         "notes": list(result.notes),
     }
 
 
-def rows(table: Table) -> list[dict[str, Value]]:
-    """One object per row."""
-    ids = table.ids
-    return [dict(zip(ids, values, strict=True)) for values in zip(*(_finite(c) for c in table.columns), strict=True)]
+def rows(table: Table) -> list[list[Value]]:
+    """One list per row, its values in the order of the columns."""
+    return [list(values) for values in zip(*(_finite(c) for c in table.columns), strict=True)]
 
 
 def _finite(column: Column) -> list[Value]:
@@ -41,9 +44,10 @@ def _finite(column: Column) -> list[Value]:
 
 def _table(table: Table) -> dict[str, Any]:
     columns = [
-        {"id": c.id, "label": c.label, "kind": c.kind, "unit": "s" if c.kind in TIMES else c.unit or None} for c in table.columns
-    ]
-    return {"title": table.title, "columns": columns, "rows": rows(table), "empty": table.empty or None if not len(table) else None}
+        {"id": c.id, "label": c.head or c.label, "kind": c.kind, "unit": c.exported_unit or None} for c in table.columns
+    ]  # fmt: skip
+    empty = table.empty or None if not len(table) else None
+    return {"name": table.id, "title": table.title, "columns": columns, "rows": rows(table), "empty": empty}
 
 
 def _fact(fact: Fact) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from powertui.data.table import Result
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from powertui.report.writers import WRITERS, as_json, write
+from tests.answers import told
 
 
 @pytest.fixture(scope="module")
@@ -70,24 +71,24 @@ def test_a_window_holds_the_steps_and_epochs_that_touch_it(opened: Opened) -> No
 
 def test_energies_are_those_of_the_energy_verb(capsys: pytest.CaptureFixture[str]) -> None:
     verb: Any = json.loads(run_cli(capsys, "energy", str(demo.folder()), "--json"))["runs"][0]
-    tool: Any = json.loads(run_cli(capsys, "report", str(demo.folder()), "--tool", "energy", "--json"))["runs"][0]
+    tool: Any = json.loads(run_cli(capsys, "report", str(demo.folder()), "--tool", "energy", "--json"))
     assert tool["facts"]["energy"]["value"] == verb["profile"]["joules"]
     for table in ("epochs", "steps"):
-        ours, theirs = tool["tables"][table]["rows"], verb[table]
+        ours, theirs = told(tool, table), verb[table]
         assert len(ours) == len(theirs) > 1
         for mine, other in zip(ours, theirs, strict=True):
             for id in ("joules", "lo", "hi", "mean_watts", "max_watts", "badge", "number", "start_s", "end_s"):
                 assert mine[id] == other[id], id
             if other["joules"] is None:
                 assert mine["reason"] == other["reason"]
-    per_step = [row["joules_per_step"] for row in tool["tables"]["epochs"]["rows"]]
+    per_step = [row["joules_per_step"] for row in told(tool, "epochs")]
     assert per_step == [row["per_step"]["joules"] for row in verb["epochs"]]
 
 
 def test_findings_are_those_of_the_energy_verb(capsys: pytest.CaptureFixture[str]) -> None:
     verb: Any = json.loads(run_cli(capsys, "energy", str(demo.folder()), "--json"))["runs"][0]["findings"]
-    tool: Any = json.loads(run_cli(capsys, "report", str(demo.folder()), "--tool", "findings", "--json"))["runs"][0]
-    rows = tool["tables"]["findings"]["rows"]
+    tool: Any = json.loads(run_cli(capsys, "report", str(demo.folder()), "--tool", "findings", "--json"))
+    rows = told(tool, "findings")
     assert len(rows) == len(verb) > 0
     for mine, other in zip(rows, verb, strict=True):
         assert {id: mine[id] for id in mine if id in other} == {id: other[id] for id in mine if id in other}
