@@ -36,7 +36,7 @@ import pandas as pd
 
 from powertui import config
 from powertui.data import logdir
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, Compat, Reading
 from powertui.data.energy import account, belongs, host_energy, tables
 from powertui.data.limits import Limit
 from powertui.data.logdir import Logdir
@@ -291,17 +291,20 @@ class RunView:
         lo: int | None = None,
         hi: int | None = None,
         aligning: Aligning | None = None,
+        compat: Compat = "corrected",
     ) -> Answer:
         """What a tool of `powertui report --tool` says: about every host or one, about the whole profile or a window (ps).
 
-        `aligning` says where the power lies on the profile, for the tools that tell of power.
+        `aligning` says where the power lies on the profile, for the tools that tell of power; `compat` by whose rules TensorBoard's
+        tools are computed ("corrected", "tf2", "xprof").
         """
         asked = registry.get(name)
         how = aligning or Aligning()
         profiles = self._profiles(host)
         if not profiles:  # some tools need none; the others say so
-            return Answer(name, (("", asked.answer(Question(self.opened, 0, *_window(lo, hi), how))),))
-        return Answer(name, tuple((p.host, asked.answer(replace(self._question(p, lo, hi), aligning=how))) for p in profiles))
+            return Answer(name, (("", asked.answer(Question(self.opened, 0, *_window(lo, hi), how, compat))),))
+        asking = [(p.host, replace(self._question(p, lo, hi), aligning=how, compat=compat)) for p in profiles]
+        return Answer(name, tuple((host, asked.answer(question)) for host, question in asking))
 
     # ── which hosts ──────────────────────────────────────────────────────────────────────────────
 

@@ -10,6 +10,11 @@ from typing import Literal
 
 from powertui.data.limits import MACHINE, Limit
 
+# By whose rules TensorBoard's tools are computed: TensorFlow's up to 2.10 with copies told as copies; the same with all that those
+# releases took them for; the converter of today, which counts no host event where a device is.
+Compat = Literal["corrected", "tf2", "xprof"]
+COMPAT: tuple[Compat, ...] = ("corrected", "tf2", "xprof")
+
 
 @dataclass(frozen=True)
 class LogColumns:

@@ -9,7 +9,7 @@ from typing import Any
 
 from powertui import __version__
 from powertui.data import logdir
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, Compat, Reading
 from powertui.data.opened import Opened
 from powertui.data.table import Result, Table, stacked, text_column
 from powertui.data.tools import registry
@@ -29,10 +29,14 @@ class Answer:
     result: Result
 
 
-def tell(path: str, run: str | None, reading: Reading, name: str, form: str, aligning: Aligning | None = None) -> int:
+def tell(
+    path: str, run: str | None, reading: Reading, name: str, form: str, aligning: Aligning | None = None,
+    compat: Compat = "corrected",
+) -> int:  # fmt: skip
     """Print the answers about the runs that were named. Raises `UnreadableFile` where none of them holds a profile."""
     tool = registry.get(name)
-    answers = list(ask((Opened(entry, reading) for entry in logdir.scan(path).chosen(run) if entry.profiles), tool, aligning))
+    runs = (Opened(entry, reading) for entry in logdir.scan(path).chosen(run) if entry.profiles)
+    answers = list(ask(runs, tool, aligning, compat))
     if not answers:
         raise UnreadableFile(path, "has no readable profile", hint=f"See what is there: powertui doctor {path}")
     if form == "json":
@@ -58,7 +62,7 @@ def names(form: str) -> int:
     return 0
 
 
-def ask(opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None) -> Iterator[Answer]:
+def ask(opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None, compat: Compat = "corrected") -> Iterator[Answer]:
     """Every host of every run that has a profile."""
     for one in opened:
         try:
@@ -67,7 +71,8 @@ def ask(opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None) 
             text.write(sys.stderr, f"powertui: {plain(str(error))}")
             continue
         for profile in profiles:
-            yield Answer(one.name, profile.host, tool.answer(Question(one, profile.index, aligning=aligning or Aligning())))
+            question = Question(one, profile.index, aligning=aligning or Aligning(), compat=compat)
+            yield Answer(one.name, profile.host, tool.answer(question))
 
 
 def as_dict(path: str, tool: Tool, answers: Sequence[Answer]) -> dict[str, Any]:

@@ -17,6 +17,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
     parser.add_argument("--tool", metavar="NAME", help="print this tool's table instead, e.g. kernel_stats; `list` names all tools")
+    parser.add_argument(
+        "--compat",
+        choices=("corrected", "tf2", "xprof"),
+        default="corrected",
+        help="by whose rules: TensorFlow's with copies told as copies (default), as they were, today's converter's",
+    )
     common.reading(parser)
     common.output(parser)
 
@@ -29,5 +35,5 @@ def run(args: argparse.Namespace) -> int:
     if args.tool == "list":
         return tool.names(form)
     if args.tool is not None:
-        return tool.tell(args.path, args.run, common.reading_of(args), args.tool, form, common.aligning_of(args))
+        return tool.tell(args.path, args.run, common.reading_of(args), args.tool, form, common.aligning_of(args), args.compat)
     return summary.tell(args.path, args.run, common.reading_of(args), form)

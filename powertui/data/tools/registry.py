@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
-from powertui.data.asked import Aligning
+from powertui.data.asked import Aligning, Compat
 from powertui.data.opened import Opened, Profile
 from powertui.data.table import Result
 from powertui.errors import UsageError
@@ -32,6 +32,7 @@ class Question:
     lo: int | None = None
     hi: int | None = None
     aligning: Aligning = field(default_factory=Aligning)
+    compat: Compat = "corrected"
 
     @property
     def profile(self) -> Profile:
@@ -66,7 +67,7 @@ class Tool:
         ask = cast("Callable[[Question], Result]", getattr(importlib.import_module(module), function))
         whole = question.lo is None and question.hi is None
         kind = ("tool", self.name, question.host, "whole" if whole else "window")
-        key = (*kind, question.lo, question.hi, question.aligning)
+        key = (*kind, question.lo, question.hi, question.aligning, question.compat)
         answer = question.opened.cached(key, lambda: ask(question))
         if not whole:
             question.opened.forget(*kind, but=key)
