@@ -1,8 +1,9 @@
 """What kind of work an event's name stands for: a handful of categories that colour the timeline and group tables.
 
-Profiles name work in three tongues: framework ops (`dense/MatMul:MatMul`), compiler ops (`fusion.12`, `all-reduce.3`) and
-kernels (`volta_sgemm_128x64_nn`). The rules below read all three, the most telling first. A name that no rule knows is
-"other" (or "host" when it has the form of a framework op): a guess would be worse than none.
+Profiles name work in several tongues: framework ops (`dense/MatMul:MatMul`, `aten::mm`), compiler ops (`fusion.12`,
+`all-reduce.3`), kernels as C++ declares them (`kernel_names.py`) and bare ones (`volta_sgemm_128x64_nn`). The rules below read
+all of them, the most telling first. Of a framework op its type tells, not the scopes that it lies in. A name that no rule knows
+is "other" (or "host" when it has the form of a framework op): a guess would be worse than none.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import re
 import zlib
 from functools import lru_cache
 from typing import NamedTuple
+
+from powertui.data import kernel_names, torch_ops
 
 
 class Category(str, enum.Enum):
@@ -85,12 +88,11 @@ MEANINGS: dict[Category, str] = {
 # `conv2d_backprop_input` is a convolution although it says input, `ncclAllReduce` exchanges although it reduces.
 _WORDS: dict[Category, str] = {
     Category.PYTHON: r"""
-        ^\$ | ^<frozen\x20 | \.py:\d+
+        ^\$ | ^<frozen\x20 | ^<built-in | ^<string> | \.py:\d+ | \.py\(\d+\) | ^nn\.module:
     """,
     Category.COMMUNICATION: r"""
         all[-_\x20]?reduce | all[-_\x20]?gather | reduce[-_\x20]?scatter | all[-_\x20]?to[-_\x20]?all | collective | \bnccl |
-        \brccl | ^_?(?:host)?(?:send|recv)\b | (?:^|[-_./])(?:send|recv)(?:-done)?(?:\.\d+)?$ | ncclkernel |
-        cross[-_\x20]?replica
+        \brccl | ^(?:send|recv)(?:-done)?(?:\.\d+)?$ | ncclkernel | ^c10d:: | record_param_comms | cross[-_\x20]?replica
     """,
     Category.INPUT: r"""
         ^iterator\b | iterator(?:get)?next | iterator:: | \bdataset | dataset(?:v\d)?\b | tf[._]data | infeed |
@@ -99,15 +101,16 @@ _WORDS: dict[Category, str] = {
     """,
     Category.CONVOLUTION: r"""
         conv(?:olution|olve)?(?:[\dv_\x20.\-]|$|nd|lstm) | depthwise | winograd | _dgrad | _wgrad | fprop | implicit_gemm |
-        cudnn.*conv | miopen.*conv
+        scudnn | cudnn.*conv | miopen.*conv | ^im2d2col
     """,
     Category.MATMUL: r"""
-        mat_?mul | gemm | ^cijk_ | gemv | (?:^|[/_.:\-\x20])dot(?:[_.\-]|$|general|product) | einsum | cublas | cutlass |
-        tensordot | \bmma | xdot | _rnn | cudnnrnn | attention | \blstm | \bgru
+        mat_?mul | (?<!fb)gemm | ^cijk_ | gemv | ^attn_ | (?:^|[/_.:\-\x20])dot(?:[_.\-]|$|general|product) | einsum | cublas |
+        cutlass | tensordot |
+        \bmma | xdot | _rnn | cudnnrnn | attention | \blstm | \bgru
     """,
     Category.COMPILE: r"""
         compil | graph_?building | auto_?tun | hlo.?pass | xla.?pass | \bllvm | \bptx | optimizegraph | grappler |
-        lower(?:ing|jaxpr) | trace_to_jaxpr | \btracing\b | deserialize.?executable | codegen | \bpass:
+        lower(?:ing|jaxpr) | trace_to_jaxpr | \btracing\b | deserialize.?executable | \bcodegen\b | \bpass:
     """,
     Category.NORMALIZATION: r"""
         (?:batch|layer|group|instance|rms).?norm | soft_?max | normaliz | _bn_ | \bbn_ | \blrn\b | cross_?entropy
@@ -122,8 +125,9 @@ _WORDS: dict[Category, str] = {
     """,
     Category.MEMORY: r"""
         mem_?cpy | mem_?set | (?:^|[-_/.\x20:])copy | copy(?:start|done) | transpose | reshape | h2d | d2h | d2d | htod |
-        dtoh | transfer | concat | \bslice | gather | scatter | \bpad(?:v2)?\b | (?:un)?pack\b | alloc | deallocat |
-        \bfree\b | swizzle | nchwtonhwc | nhwctonchw | bitcast | tile\b | (?:un)?stack\b | split | literal | buffer
+        dtoh | transfer | concat | \bslice | ^stridedslice | ^expanddims | ^squeeze | ^reverse | gather | scatter |
+        \bpad(?:v2)?\b | (?:un)?pack\b | alloc | deallocat | \bfree\b | swizzle | nchwtonhwc | nhwctonchw | bitcast | tile\b |
+        (?:un)?stack\b | split | literal | buffer
     """,
     Category.REDUCTION: r"""
         reduc | (?:^|[/_.:\-\x20])(?:arg_?)?(?:sum|mean|max|min|prod)(?:[_.\-:]|$) | max_?pool | avg_?pool | l2loss |
@@ -133,7 +137,9 @@ _WORDS: dict[Category, str] = {
         fusion | fused | relu | sigmoid | tanh | gelu | \bexp\b | \blog\b | sqrt | \bpow | square | bias_?add |
         (?:^|[/_.:\-\x20])(?:add(?:v2|n)?|sub|mul|div|neg|cast|select|equal|
         greater|less|where|fill|real_?div|maximum|minimum|clip|convert|broadcast\w*|identity|iota|compare)(?:[_.\-:\d]|$) |
-        elementwise | pointwise | eigenmetakernel | loop_ | dropout | random | philox | wrapped_
+        elementwise | pointwise | loop_ | dropout | random | philox | wrapped_ | threshold | clamp | silu |
+        ^logical_?(?:and|or|not|xor) | ^bitwise | ^selectv\d | ^reciprocal | ^floor(?:mod|div)? | ^(?:greater|less|not)_?equal |
+        ^divnonan | ^(?:ones|zeros)like | ^onehot | ^range$
     """,
     Category.RUNTIME: r"""
         executor | eager | ^tfe_ | functionrun | sessionrun | rungraph |
@@ -168,9 +174,11 @@ def _rule(kind: Category, words: str) -> _Rule:
 
 _RULES = tuple(_rule(kind, words) for kind, words in _WORDS.items())
 
-_OP = re.compile(r"(?P<name>[A-Za-z0-9.][\w.\\/>-]*):(?P<type>[A-Za-z_]\w*)$")
+_OP = re.compile(r"(?P<name>[A-Za-z0-9_.][\w.\\/>-]*):(?P<type>[A-Za-z_]\w*)$")
 _INSTANCE = re.compile(r"(?<=[._\-/:# ])\d+")  # numbers of instances say nothing of the kind
 _NUMBERED = re.compile(r"(?:[._-]\d+)+$")
+# TensorFlow's hand-overs between the devices of one machine: copies, and no talk with others.
+_RENDEZVOUS = frozenset(("_Send", "_Recv", "_HostSend", "_HostRecv"))
 
 
 def op_type(name: str) -> str:
@@ -189,12 +197,22 @@ def of(name: str) -> Category:
 @lru_cache(maxsize=1 << 16)
 def _of(name: str) -> Category:
     kind = op_type(name)
-    for subject in (kind if kind != "Dataset" else "", name):
-        low = subject.lower()
-        for rule in _RULES if low else ():
-            if rule.holds(low):
-                return rule.kind
-    return Category.HOST if kind else Category.OTHER
+    if kind in _RENDEZVOUS:
+        return Category.MEMORY
+    if kind and kind != "Dataset":
+        return _by_rules(kind.lower()) or Category.HOST
+    operator = torch_ops.operator(name)
+    if operator:
+        known = torch_ops.kind(operator)
+        return Category(known) if known else _by_rules(operator.lower()) or Category.OTHER
+    kernel = kernel_names.kind(name)
+    if kernel is not None:
+        return Category(kernel)
+    return _by_rules(name.lower()) or Category.OTHER
+
+
+def _by_rules(low: str) -> Category | None:
+    return next((rule.kind for rule in _RULES if rule.holds(low)), None) if low else None
 
 
 def shade(name: str) -> int:

@@ -9,6 +9,8 @@ from powertui.data.category import CATEGORIES, CODES, Category
 from powertui.terminal import theme
 
 C = Category
+WGRAD = "void cudnn::cnn::wgrad_alg0_engine"
+EIGEN = "void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<Eigen::TensorAssignOp<Eigen::TensorMap<Eigen::Tensor"
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,47 @@ C = Category
         ("Cijk_Ailk_Bljk_HHS_BH_MT128x128x32_MI16x16x16x1_SN", C.MATMUL),
         ("implicit_convolve_sgemm", C.CONVOLUTION),
         ("ncclAllReduceRingLLKernel_sum_f32(ncclColl)", C.COMMUNICATION),
+        (
+            f"{WGRAD}<float, 512, 6, 5, 3, 3, 3, false, 512>(int, int, int, float const*, int, float*, kernel_grad_params)",
+            C.CONVOLUTION,
+        ),
+        (f"{EIGEN}<float, 1, 1, long>, 16>, Eigen::TensorCwiseBinaryOp<Eigen::internal::scalar_sum_op<float>>>>>", C.ELEMENTWISE),
+        ("void fft2d_c2r_32x32<float, false, false, 0u>(float*, float2 const*, int, cudnn::reduced_divisor)", C.CONVOLUTION),
+        (
+            "void tensorflow::functor::SwapDimension1And2InTensor3UsingTiles<unsigned int, 256, 32, 32, false>(unsigned int*)",
+            C.MEMORY,
+        ),
+        (
+            "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::direct_copy_kernel_cuda(at::T",
+            C.MEMORY,
+        ),
+        ("void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>, float>(int, int volatile*)", C.OPTIMIZER),
+        ("void cutlass_cudnn::Kernel<cutlass_tensorop_s1688dgrad_optimized_tf32_128x128_nhwc_align4>(Params)", C.CONVOLUTION),
+        ("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float, float>(cublasGemvParams)", C.MATMUL),
+        ("void (anonymous namespace)::softmax_warp_forward<float, float, float, 8, true, false>(float*, int)", C.NORMALIZATION),
+        ("void cub::DeviceRadixSortHistogramKernel<cub::DeviceRadixSortPolicy<long, int, int>::Policy900>(int*)", C.REDUCTION),
+        ("volta_scudnn_128x64_relu_interior_nn_v1", C.CONVOLUTION),
+        ("triton_poi_fused_add_mul_3", C.ELEMENTWISE),
+        ("triton_per_fused_native_layer_norm_7", C.NORMALIZATION),
+        ("triton_tem_fused_mm_2", C.MATMUL),
+        ("void nobody::knows_kernel<int>(int)", C.OTHER),
+        ("_send_StatefulPartitionedCall/adam/Const_0:_Send", C.MEMORY),  # between the devices of one machine: no collective
+        ("IteratorGetNext/_1:_Recv", C.MEMORY),
+        ("StatefulPartitionedCall/adam/x:_Arg", C.HOST),  # the scope says nothing of the op
+        # PyTorch
+        ("aten::mm", C.MATMUL),
+        ("aten::addmm", C.MATMUL),
+        ("autograd::engine::evaluate_function: MmBackward0", C.MATMUL),
+        ("ConvolutionBackward0", C.CONVOLUTION),
+        ("aten::_to_copy", C.MEMORY),
+        ("aten::as_strided", C.MEMORY),
+        ("aten::mul_", C.ELEMENTWISE),
+        ("aten::native_layer_norm", C.NORMALIZATION),
+        ("aten::_scaled_dot_product_flash_attention", C.MATMUL),
+        ("record_param_comms", C.COMMUNICATION),
+        ("c10d::allreduce_", C.COMMUNICATION),
+        ("torch/nn/modules/module.py(1501): _call_impl", C.PYTHON),
+        ("nn.Module: Linear_3", C.PYTHON),
         ("MemcpyH2D", C.MEMORY),
         ("Memcpy HtoD (Pinned -> Device)", C.MEMORY),
         ("void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator>", C.ELEMENTWISE),

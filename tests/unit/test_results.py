@@ -17,9 +17,9 @@ from powertui.data import table as tables
 from powertui.data.model import PS_PER_S, Badge
 from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Table
 from powertui.report.writers import WRITERS, as_frame, write
-from tests import answers
 from powertui.view import table_rows
 from powertui.view.table_rows import Order
+from tests import answers
 
 EVIL = '=cmd|"/c calc"!A1\x1b[31m[b]|`x`'
 
