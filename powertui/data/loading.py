@@ -6,13 +6,15 @@ the rest is still being read. Both stop at once when `progress` raises `Cancelle
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from powertui.data.asked import Reading
+from powertui.data.asked import LogColumns, Reading
 from powertui.data.formats import registry, tfevents
 from powertui.data.formats.registry import Progress, silent
+from powertui.data.limits import Limit
 from powertui.data.logdir import ProfileFile, RunEntry
 from powertui.data.model import Clock, Epochs, PowerSeries, Run, Steps, Trace, Warn
 from powertui.data.run import clocks, epochs
@@ -21,25 +23,59 @@ from powertui.data.run.steps import search as find_steps
 from powertui.errors import FileChanged, UnreadableFile
 
 if TYPE_CHECKING:
-    pass
+    from powertui.data.power.options import PowerLog
 
 LOADING = "still loading"
 
 
-def load_run(entry: RunEntry, *, options: Reading | None = None, progress: Progress = silent) -> Run:
-    """Read a run wholly.
+class Beside:
+    """What lies beside several runs of one training: its scalars and power logs, each file read once for all of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[str, str], object] = {}
+
+    def tfevents(self, path: str, group: str, limit: Limit) -> tfevents.EventLog:
+        """A tfevents file. Raises `UnreadableFile` every time when it cannot be read."""
+        return cast("tfevents.EventLog", self._once(("tfevents", path), lambda: tfevents.read(path, group, limit)))
+
+    def power(self, path: str, options: LogColumns) -> PowerLog:
+        """A power log. The same."""
+        from powertui.data.power import registry as power  # fifteen dialects: only for those who have a log
+
+        return cast("PowerLog", self._once(("power", path), lambda: power.load(path, options)))
+
+    def _once(self, key: tuple[str, str], read: Callable[[], object]) -> object:
+        with self._lock:
+            if key not in self._kept:
+                try:
+                    self._kept[key] = read()
+                except UnreadableFile as error:
+                    self._kept[key] = error
+            found = self._kept[key]
+        if isinstance(found, UnreadableFile):
+            raise found
+        return found
+
+
+def load_run(
+    entry: RunEntry, *, options: Reading | None = None, progress: Progress = silent, beside: Beside | None = None
+) -> Run:  # fmt: skip
+    """Read a run wholly; `beside`: where its scalars and power lie read already, or will for others.
 
     Raises `UnreadableFile` when nothing at all is left of it: no profile, no scalars, no power.
     """
-    loader = _Loader(entry, options or Reading(), progress)
+    loader = _Loader(entry, options or Reading(), progress, beside or Beside())
     for _ in loader.traces(partial=False):
         pass
     return loader.finish()
 
 
-def stream_run(entry: RunEntry, *, options: Reading | None = None, progress: Progress = silent) -> Iterator[Run]:
+def stream_run(
+    entry: RunEntry, *, options: Reading | None = None, progress: Progress = silent, beside: Beside | None = None
+) -> Iterator[Run]:  # fmt: skip
     """Read a run and give it as it grows. The last one is whole; those before have no steps for traces that still grow."""
-    loader = _Loader(entry, options or Reading(), progress)
+    loader = _Loader(entry, options or Reading(), progress, beside or Beside())
     yield from loader.traces(partial=True)
     yield loader.finish()
 
@@ -49,6 +85,7 @@ class _Loader:
     entry: RunEntry
     options: Reading
     progress: Progress
+    beside: Beside
     logs: list[tfevents.EventLog] = field(default_factory=list)
     done: list[Trace] = field(default_factory=list)
     steps: list[Steps] = field(default_factory=list)
@@ -133,7 +170,7 @@ class _Loader:
     def _read_logs(self) -> None:
         for file in self.entry.tfevents:
             try:
-                log = tfevents.read(file.path, file.group, self.options.limit)
+                log = self.beside.tfevents(file.path, file.group, self.options.limit)
             except UnreadableFile as error:
                 self._failed(error)
                 continue
@@ -145,13 +182,10 @@ class _Loader:
         paths = list(dict.fromkeys((*self.options.power, *found)))
         if not paths:
             return
-        from powertui.data.asked import LogColumns
-        from powertui.data.power import registry as power  # fifteen dialects: only for those who have a log
-
         options = self.options.columns or LogColumns(tz=self.options.tz, limit=self.options.limit)
         for path in paths:
             try:
-                log = power.load(path, options)
+                log = self.beside.power(path, options)
             except UnreadableFile as error:
                 if path in self.options.power:
                     raise  # it was asked for by name

@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from powertui.data import loading
-from powertui.data.asked import Reading
+from powertui.data.asked import Aligning, Reading
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Clock, Epochs, Process, Run, Stat, Steps, Trace, Warn
 
@@ -62,11 +62,27 @@ class Profile:
             yield names.full(index), names.stats(index)
 
 
+class Around(Protocol):
+    """The training that a run is a session of, as far as those below it ask. It knows its runs; they know only this of it."""
+
+    @property
+    def beside(self) -> loading.Beside:
+        """Its scalars and power, read once for all of its sessions."""
+        ...
+
+    def placed(self, profile: Profile, found: Any, aligning: Aligning) -> Any:
+        """Power on one of its profiles, where the whole training places it surer than the profile alone."""
+        ...
+
+
 class Opened:
     """One run. Reading it happens at the first question that needs it, or elsewhere: then it is handed over with `adopt`."""
 
-    def __init__(self, entry: RunEntry, options: Reading | None = None, run: Run | None = None) -> None:
+    def __init__(
+        self, entry: RunEntry, options: Reading | None = None, run: Run | None = None, *, around: Around | None = None
+    ) -> None:  # fmt: skip
         self.entry = entry
+        self.around = around  # the training that it is a session of, when somebody opened that
         self.options = options or Reading()
         self._run = run
         self.complete = run is not None  # False while it is still being read
@@ -89,7 +105,10 @@ class Opened:
         """What was read. Reads it now when nobody has."""
         with self._lock:
             if self._run is None:
-                self._run = loading.load_run(self.entry, options=self.options)
+                if self.around is None:
+                    self._run = loading.load_run(self.entry, options=self.options)
+                else:
+                    self._run = loading.load_run(self.entry, options=self.options, beside=self.around.beside)
                 self.complete = True
             return self._run
 

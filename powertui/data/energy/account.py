@@ -195,7 +195,12 @@ def of(profile: Profile, aligning: Aligning | None = None) -> Account:
     """The account of one profile of an opened run: worked out once for each way of aligning."""
     how = aligning or Aligning()
     opened = profile.opened
-    return opened.cached(key(profile.index, how), lambda: of_run(opened.run, profile.index, opened.entry, how))
+
+    def place(placed: Sequence[Placed]) -> Sequence[Placed]:
+        found: Sequence[Placed] = opened.around.placed(profile, placed, how) if opened.around is not None else placed
+        return found
+
+    return opened.cached(key(profile.index, how), lambda: of_run(opened.run, profile.index, opened.entry, how, place))
 
 
 def key(index: int, aligning: Aligning) -> tuple[object, ...]:
@@ -215,10 +220,13 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
     return profile.opened.cached(("findings", profile.index, how), compare)
 
 
-def of_run(run: Run, index: int, entry: RunEntry | None = None, aligning: Aligning | None = None) -> Account:
-    """The account of one trace of a run that nobody holds open."""
+def of_run(
+    run: Run, index: int, entry: RunEntry | None = None, aligning: Aligning | None = None,
+    surer: Callable[[Sequence[Placed]], Sequence[Placed]] = tuple,
+) -> Account:  # fmt: skip
+    """The account of one trace of a run that nobody holds open. `surer`: what knows more of where the power lies."""
     how = aligning or Aligning()
-    placed = align.place_all(run, index, entry, how)
+    placed = surer(align.place_all(run, index, entry, how))
     found = of_placed(run.traces[index], run.steps[index], run.epochs[index], placed, idle_w=how.idle_w)
     return replace(found, share=belongs.share(run, index))
 

@@ -224,7 +224,7 @@ class Tail:
 
     def _take(self, record: memoryview, new: list[Scalar]) -> None:
         self.records += 1
-        wall = _wall_ns(record)
+        wall = wall_of(record)
         if wall is None:
             self._count("a record has no usable wall time", f"record {self.records}")
             return
@@ -293,7 +293,7 @@ def _matches(data: memoryview, starts: list[int], lengths: list[int], stored: li
     return np.asarray(masked(crc32c(data, starts, lengths)) == sums)
 
 
-def _wall_ns(record: memoryview) -> int | None:
+def wall_of(record: memoryview) -> int | None:
     """The wall time, which every writer puts first. Anything before 1980 or after 2200 is no time of a run."""
     if len(record) < 9 or record[0] != 0x09:
         return None

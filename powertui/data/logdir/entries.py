@@ -11,13 +11,14 @@ It raises `UnreadableFile` only when the path itself is not there or cannot be o
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from powertui.data.formats import filenames
 from powertui.data.logdir import pytorch
@@ -25,6 +26,9 @@ from powertui.data.logdir.tree import Found, Tree, head_of, may_be_power, reason
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
+
+if TYPE_CHECKING:
+    from powertui.data.logdir.trainings import TrainingEntry
 
 _SAMPLE = 1 << 16  # bytes in each of the stretches by which two captures are told apart
 
@@ -107,6 +111,13 @@ class Logdir:
     complete: bool = True  # False while folders are still looked through: power logs are given to runs last
     folders: tuple[str, ...] = ()  # all that were listed
     began_ns: int = field(default=0, compare=False)  # when (Unix time)
+
+    @functools.cached_property
+    def trainings(self) -> tuple[TrainingEntry, ...]:
+        """What one program did each: its sessions, scalars and power logs."""
+        from powertui.data.logdir import trainings  # which knows what a Logdir is
+
+        return trainings.group(self)
 
     def chosen(self, name: str | None) -> tuple[RunEntry, ...]:
         """The runs that a name means: all for None, else one. Its whole name, its last parts, or a part that fits no other.

@@ -1,0 +1,327 @@
+"""Trainings: which sessions, scalars and power logs are what one program did, by folder, process and time; and why.
+
+    a folder        `logs/run1`, with `train/`, `validation/` and `plugins/profile/` below it, is one training
+    a process       tfevents of one host and process id are one program's, wherever below the logdir they lie
+    hosts           folders named like workers or like their own host, side by side and at the same time, are one training
+    time            a folder that two programs used in turn holds two trainings, unless the later went on where the earlier stopped
+
+Two programs that merely lie side by side stay apart. Only names, sizes and the first and last records are looked at.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from powertui.data.formats import filenames, tfevents_ends
+from powertui.data.formats.tfevents import run_of
+from powertui.data.logdir.entries import EventFile, Logdir, OtherFile, PowerFile, RunEntry
+
+_PAUSE_NS = (
+    15 * 60 * 1_000_000_000
+)  # a program that went on later than this after another is another training, unless its steps go on
+_DAY_NS = 86_400 * 1_000_000_000
+_WORKER = re.compile(r"^(?:worker|rank|host|node|chief|ps|proc|process|replica|task)s?[-_.]?\d*$", re.IGNORECASE)
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class TrainingEntry:
+    """What one program did, as found: nothing of it has been read yet."""
+
+    name: str  # the folder below the logdir
+    path: str
+    sessions: tuple[RunEntry, ...] = ()  # by name
+    tfevents: tuple[EventFile, ...] = ()  # its scalars, and PowerBoard's marker
+    power: tuple[PowerFile, ...] = ()
+    above: tuple[PowerFile, ...] = ()  # logs above what was asked for: told of, read when they are named
+    results: tuple[OtherFile, ...] = ()
+    first_ns: int | None = None  # of its scalars: first and last record (Unix)
+    last_ns: int | None = None
+    reasons: tuple[str, ...] = ()  # why these belong together, a clause each
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """All hosts of its sessions, else those that wrote scalars."""
+        found = {host for run in self.sessions for host in run.hosts}
+        return tuple(
+            sorted(found or {host for file in self.tfevents if (host := run_of(file.path)[0]) and file.group != "demo_logs"})
+        )
+
+
+class _Program(NamedTuple):
+    """One process that wrote scalars into one folder."""
+
+    base: str
+    process: tuple[str, int | None]
+    files: tuple[EventFile, ...]
+    first_ns: int
+    last_ns: int
+    first_step: int | None
+    last_step: int | None
+
+
+def group(found: Logdir) -> tuple[TrainingEntry, ...]:
+    """The trainings of a logdir, by name."""
+    return tuple(sorted(_Grouping(found).all(), key=lambda one: one.name))
+
+
+class _Grouping:
+    def __init__(self, found: Logdir) -> None:
+        self.found = found
+        place = Path(found.path)
+        self.root = place.resolve() if ".." in place.parts else place.absolute()
+
+    def all(self) -> list[TrainingEntry]:
+        runs, events = list(self.found.runs), _own_events(self.found)
+        bases: dict[str, list[RunEntry]] = {}
+        for run in runs:
+            if run.profiles or run.results or run.unread or run.problems or run.ignored:
+                bases.setdefault(_base_of_run(run), []).append(run)
+        programs = _programs(events)
+        for base in [base for base in bases if not any(one.base == base for one in programs)]:
+            apart = [run for run in bases[base] if not _in_plugins(run)]
+            if len(bases[base]) > 1 and apart:  # traces that lie side by side, and nothing says that one program wrote them
+                bases[base] = [run for run in bases[base] if _in_plugins(run)]
+                bases.update({run.path: [run] for run in apart})
+                if not bases[base]:
+                    del bases[base]
+        groups = self._joined(sorted({*bases, *(one.base for one in programs)}), programs)
+        out: list[TrainingEntry] = []
+        for members, reasons in groups:
+            mine = [run for base in members for run in bases.get(base, ())]
+            theirs = [one for one in programs if one.base in members]
+            out += self._in_turn(members, mine, theirs, reasons)
+        return self._with_power(out)
+
+    # ── folders ──────────────────────────────────────────────────────────────────────────────────
+
+    def _joined(self, bases: Sequence[str], programs: Sequence[_Program]) -> list[tuple[tuple[str, ...], list[str]]]:
+        """Folders that are one training, each with the reasons."""
+        parent = {base: base for base in bases}
+        why: dict[str, list[str]] = {base: [] for base in bases}
+
+        def root(base: str) -> str:
+            while parent[base] != base:
+                base = parent[base]
+            return base
+
+        def join(one: str, other: str, reason: str) -> None:
+            a, b = sorted((root(one), root(other)))
+            if a != b:
+                parent[b] = a
+                why[a] += [reason, *why.pop(b)]
+
+        by_process: dict[tuple[str, int | None], list[_Program]] = {}
+        for one in programs:
+            if one.process[1] is not None:
+                by_process.setdefault(one.process, []).append(one)
+        for (host, pid), same in by_process.items():
+            same.sort(key=lambda one: one.first_ns)
+            for before, after in itertools.pairwise(same):
+                if after.first_ns - before.last_ns < _DAY_NS:  # process ids are used again
+                    join(before.base, after.base, f"process {pid} of {host} wrote scalars into {_names(before.base, after.base)}")
+        beside: dict[str, list[str]] = {}
+        for base in bases:
+            beside.setdefault(str(Path(base).parent), []).append(base)
+        spans = {base: _span([one for one in programs if one.base == base]) for base in bases}
+        for siblings in beside.values():
+            workers = [base for base in siblings if _WORKER.match(Path(base).name) or self._is_host(base, programs)]
+            for base, other in itertools.pairwise(workers):
+                a, b = spans[base], spans[other]
+                if a is None or b is None or (a[0] <= b[1] and b[0] <= a[1]):
+                    reason = "are workers side by side" + (
+                        " whose scalars overlap in time" if a is not None and b is not None else ""
+                    )
+                    join(base, other, f"{_names(base, other)} {reason}")
+        out: dict[str, list[str]] = {}
+        for base in bases:
+            out.setdefault(root(base), []).append(base)
+        return [(tuple(members), why[first]) for first, members in out.items()]
+
+    def _is_host(self, base: str, programs: Sequence[_Program]) -> bool:
+        name = Path(base).name.casefold()
+        return any(one.base == base and one.process[0].casefold().split(".")[0] == name for one in programs)
+
+    # ── time ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _in_turn(
+        self, members: Sequence[str], runs: Sequence[RunEntry], programs: Sequence[_Program], reasons: list[str]
+    ) -> list[TrainingEntry]:
+        """The trainings that used these folders, one after the other."""
+        turns: list[list[_Program]] = []
+        for one in sorted(programs, key=lambda p: p.first_ns):
+            if turns and _goes_on(turns[-1], one):
+                turns[-1].append(one)
+            else:
+                turns.append([one])
+        path = members[0] if len(members) == 1 else str(Path(members[0]).parent)
+        name = self._name(path)
+        if len(turns) < 2:
+            return [self._entry(name, path, runs, programs, self._why(runs, programs, reasons))]
+        given: list[list[RunEntry]] = [[] for _ in turns]
+        for run in runs:
+            given[_nearest(run, turns)].append(run)
+        out = []
+        for number, (turn, mine) in enumerate(zip(turns, given, strict=True), 1):
+            also = f"{len(turns)} programs wrote into this folder in turn; this is number {number}"
+            out.append(self._entry(f"{name} ({number})", path, mine, turn, [*self._why(mine, turn, reasons), also]))
+        return out
+
+    def _why(self, runs: Sequence[RunEntry], programs: Sequence[_Program], reasons: Iterable[str]) -> list[str]:
+        said = []
+        if len(runs) > 1:
+            said.append(f"{len(runs)} sessions lie in one logdir")
+        processes = {one.process for one in programs}
+        if len(processes) > 1:
+            said.append(f"the scalars of {len(processes)} processes overlap or go on where the one before stopped")
+        elif programs and runs:
+            said.append("sessions and scalars lie in one folder")
+        return [*said, *reasons]
+
+    def _entry(
+        self, name: str, path: str, runs: Sequence[RunEntry], programs: Sequence[_Program], reasons: Sequence[str]
+    ) -> TrainingEntry:
+        files = {file.path: file for one in programs for file in one.files}
+        # Beside the scalars of its own programs: the ends of its captures, and PowerBoard's marker.
+        pids = {one.process[1] for one in programs}
+        for run in runs:
+            for file in run.tfevents:
+                own = file.kind != "scalars" or file.group == "demo_logs"
+                if own or not programs or run_of(file.path)[1] in pids:
+                    files.setdefault(file.path, file)
+        for file in self.found.tfevents:
+            if file.group == "demo_logs" and run_of(file.path)[1] in pids - {None}:
+                files.setdefault(file.path, file)
+        span = _span(programs)
+        return TrainingEntry(
+            name, path, tuple(runs), tuple(files.values()), above=runs[0].above if runs else (),
+            first_ns=span[0] if span else None, last_ns=span[1] if span else None, reasons=tuple(reasons),
+        )  # fmt: skip
+
+    def _name(self, path: str) -> str:
+        try:
+            name = Path(path).relative_to(self.root).as_posix()
+        except ValueError:
+            name = Path(path).name
+        return name if name not in ("", ".") else Path(path).name or path
+
+    # ── power ────────────────────────────────────────────────────────────────────────────────────
+
+    def _with_power(self, trainings: list[TrainingEntry]) -> list[TrainingEntry]:
+        """Logs go to the trainings below their folder; those that no training has are trainings of their own."""
+        left = {log.path: log for log in self.found.power}
+        out = []
+        for one in trainings:
+            mine = {log.path: log for run in one.sessions for log in run.power}
+            if not one.sessions:
+                mine = {log.path: log for log in self.found.power if _below(one.path, log.path)}
+            left = {path: log for path, log in left.items() if path not in mine}
+            said = f"{len(mine)} power log{'s' if len(mine) > 1 else ''} in or above its folder" if mine else ""
+            out.append(replace(one, power=tuple(mine.values()), reasons=(*one.reasons, *([said] if said else ()))))
+        folders: dict[str, list[PowerFile]] = {}
+        for log in left.values():
+            folders.setdefault(str(Path(log.path).parent), []).append(log)
+        for folder, logs in folders.items():
+            why = "power logs in one folder, without a profile or scalars" if len(logs) > 1 else "a power log alone"
+            named = self._name(logs[0].path) if len(logs) == 1 else self._name(folder)
+            out.append(TrainingEntry(named, folder, power=tuple(logs), reasons=(why,)))
+        return out
+
+
+# ── what lies where ──────────────────────────────────────────────────────────────────────────────
+
+
+def _own_events(found: Logdir) -> list[EventFile]:
+    """All files with scalars; PowerBoard's markers are none."""
+    every = {file.path: file for file in (*found.tfevents, *(file for run in found.runs for file in run.tfevents))}
+    return [file for file in every.values() if file.kind == "scalars" and file.group != "demo_logs"]
+
+
+def _base_of_run(run: RunEntry) -> str:
+    """The folder of the training that a session belongs to."""
+    place = Path(run.path)
+    if run.path == "-":
+        return "-"
+    for above in (place, *place.parents[:3]):
+        if above.name == "plugins":
+            return _base(str(above.parent))
+    return _base(str(place if place.is_dir() else place.parent))
+
+
+def _in_plugins(run: RunEntry) -> bool:
+    return "plugins" in Path(run.path).parts
+
+
+def _base(folder: str) -> str:
+    place = Path(folder)
+    return str(place.parent) if place.name in filenames.PARTS else str(place)
+
+
+def _programs(events: Sequence[EventFile]) -> list[_Program]:
+    by: dict[tuple[str, tuple[str, int | None]], list[EventFile]] = {}
+    for file in events:
+        by.setdefault((_base(str(Path(file.path).parent)), run_of(file.path)), []).append(file)
+    out = []
+    for (base, process), files in by.items():
+        ends = [tfevents_ends.ends(file.path) for file in files]
+        known = [one for one in ends if one.first_ns is not None]
+        if not known:
+            continue
+        first = min(one.first_ns for one in known if one.first_ns is not None)
+        last = max((one.last_ns for one in known if one.last_ns is not None), default=first)
+        steps = [one.first_step for one in known if one.first_step is not None]
+        ends_at = [one.last_step for one in known if one.last_step is not None]
+        out.append(
+            _Program(base, process, tuple(files), first, max(first, last), min(steps, default=None), max(ends_at, default=None))
+        )
+    return out
+
+
+def _span(programs: Sequence[_Program]) -> tuple[int, int] | None:
+    return (min(one.first_ns for one in programs), max(one.last_ns for one in programs)) if programs else None
+
+
+def _goes_on(turn: Sequence[_Program], later: _Program) -> bool:
+    """Whether a program belongs to the training that these are: at their time, of their process, or on from where they stopped."""
+    last = max(one.last_ns for one in turn)
+    if later.first_ns <= last or any(one.process == later.process and one.process[1] is not None for one in turn):
+        return True
+    steps = [one.last_step for one in turn if one.last_step is not None]
+    if later.first_step is None or not steps or later.first_step <= 1:
+        return False
+    near = later.first_ns - last <= _PAUSE_NS
+    return later.first_step > 0.5 * max(steps) and (near or later.first_step >= 0.9 * max(steps))
+
+
+def _nearest(run: RunEntry, turns: Sequence[Sequence[_Program]]) -> int:
+    """The training that a session was taken in: by when it was exported, else by when its files were written."""
+    from powertui.data.logdir.captured import when
+
+    at = when(run)
+    if at is None:
+        return len(turns) - 1
+
+    def off(turn: Sequence[_Program]) -> int:
+        first, last = min(one.first_ns for one in turn), max(one.last_ns for one in turn)
+        return max(0, first - at.hi_ns, at.lo_ns - last)
+
+    distances: list[int] = [off(turn) for turn in turns]
+    return distances.index(min(distances))
+
+
+def _below(base: str, log: str) -> bool:
+    """Whether a training lies below the folder of a log (its `data/` folder left aside), or the log in the training."""
+    folder = Path(log).parent
+    folder = folder.parent if folder.name == "data" else folder
+    place = Path(base)
+    return place == folder or folder in place.parents or place in folder.parents
+
+
+def _names(*paths: str) -> str:
+    names: Callable[[str], str] = lambda path: Path(path).name or path  # noqa: E731
+    return " and ".join(dict.fromkeys(names(path) for path in paths[:_SHOWN]))

@@ -1,0 +1,135 @@
+"""The epochs of a training from its scalars: train and validation, each bound with its ± and what says so.
+
+    epoch scalars    one record an epoch, logged at its END (Keras, and any tag named so)
+    an `epoch` tag   whose value is the number of the epoch (Lightning): it changes between two records
+    windows          named "epoch N" in a recording
+
+Validation began after the last step that was logged in the epoch, and ended when its results were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from powertui.data.formats.tfevents import EventLog
+from powertui.data.model import Mark
+from powertui.data.run.logged import Logged, from_logs
+from powertui.data.training.parts import Moment, Rate, Strip, TrainedEpoch
+
+LOGGED_NS = 20_000_000  # a record is written within so long of what it tells: callbacks run before it
+_WINDOW = re.compile(r"^epoch[ _-]?(\d+)$", re.IGNORECASE)
+_TRAIN = ("train", "training", "")
+
+
+def of(logs: Sequence[EventLog], strips: Sequence[Strip], rate: Rate, marks: Iterable[Mark] = ()) -> tuple[TrainedEpoch, ...]:
+    """All of them, by number. `marks` lie on Unix time."""
+    own = [log for log in logs if log.group != "demo_logs"]
+    found = [_of_logged(one) for one in from_logs(own)]
+    if not found:
+        found = _by_windows(marks) or _by_value(strips) or _by_tags(strips, rate)
+    return tuple(_validated(found, strips, rate))
+
+
+def _of_logged(one: Logged) -> TrainedEpoch:
+    start = Moment(one.start, LOGGED_NS) if one.start is not None else None
+    return TrainedEpoch(one.number, start, Moment(one.end, LOGGED_NS), None, None, "epoch scalars in tfevents", one.scalars)
+
+
+def _by_windows(marks: Iterable[Mark]) -> list[TrainedEpoch]:
+    found = []
+    for mark in marks:
+        match = _WINDOW.match(mark.name.strip())
+        if match is not None and mark.end_ns is not None:
+            found.append(
+                TrainedEpoch(int(match[1]), Moment(mark.start_ns), Moment(mark.end_ns), None, None, "windows of a recording")
+            )
+    return sorted(found, key=lambda one: one.number)
+
+
+def _by_value(strips: Sequence[Strip]) -> list[TrainedEpoch]:
+    """From a tag `epoch` whose value is the epoch's number."""
+    tag = next((one for one in strips if one.tag.casefold() in ("epoch", "train/epoch") and len(one.values) > 1), None)
+    if tag is None:
+        return []
+    number = np.floor(tag.values + 1e-6)
+    if not np.isfinite(number).all() or (np.diff(number) < 0).any() or number[-1] - number[0] < 1:
+        return []
+    at = np.flatnonzero(np.diff(number) > 0)
+    bounds = [Moment(int(tag.at_ns[0]))]
+    bounds += [_between(int(tag.at_ns[row]), int(tag.at_ns[row + 1])) for row in at.tolist()]
+    bounds.append(Moment(int(tag.at_ns[-1])))
+    names = [int(number[0]), *(int(number[row + 1]) for row in at.tolist())]
+    return [
+        TrainedEpoch(name, first, last, None, None, "values of the tag epoch")
+        for name, first, last in zip(names, bounds, bounds[1:], strict=False)
+    ]
+
+
+def _by_tags(strips: Sequence[Strip], rate: Rate) -> list[TrainedEpoch]:
+    """From a tag of the training with one record an epoch."""
+    usable = [one for one in strips if one.unit == "epochs" and one.group in _TRAIN and len(one.step) > 1]
+    if not usable:
+        return []
+    tag = max(usable, key=lambda one: len(one.step))
+    first = int(rate.at_ns[0]) if len(rate) and rate.at_ns[0] < tag.at_ns[0] else None
+    out = []
+    for row, number in enumerate(tag.step.tolist()):
+        start = Moment(int(tag.at_ns[row - 1]), LOGGED_NS) if row else Moment(first, LOGGED_NS) if first is not None else None
+        out.append(
+            TrainedEpoch(number, start, Moment(int(tag.at_ns[row]), LOGGED_NS), None, None, f"one record of {tag.label} an epoch")
+        )
+    return out
+
+
+def _between(lo: int, hi: int) -> Moment:
+    return Moment((lo + hi) // 2, (hi - lo + 1) // 2)
+
+
+# ── steps and validation ─────────────────────────────────────────────────────────────────────────
+
+
+def _validated(found: Sequence[TrainedEpoch], strips: Sequence[Strip], rate: Rate) -> list[TrainedEpoch]:
+    """With the steps of each, and when its validation ran."""
+    results = sorted(
+        {int(ns) for one in strips if one.group not in _TRAIN for ns in one.at_ns[:: max(1, len(one.at_ns) // 100_000)].tolist()}
+    )
+    starts = np.array(results, np.int64)
+    out = []
+    before: int | None = None
+    for epoch in found:
+        if epoch.end is None:
+            out.append(epoch)
+            continue
+        lo = epoch.start.ns if epoch.start is not None else -(1 << 62)
+        rows = np.flatnonzero((rate.at_ns > lo) & (rate.at_ns <= epoch.end.ns))
+        steps = None
+        validation = None
+        if len(rows):
+            last = int(rate.step[rows[-1]])
+            first = before if before is not None else max(0, int(rate.step[rows[0]]) - rate.every)
+            first = min(first, int(rate.step[rows[0]]))
+            steps = (first, last)
+            before = last
+            validation = _validation(epoch, starts, rate, int(rows[-1]))
+        out.append(TrainedEpoch(epoch.number, epoch.start, epoch.end, validation, steps, epoch.source, epoch.scalars))
+    return out
+
+
+def _validation(
+    epoch: TrainedEpoch, results: np.ndarray[tuple[int, ...], np.dtype[np.int64]], rate: Rate, last: int
+) -> tuple[Moment, Moment] | None:
+    """From the last logged step of an epoch (and at most as many more as lie between two records) to when results were logged."""
+    assert epoch.end is not None
+    near = results[(results > rate.at_ns[last]) & (results <= epoch.end.ns + 1_000_000_000)]
+    if not len(near) or last < 1:
+        return None
+    end = int(near[0])
+    gap = end - int(rate.at_ns[last])
+    usual = float(np.nanmedian(np.diff(rate.at_ns[max(0, last - 20) : last + 1]))) if last else 0.0
+    if gap <= 2 * usual:
+        return None  # no longer than from one record to the next: that there was a validation cannot be told
+    begin = int(rate.at_ns[last])
+    return Moment(begin, LOGGED_NS), Moment(min(end, epoch.end.ns + LOGGED_NS), LOGGED_NS)

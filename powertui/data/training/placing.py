@@ -1,0 +1,233 @@
+"""Where power logs lie on a training: by their clocks, by PowerBoard's marker, by the edges of epochs, validation and training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from powertui.data.asked import Aligning
+from powertui.data.energy import align, anchor, placing, samples, signal
+from powertui.data.energy.align import Alignment, Placed
+from powertui.data.energy.predict import OUTSIDE, Shares
+from powertui.data.model import NS_PER_S, PS_PER_S, Clock, Floats, LogPlace, PowerOnTrace, PowerSeries
+from powertui.data.opened import Profile
+from powertui.data.power import times
+from powertui.data.training.parts import Moment
+
+if TYPE_CHECKING:
+    from powertui.data.training.training import Training
+
+EDGES = "edges of the training"
+_BINS = 1 << 16
+_PART = 0.5  # of a training: a profile that covers less of it tells less of where a log lies than the whole
+_SAME_MACHINE_S = 0.010
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """One power channel, and where its log's zero lies: `alignment` counts in s from `base_ns` (Unix ns)."""
+
+    series: PowerSeries
+    base_ns: int
+    alignment: Alignment
+
+    @property
+    def status(self) -> str:
+        """ "aligned", "ambiguous" or "none"."""
+        return self.alignment.status
+
+    @property
+    def zero(self) -> Moment | None:
+        """Where the log's zero lies; None where nothing places it."""
+        found = self.alignment
+        if found.offset_s is None or found.lo_s is None or found.hi_s is None:
+            return None
+        return Moment(self.base_ns + round(found.offset_s * NS_PER_S), round((found.hi_s - found.lo_s) / 2 * NS_PER_S))
+
+    def on_axis(self, zero_ns: int, half_ns: int = 0) -> PowerOnTrace:
+        """The channel on an axis whose zero lies there, give or take `half_ns`."""
+        return _placed(self.series, self.seen_from(zero_ns, half_ns)).power
+
+    def seen_from(self, zero_ns: int, half_ns: int = 0) -> Alignment:
+        """Its alignment on that axis."""
+        return _wider(self.alignment.moved((self.base_ns - zero_ns) / NS_PER_S), half_ns / NS_PER_S)
+
+
+def all_of(training: Training) -> tuple[Channel, ...]:
+    """Every channel of a training. Those of one file have one clock, so they are placed together."""
+    groups: dict[str, list[PowerSeries]] = {}
+    for number, series in enumerate(training.logs.power):
+        groups.setdefault(series.path or str(number), []).append(series)
+    out: list[Channel] = []
+    for channels in groups.values():
+        lead = max(channels, key=align._liveliness)
+        base, found = _place(training, lead)
+        for series in channels:
+            shift = 0.0
+            if series.clock.known and lead.clock.known:
+                shift = (series.clock.mid_ns - lead.clock.mid_ns) / NS_PER_S
+            out.append(Channel(series, base, found.moved(shift)))
+    return tuple(out)
+
+
+def on_profile(training: Training, profile: Profile, found: tuple[Placed, ...], aligning: Aligning) -> tuple[Placed, ...]:
+    """Placed power, each log where the training places it when that is surer than what the profile alone tells."""
+    clock = profile.clock
+    if aligning.mode == "none" or not clock.known or not found:
+        return found
+    length = profile.trace.span[1] - profile.trace.span[0]
+    span = training.scalar_span
+    if span is None or length > _PART * (span[1] - span[0]) * 1000:
+        return found
+    own = {one.series.path: one for one in (training if aligning == training.aligning else training.with_aligning(aligning)).power}
+    out = []
+    for one in found:
+        by_signal = one.alignment.source in (align.SIGNAL, align.NOTHING)
+        known = own.get(one.power.series.path)
+        if not by_signal or known is None or known.alignment.offset_s is None:
+            out.append(one)
+            continue
+        out.append(_placed(one.power.series, known.seen_from(clock.mid_ns, clock.half_ns)))
+    return tuple(out)
+
+
+# ── one log ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
+    """(where the seconds of the alignment count from, the alignment)."""
+    options = training.aligning
+    said: list[str] = []
+    span = training.scalar_span
+    base = span[0] if span is not None else 0
+    if options.mode == "none":
+        return base, Alignment(None, None, None, "none", align.NOTHING, ("alignment is switched off",))
+    if options.mode in ("auto", "clock"):
+        clock = _clock(training, series, said)
+        if clock is not None and clock.lo_ns is not None and clock.hi_ns is not None:
+            base = clock.mid_ns
+            half = (clock.hi_ns - clock.lo_ns) / 2 / NS_PER_S + _SAME_MACHINE_S
+            return base, Alignment(0.0, -half, half, "aligned", clock.source, (clock.detail or clock.source,))
+    if options.mode in ("auto", "signal"):
+        by_edges = _by_edges(training, series, base, said)
+        if by_edges is not None:
+            return base, by_edges
+    if span is None and not any(one.start is not None for one in training.islands):
+        return 0, Alignment(0.0, 0.0, 0.0, "aligned", "its own clock", ("nothing else lies on this axis",))
+    said.append("give --offset, or --pins, to place it by hand")
+    return base, Alignment(None, None, None, "none", align.NOTHING, tuple(said))
+
+
+def _clock(training: Training, series: PowerSeries, said: list[str]) -> Clock | None:
+    if series.clock.known and series.clock.source != times.LOCAL:
+        return replace(series.clock, source=align.CLOCKS, detail=f"the log has wall time ({series.clock.source})")
+    if series.clock.known:
+        found = _zone(training, series)
+        if found is None:
+            said.append("the log's times are local and their time zone is not known: give --tz")
+        return found
+    marked = anchor.find(series, training.logs.events)
+    if marked is not None:
+        return replace(marked.clock, source=align.MARKER, detail="; ".join(marked.evidence))
+    said.append("the log has only elapsed time, and no marker shows when it started")
+    return None
+
+
+def _zone(training: Training, series: PowerSeries) -> Clock | None:
+    """A clock for naive local times: in the only zone in which log and training overlap."""
+    span = training.scalar_span or _of_islands(training)
+    if span is None:
+        return None
+    fits = []
+    for half_hour in range(-24, 29):
+        clock = times.with_offset(series.clock, half_hour * 1800)
+        assert clock.lo_ns is not None
+        assert clock.hi_ns is not None
+        if clock.lo_ns + int(series.times[0]) < span[1] and clock.hi_ns + int(series.times[-1]) > span[0]:
+            fits.append((half_hour * 1800, clock))
+    if len(fits) != 1:
+        return None
+    seconds, clock = fits[0]
+    return replace(clock, source=align.LOCAL, detail=f"log and training overlap only in time zone UTC{times.offset_words(seconds)}")
+
+
+def _of_islands(training: Training) -> tuple[int, int] | None:
+    known = [(one.start.ns, one.end.ns) for one in training.islands if one.start is not None and one.end is not None]
+    return (min(a for a, _ in known), max(b for _, b in known)) if known else None
+
+
+# ── by the edges of the training ─────────────────────────────────────────────────────────────────
+
+
+def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str]) -> Alignment | None:
+    shares = shares_of(training, base)
+    if shares is None:
+        return None
+    data = samples.of(series)
+    fit = signal.search(data, shares)
+    if isinstance(fit, str):
+        said.append(f"by the edges of the training: {fit}")
+        return None
+    evidence = [*said, align._words(fit), *fit.reasons, *align._several(fit)]
+    return Alignment(
+        fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", align.SIGNAL, tuple(evidence), fit.ppm, fit,
+        fit.places if fit.ambiguous else (),
+    )  # fmt: skip
+
+
+def shares_of(training: Training, base: int) -> Shares | None:
+    """What a sensor should have seen of the training: steps, validation, and neither. Seconds from `base`."""
+    stretches = working(training)
+    if not stretches["training"]:
+        return None
+    lo = min(a for parts in stretches.values() for a, _ in parts)
+    hi = max(b for parts in stretches.values() for _, b in parts)
+    span = ((lo - base) / NS_PER_S, (hi - base) / NS_PER_S)
+    grid = np.linspace(lo - base, hi - base, _BINS + 1)
+    names = [name for name, parts in stretches.items() if sum(b - a for a, b in parts) >= 0.02 * (hi - lo)]
+    table = np.stack([_running(grid, stretches[name], base) for name in names], axis=1)
+    length = span[1] - span[0]
+    return Shares(("base", *names, OUTSIDE), span, span, table, table[-1] / max(length, 1e-12), length / _BINS, True)
+
+
+def working(training: Training) -> dict[str, list[tuple[int, int]]]:
+    """When it trained and when it validated (Unix ns), as far as its scalars tell."""
+    validation = [(one.validation[0].ns, one.validation[1].ns) for one in training.epochs if one.validation is not None]
+    known = [(one.start.ns, one.end.ns) for one in training.epochs if one.start is not None and one.end is not None]
+    if not known and len(training.rate) > 1:
+        known = [(int(training.rate.at_ns[0]), int(training.rate.at_ns[-1]))]
+    steps: list[tuple[int, int]] = []
+    for lo, hi in known:
+        inner = [part for part in validation if part[0] < hi and part[1] > lo]
+        at = lo
+        for a, b in sorted(inner):
+            if a > at:
+                steps.append((at, a))
+            at = max(at, b)
+        if hi > at:
+            steps.append((at, hi))
+    return {"training": steps, "validation": validation}
+
+
+def _running(grid: Floats, parts: list[tuple[int, int]], base: int) -> Floats:
+    """Seconds of these stretches up to each moment of the grid."""
+    out = np.zeros(len(grid))
+    for lo, hi in parts:
+        out += np.clip(grid - (lo - base), 0, hi - lo)
+    return np.asarray(out / NS_PER_S)
+
+
+def _wider(found: Alignment, by_s: float) -> Alignment:
+    if not by_s or found.lo_s is None or found.hi_s is None:
+        return found
+    places = tuple(p._replace(half_s=p.half_s + by_s) for p in found.places)
+    return replace(found, lo_s=found.lo_s - by_s, hi_s=found.hi_s + by_s, places=places)
+
+
+def _placed(series: PowerSeries, found: Alignment) -> Placed:
+    return Placed(align._on_trace(series, found), found)
+
+
+__all__ = ["PS_PER_S", "Channel", "LogPlace", "all_of", "on_profile", "placing", "shares_of", "working"]

@@ -1,0 +1,102 @@
+"""Step rate and step numbers from what the program logged: any tag's steps with their wall times.
+
+Each tag may count in a unit of its own (batches, samples, epochs). The one that is logged most often and only grows tells the
+steps; another tag counts the same where its numbers lie on that one's line, and epochs where it has one record an epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui.data.model import Int64s, ScalarSeries
+from powertui.data.training.parts import NO_RATE, Rate, Strip
+
+FEW = 4  # records that tell a rate
+_ALIKE = 0.02  # of the steps between two records: so near the line a tag counts the same
+_EPOCH = "epoch"
+_NO_STEPS = ("validation", "val", "valid", "eval", "test", "demo_logs")
+
+
+def strips(scalars: Sequence[ScalarSeries]) -> tuple[Strip, ...]:
+    """Every tag as one strip: what several files hold of it joined, by time."""
+    by: dict[tuple[str, str], list[ScalarSeries]] = {}
+    for one in scalars:
+        by.setdefault((one.group, one.tag), []).append(one)
+    joined = []
+    for (group, tag), parts in by.items():
+        at = np.concatenate([one.wall_ns for one in parts]) if len(parts) > 1 else parts[0].wall_ns
+        step = np.concatenate([one.steps for one in parts]) if len(parts) > 1 else parts[0].steps
+        values = np.concatenate([one.values for one in parts]) if len(parts) > 1 else parts[0].values
+        if len(at) > 1 and (np.diff(at) < 0).any():
+            order = np.argsort(at, kind="stable")
+            at, step, values = at[order], step[order], values[order]
+        joined.append(Strip(group, tag, at, step, values, ""))
+    main = _main(joined)
+    return tuple(_with_unit(one, main) for one in joined)
+
+
+def of(found: Sequence[Strip]) -> Rate:
+    """The rate by the strip that tells it best; empty where none does."""
+    main = _main(found)
+    return NO_RATE if main is None else _rate(main)
+
+
+def _rate(main: Strip) -> Rate:
+    keep = np.concatenate([[True], (np.diff(main.step) != 0)])
+    at, step = main.at_ns[keep], main.step[keep]
+    goes_on = np.concatenate([[False], np.diff(step) > 0])
+    moved = np.diff(step)[np.diff(step) > 0]
+    every = int(np.median(moved)) if len(moved) else 0
+    each = "every step" if every == 1 else f"every {every} steps"
+    return Rate(at, step, goes_on, f"{main.label}, {each}", every)
+
+
+def _main(found: Sequence[Strip]) -> Strip | None:
+    """The strip with the finest steps of training; epochs are none."""
+    usable = [one for one in found if one.group not in _NO_STEPS and not _counts_epochs(one) and _grows(one.step) >= FEW]
+    if not usable:
+        return None
+    # Of equally many records the one that counts slowest: samples seen are steps times the batch.
+    return max(usable, key=lambda one: (len(one.step) // 2, -int(one.step.max() - one.step.min()), one.tag))
+
+
+def _grows(step: Int64s) -> int:
+    """How many records there are, where their steps grow but for a few restarts; else 0."""
+    if len(step) < 2:
+        return 0
+    moved = np.diff(step)
+    forward = int((moved > 0).sum())
+    return forward + 1 if forward >= 0.9 * max(1, int((moved != 0).sum())) else 0
+
+
+def _counts_epochs(one: Strip) -> bool:
+    """Whether a tag has one record an epoch: by its name, which Keras and many people give."""
+    if one.tag.startswith("epoch_"):
+        return True
+    moved = np.diff(one.step)
+    return _EPOCH in one.tag.casefold() and len(moved) > 0 and bool((moved[moved > 0] == 1).all())
+
+
+def _with_unit(one: Strip, main: Strip | None) -> Strip:
+    unit = ""
+    if _counts_epochs(one):
+        unit = "epochs"
+    elif main is not None and (one is main or _same_line(one, main)):
+        unit = "steps"
+    return Strip(one.group, one.tag, one.at_ns, one.step, one.values, unit)
+
+
+def _same_line(one: Strip, main: Strip) -> bool:
+    """Whether its numbers lie between those that the main strip had logged before and after."""
+    if not len(one.at_ns):
+        return False
+    rows = np.linspace(0, len(one.at_ns) - 1, min(len(one.at_ns), 64)).astype(np.int64)
+    at, step = one.at_ns[rows], one.step[rows]
+    after = np.clip(main.at_ns.searchsorted(at), 1, max(1, len(main.at_ns) - 1))
+    if len(main.at_ns) < 2:
+        return False
+    slack = np.maximum(np.abs(main.step[after] - main.step[after - 1]), 1)
+    inside = (step >= main.step[after - 1] - slack) & (step <= main.step[after] + slack)
+    return bool(inside.mean() > 0.9)

@@ -1,0 +1,211 @@
+"""A training on one axis: ps from the zero of the profile that is looked at, or from the first thing that is placed.
+
+A week is 6e17 ps, which int64 holds fifteen times over. What lies farther away than int64 ps can tell is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from powertui.data.asked import Aligning
+from powertui.data.energy import account, leading
+from powertui.data.energy.marks import MarkOnTrace
+from powertui.data.energy.marks import on_trace as marks_on_trace
+from powertui.data.model import PS_PER_NS, Epoch, Epochs, Int64s, Phase, PowerOnTrace
+from powertui.data.opened import Profile
+from powertui.data.training.parts import Island, Moment, Rate, Strip
+
+if TYPE_CHECKING:
+    from powertui.data.training.training import Training
+
+ROOM_NS = (1 << 61) // PS_PER_NS
+
+
+@dataclass(frozen=True)
+class IslandSeen:
+    """A session on the axis. `lo`/`hi`: its start and end; `half` the ± of both; None where it has no place."""
+
+    island: Island
+    start: int | None
+    end: int | None
+    half: int
+    here: bool  # it is the profile that is looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Everything of a training on one axis, ps."""
+
+    training: Training
+    profile: Profile | None
+    zero_ns: int  # where the axis' zero lies in Unix ns (or on the first log's own clock, see `wall`) …
+    half_ns: int  # … and the ± of that: of everything here that lies by wall time
+    wall: bool  # whether zero_ns is Unix time
+    start: int  # the first and the last thing that is placed
+    end: int
+    islands: tuple[IslandSeen, ...]
+    epochs: Epochs  # with validation as phases
+    power: tuple[PowerOnTrace, ...]  # the leading log first; those that nothing places are left out
+    marks: tuple[MarkOnTrace, ...]
+
+    @property
+    def half(self) -> int:
+        """The ± of wall time on this axis, ps."""
+        return self.half_ns * PS_PER_NS
+
+    def at(self, unix_ns: int) -> int:
+        """A moment of Unix time on the axis."""
+        return (unix_ns - self.zero_ns) * PS_PER_NS
+
+    def unix_ns(self, ps: int) -> int:
+        """A moment of the axis in Unix time."""
+        return self.zero_ns + ps // PS_PER_NS
+
+    def column(self, unix_ns: Int64s) -> Int64s:
+        """Many moments at once; what int64 ps cannot hold lies at its ends."""
+        return np.asarray(np.clip(unix_ns - self.zero_ns, -ROOM_NS, ROOM_NS) * PS_PER_NS, np.int64)
+
+    @property
+    def rate(self) -> Rate:
+        """Step rate: its times are Unix ns, `column` lays them on the axis."""
+        return self.training.rate
+
+    @property
+    def strips(self) -> tuple[Strip, ...]:
+        """The scalars: likewise."""
+        return self.training.strips
+
+    @functools.cached_property
+    def rate_at(self) -> Int64s:
+        """The times of the rate's rows on the axis."""
+        return self.column(self.training.rate.at_ns)
+
+
+def of(training: Training, profile: Profile | None, aligning: Aligning) -> Seen:
+    """The training as seen from a profile, or on its own axis."""
+    clock = profile.clock if profile is not None else None
+    if clock is not None and clock.known:
+        zero, half, wall = clock.mid_ns, clock.half_ns, True
+    elif profile is not None:
+        return _alone(training, profile, aligning)
+    else:
+        zero, half, wall = training.zero_ns, 0, _has_wall(training)
+    islands = tuple(_island(one, profile, zero, half) for one in training.islands)
+    power = _power(training, profile, aligning, zero, half)
+    epochs = _epochs(training, zero, half)
+    lo, hi = _around(training, zero, islands, power)
+    return Seen(training, profile, zero, half, wall, lo, hi, islands, epochs, power, marks_on_trace(power))
+
+
+def span(training: Training) -> tuple[int, int]:
+    """From the first to the last thing of a training that is placed, Unix ns."""
+    los, his = [], []
+    if training.scalar_span is not None:
+        los.append(training.scalar_span[0])
+        his.append(training.scalar_span[1])
+    for island in training.islands:
+        if island.start is not None and island.end is not None:
+            los.append(island.start.ns)
+            his.append(island.end.ns)
+    for epoch in training.epochs:
+        los += [epoch.start.ns] if epoch.start is not None else []
+        his += [epoch.end.ns] if epoch.end is not None else []
+    for channel in training.power:
+        zero = channel.zero
+        if zero is not None and len(channel.series):
+            los.append(zero.ns + int(channel.series.times[0]))
+            his.append(zero.ns + int(channel.series.times[-1]))
+    return (min(los), max(his)) if los and his else (0, 0)
+
+
+def _has_wall(training: Training) -> bool:
+    placed = any(one.start is not None for one in training.islands) or training.scalar_span is not None
+    return placed or any(one.series.clock.known and one.zero is not None for one in training.power)
+
+
+def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:
+    """A profile that nothing ties to wall time: nothing else lies on its axis but what is placed on it itself."""
+    power = _power(training, profile, aligning, 0, 0)
+    mine = next((one for one in training.islands if _is(one, profile)), None)
+    lo, hi = profile.trace.span
+    islands = (IslandSeen(mine, lo, hi, 0, True),) if mine is not None else ()
+    for one in power:
+        if len(one.times):
+            lo, hi = min(lo, int(one.times[0])), max(hi, int(one.times[-1]))
+    return Seen(training, profile, 0, 0, False, lo, hi, islands, profile.epochs, power, marks_on_trace(power))
+
+
+def _is(island: Island, profile: Profile) -> bool:
+    return island.entry == profile.opened.entry and island.index == profile.index
+
+
+def _island(island: Island, profile: Profile | None, zero: int, half: int) -> IslandSeen:
+    if profile is not None and _is(island, profile):
+        return IslandSeen(island, *profile.trace.span, 0, True)
+    if island.start is None or island.end is None:
+        return IslandSeen(island, None, None, 0, False)
+    start, end = _ps(island.start, zero), _ps(island.end, zero)
+    if start is None or end is None:
+        return IslandSeen(island, None, None, 0, False)
+    return IslandSeen(island, start, end, (island.start.half_ns + half) * PS_PER_NS, False)
+
+
+def _ps(moment: Moment | None, zero: int) -> int | None:
+    if moment is None or abs(moment.ns - zero) > ROOM_NS:
+        return None
+    return (moment.ns - zero) * PS_PER_NS
+
+
+def _epochs(training: Training, zero: int, half: int) -> Epochs:
+    table, phases = [], []
+    for index, one in enumerate(training.epochs):
+        slack = max((m.half_ns for m in (one.start, one.end) if m is not None), default=0) + half
+        table.append(Epoch(one.number, _ps(one.start, zero), _ps(one.end, zero), one.source, slack * PS_PER_NS, one.scalars))
+        if one.validation is not None:
+            a, b = (_ps(moment, zero) for moment in one.validation)
+            if a is not None and b is not None:
+                phases.append(Phase("validation", a, b, index, "from the last logged step to its results"))
+    source = training.epochs[0].source if training.epochs else "no epochs are logged"
+    return Epochs(tuple(table), tuple(phases), source)
+
+
+def _power(training: Training, profile: Profile | None, aligning: Aligning, zero: int, half: int) -> tuple[PowerOnTrace, ...]:
+    if profile is not None:
+        found = [one.power for one in account.of(profile, aligning).placed]
+    else:
+        asked = training if aligning == training.aligning else training.with_aligning(aligning)
+        found = [one.on_axis(zero, half) for one in asked.power]
+    placed = [one for one in found if one.status != "none"]
+    reach = _reach(training, zero, profile)
+    return tuple(placed[row] for row in leading.order(placed, reach))
+
+
+def _reach(training: Training, zero: int, profile: Profile | None) -> tuple[int, int]:
+    known = [moment for one in training.epochs for moment in (one.start, one.end) if moment is not None]
+    if training.scalar_span is not None:
+        known += [Moment(ns) for ns in training.scalar_span]
+    ps = [found for moment in known if (found := _ps(moment, zero)) is not None]
+    ps += list(profile.trace.span) if profile is not None else []
+    return (min(ps), max(ps)) if len(ps) > 1 and max(ps) > min(ps) else (-(1 << 61), 1 << 61)
+
+
+def _around(training: Training, zero: int, islands: tuple[IslandSeen, ...], power: tuple[PowerOnTrace, ...]) -> tuple[int, int]:
+    los = [one.start for one in islands if one.start is not None]
+    his = [one.end for one in islands if one.end is not None]
+    known = [moment for one in training.epochs for moment in (one.start, one.end) if moment is not None]
+    if training.scalar_span is not None:
+        known += [Moment(ns) for ns in training.scalar_span]
+    ps = [found for moment in known if (found := _ps(moment, zero)) is not None]
+    los, his = los + ps, his + ps
+    for one in power:
+        if len(one.times):
+            los.append(int(one.times[0]))
+            his.append(int(one.times[-1]))
+    return (min(los), max(his)) if los else (0, 0)
+
+
+__all__ = ["IslandSeen", "Seen", "of", "replace", "span"]

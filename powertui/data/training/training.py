@@ -1,0 +1,197 @@
+"""A training as opened: what is known of it so far, each part read when somebody asks and kept.
+
+It holds an `Opened` for each of its sessions. None is read for the list, the axis or the power: a session is read when the view
+reaches it, and let go when it left. Times are Unix ns (`parts`); `seen_from` lays all of it on the axis of one profile.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from powertui.data.asked import Aligning, LogColumns, Reading
+from powertui.data.energy import marks as recorded_marks
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.align import Placed
+from powertui.data.formats.tfevents import EventLog
+from powertui.data.loading import Beside
+from powertui.data.logdir import RunEntry, TrainingEntry
+from powertui.data.model import Mark, PowerSeries, Warn
+from powertui.data.opened import Opened, Profile
+from powertui.data.training import epochs, islands, placing, rate, seen
+from powertui.data.training.parts import Island, Moment, Rate, Strip, TrainedEpoch
+from powertui.data.training.placing import Channel
+from powertui.data.training.seen import Seen
+from powertui.errors import UnreadableFile
+
+KEPT = 2  # sessions that stay read when nobody says which
+
+
+@dataclass(frozen=True, eq=False)
+class Logs:
+    """What lies beside the sessions: scalars and power, and what of it could not be read."""
+
+    events: tuple[EventLog, ...]
+    power: tuple[PowerSeries, ...]
+    warnings: tuple[Warn, ...]
+
+
+class Training:
+    """One training. It is the `around` of its sessions."""
+
+    def __init__(self, entry: TrainingEntry, options: Reading | None = None, aligning: Aligning | None = None) -> None:
+        self.entry = entry
+        self.options = options or Reading()
+        self.aligning = aligning or Aligning()
+        self.beside = Beside()
+        self._opened: dict[str, Opened] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def name(self) -> str:
+        """Its folder below the logdir."""
+        return self.entry.name
+
+    # ── sessions ─────────────────────────────────────────────────────────────────────────────────
+
+    def opened(self, entry: RunEntry) -> Opened:
+        """One of its sessions. Nothing of it is read yet."""
+        with self._lock:
+            key = f"{entry.path}\0{entry.name}"
+            if key not in self._opened:
+                self._opened[key] = Opened(entry, self.options, around=self)
+            return self._opened[key]
+
+    def let_go(self, entry: RunEntry) -> None:
+        """Forget what was read of a session."""
+        with self._lock:
+            self._opened.pop(f"{entry.path}\0{entry.name}", None)
+
+    @property
+    def islands(self) -> tuple[Island, ...]:
+        """Where its sessions lie, by time; those that nothing places, or whose clock is not believed, last."""
+        found: list[Island] = []
+        for entry in self.entry.sessions:
+            found += [islands.judged(one, self.scalar_span) for one in self._of_session(entry)]
+        return tuple(sorted(found, key=lambda one: (one.start is None, one.start or Moment(0), one.entry.name, one.host)))
+
+    def _of_session(self, entry: RunEntry) -> tuple[Island, ...]:
+        opened = self._opened.get(f"{entry.path}\0{entry.name}")
+        if opened is not None and opened.is_read:
+            return tuple(islands.read(entry, index, trace) for index, trace in enumerate(opened.run.traces))
+        return islands.unread(entry)
+
+    # ── what lies beside them ────────────────────────────────────────────────────────────────────
+
+    @functools.cached_property
+    def logs(self) -> Logs:
+        """Scalars and power, read once."""
+        events: list[EventLog] = []
+        power: list[PowerSeries] = []
+        warnings: list[Warn] = []
+        for file in self.entry.tfevents:
+            try:
+                log = self.beside.tfevents(file.path, file.group, self.options.limit)
+            except UnreadableFile as error:
+                warnings.append(Warn(error.path, "", error.cause))
+                continue
+            events.append(log)
+            warnings += log.warnings
+        options = self.options.columns or LogColumns(tz=self.options.tz, limit=self.options.limit)
+        found = [file.path for file in self.entry.power] if self.options.find_power else []
+        for path in dict.fromkeys((*self.options.power, *found)):
+            try:
+                read = self.beside.power(path, options)
+            except UnreadableFile as error:
+                if path in self.options.power:
+                    raise  # it was asked for by name
+                warnings.append(Warn(error.path, "", error.cause))
+                continue
+            power += [one if one.sensor.poll_s is not None else sensors.describe(one) for one in read.series]
+            warnings += read.warnings
+        return Logs(tuple(events), tuple(power), tuple(warnings))
+
+    @property
+    def warnings(self) -> tuple[Warn, ...]:
+        """What could not be read or believed beside the sessions."""
+        return (*self.logs.warnings, *(warn for series in self.logs.power for warn in series.warnings))
+
+    @functools.cached_property
+    def strips(self) -> tuple[Strip, ...]:
+        """Every tag of the scalars."""
+        return rate.strips([series for log in self.logs.events for series in log.scalars])
+
+    @functools.cached_property
+    def rate(self) -> Rate:
+        """How many steps were done when."""
+        return rate.of(self.strips)
+
+    @functools.cached_property
+    def scalar_span(self) -> tuple[int, int] | None:
+        """From the first to the last record of its scalars."""
+        first = [log.first_ns for log in self.logs.events if log.first_ns is not None and log.group != "demo_logs"]
+        last = [log.last_ns for log in self.logs.events if log.last_ns is not None and log.group != "demo_logs"]
+        return (min(first), max(last)) if first and last else None
+
+    @functools.cached_property
+    def epochs(self) -> tuple[TrainedEpoch, ...]:
+        """Its epochs, with validation."""
+        return epochs.of(self.logs.events, self.strips, self.rate, self._clock_marks())
+
+    def _clock_marks(self) -> Iterator[Mark]:
+        """Marks and windows of recordings whose log has a clock of its own, in Unix ns."""
+        for series in self.logs.power:
+            if series.clock.known:
+                zero = series.clock.mid_ns
+                for mark in series.marks:
+                    end = None if mark.end_ns is None else zero + mark.end_ns
+                    yield Mark(mark.name, zero + mark.start_ns, end)
+
+    @functools.cached_property
+    def power(self) -> tuple[Channel, ...]:
+        """Its power channels, and where each lies."""
+        return placing.all_of(self)
+
+    @functools.cached_property
+    def marks(self) -> tuple[Mark, ...]:
+        """Marks and windows of all its recordings that lie somewhere, in Unix ns, by time."""
+        base = self.zero_ns
+        found = recorded_marks.on_trace(one.on_axis(base) for one in self.power)
+        return tuple(
+            Mark(one.name, base + one.start_ps // 1000, None if one.end_ps is None else base + one.end_ps // 1000) for one in found
+        )
+
+    # ── the axis ─────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def zero_ns(self) -> int:
+        """The first thing that is placed: zero of the axis where no profile is looked at."""
+        return self.span[0]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """From the first to the last thing that is placed. (0, 0) where nothing is."""
+        return seen.span(self)
+
+    def seen_from(self, profile: Profile | None = None, aligning: Aligning | None = None) -> Seen:
+        """Everything on the axis of one profile (ps, zero as there), or without one on the training's own."""
+        return seen.of(self, profile, aligning or self.aligning)
+
+    def placed(self, profile: Profile, found: tuple[Placed, ...], aligning: Aligning) -> tuple[Placed, ...]:
+        """Power on one of its profiles, put where the whole training places it surer than the profile alone."""
+        return placing.on_profile(self, profile, found, aligning)
+
+    def with_aligning(self, aligning: Aligning) -> Training:
+        """The same training with its power placed otherwise; what was read is shared."""
+        other = Training(self.entry, self.options, aligning)
+        other.beside = self.beside
+        for name in ("logs", "strips", "rate", "scalar_span", "epochs"):
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
+        return other
+
+    def named(self, name: str) -> Training:
+        """The same under another name."""
+        return Training(replace(self.entry, name=name), self.options, self.aligning)
