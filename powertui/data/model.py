@@ -296,6 +296,20 @@ class Names(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Counter:
+    """A quantity that a trace recorded beside its events: memory in use, a clock rate, the energy of a supply rail."""
+
+    name: str
+    unit: str  # "bytes", "W", "J"; "" where the trace does not tell
+    process: str  # the name of the process that it belongs to; "" for the machine
+    times: Int64s  # ps since the profile's zero, ascending
+    values: Floats  # what holds from each time on
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@dataclass(frozen=True, eq=False)
 class Trace:
     """One profile of one host, as read."""
 
@@ -313,6 +327,7 @@ class Trace:
     size: int = 0  # bytes of the file
     stamp: Stamp | None = None  # the state of the file that was read; None for a pipe
     hostnames: tuple[str, ...] = ()  # as the file itself says: copies and containers make them wrong
+    counters: tuple[Counter, ...] = ()
 
     def tracks(self) -> Iterator[tuple[Process, Track]]:
         """All lines with their planes, in drawing order."""

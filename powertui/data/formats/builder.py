@@ -21,7 +21,9 @@ from powertui.data.model import (
     PS_PER_S,
     Aggregates,
     Clock,
+    Counter,
     Events,
+    Floats,
     Int64s,
     Names,
     Process,
@@ -292,8 +294,10 @@ class TraceBuilder:
         self.hostnames: tuple[str, ...] = ()
         self.earliest, self.latest = -LIMIT_PS, LIMIT_PS
         self.events = 0
+        self.counted = 0  # readings of counters
         self._span: tuple[int, int] | None = None
         self._processes: list[ProcessBuilder] = []
+        self._counters: list[Counter] = []
 
     def session(self, length_ps: int) -> None:
         """The session is known to have lasted so long: what lies far outside it is damage."""
@@ -305,6 +309,20 @@ class TraceBuilder:
         process = ProcessBuilder(self, name, tuple(stats), source)
         self._processes.append(process)
         return process
+
+    def counter(self, name: str, unit: str, process: str, times: Int64s, values: Floats) -> None:
+        """A quantity that was recorded beside the events, its readings in any order. What has no time or no number is left out."""
+        good = np.isfinite(values) & (times >= self.earliest) & (times <= self.latest)
+        self.findings.add("counter readings without a usable time or number were left out", name, int(len(good) - good.sum()))
+        if not good.all():
+            times, values = times[good], values[good]
+        if not len(times):
+            return
+        order = np.argsort(times, kind="stable")
+        times, values = times[order], values[order]
+        self.saw(int(times[0]), int(times[-1]))
+        self.counted += len(times)
+        self._counters.append(Counter(name, unit, process, times, values))
 
     def saw(self, lo: int, hi: int) -> None:
         """Something happened between these two times."""
@@ -327,4 +345,5 @@ class TraceBuilder:
             stop_ns=self.stop_ns,
             size=self.size,
             hostnames=self.hostnames,
+            counters=tuple(sorted(self._counters, key=lambda one: (natural(one.process), natural(one.name)))),
         )

@@ -38,6 +38,7 @@ __all__ = [
 READERS = (
     "xplane",  # <host>.xplane.pb: TensorFlow, JAX, PyTorch/XLA
     "kineto",  # <worker>.<time>.pt.trace.json.gz: PyTorch
+    "perfetto",  # .pftrace: Perfetto itself, Neuron Explorer, and what was traced with the Perfetto SDK
     "trace_json",  # <host>.trace.json.gz: TensorFlow 2.2 on, JAX; plain Chrome traces
 )
 

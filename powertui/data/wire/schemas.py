@@ -59,6 +59,36 @@ _SCHEMAS: dict[str, str] = {
     """,
     "XEventMetadata": "id 1 int64, name 2 string, metadata 3 bytes, display_name 4 string, stats 5 [XStat], child_id 6 [int64]",
     "XStatMetadata": "id 1 int64, name 2 string, description 3 string",
+    # protos/perfetto/trace: trace_packet, track_event, clock_snapshot, power_rails, process_tree
+    "PerfettoInterned": """
+        event_names 2 [PerfettoText], debug_annotation_names 3 [PerfettoText], debug_annotation_string_values 29 [PerfettoBytes]
+    """,
+    "PerfettoText": "iid 1 uint64, name 2 string",
+    "PerfettoBytes": "iid 1 uint64, str 2 bytes",
+    "PerfettoDefaults": "timestamp_clock_id 58 uint32, track_event_defaults 11 PerfettoEventDefaults",
+    "PerfettoEventDefaults": "track_uuid 11 uint64",
+    "PerfettoTrack": """
+        uuid 1 uint64, parent_uuid 5 uint64, name 2 string, static_name 10 string, atrace_name 13 string,
+        process 3 PerfettoProcess, thread 4 PerfettoThread, counter 8 PerfettoCounter
+    """,
+    "PerfettoProcess": "pid 1 int32, cmdline 2 [string], process_name 6 string",
+    "PerfettoThread": "pid 1 int32, tid 2 int64, thread_name 5 string",
+    "PerfettoCounter": "type 1 int32, unit 3 int32, unit_name 6 string, unit_multiplier 4 int64, is_incremental 5 bool",
+    "PerfettoClocks": "clocks 1 [PerfettoClock], primary_trace_clock 2 uint32",
+    "PerfettoClock": "clock_id 1 uint32, timestamp 2 uint64, is_incremental 3 bool, unit_multiplier_ns 4 uint64",
+    "PerfettoTree": "processes 1 [PerfettoTreeProcess], threads 2 [PerfettoTreeThread]",
+    "PerfettoTreeProcess": "pid 1 int32, cmdline 3 [string]",
+    "PerfettoTreeThread": "tid 1 int32, name 2 string, tgid 3 int32",
+    "PerfettoRails": "rail_descriptor 1 [PerfettoRail], energy_data 2 [PerfettoEnergy]",
+    "PerfettoRail": "index 1 uint32, rail_name 2 string, subsys_name 3 string",
+    "PerfettoEnergy": "index 1 uint32, timestamp_ms 2 uint64, energy 3 uint64",
+    "PerfettoEvent": "debug_annotations 4 [PerfettoAnnotation]",
+    "PerfettoAnnotation": """
+        name_iid 1 uint64, name 10 string, dict_entries 11 [PerfettoAnnotation], array_values 12 [PerfettoAnnotation],
+        bool_value 2 bool :value, uint_value 3 uint64 :value, int_value 4 int64 :value, double_value 5 double :value,
+        string_value 6 string :value, pointer_value 7 uint64 :value, legacy_json_value 9 string :value,
+        string_value_iid 17 uint64 :value
+    """,
 }
 
 _PACKAGE = "powertui"

@@ -1,0 +1,108 @@
+"""Where the packets of a Perfetto trace lie; those that were packed (deflated) stand in the place of the packet that held them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data import wire
+from powertui.data.formats.builder import Findings
+from powertui.data.formats.source import Source, describe
+from powertui.data.model import Bools, Int64s
+from powertui.data.wire import LEN, windows
+from powertui.data.wire.stored import Stored
+from powertui.data.wire.types import Picked
+from powertui.errors import UnreadableFile
+
+PACKET = 1
+SLICE = 1 << 18  # packets looked at together
+_PACKED = wire.tag(50, LEN)
+_MOST = 1 << 33  # bytes that one packet may unpack to
+
+
+@dataclass
+class Packets:
+    """Where all packets lie, those that were packed in the place of the packet that held them."""
+
+    lo: Int64s
+    hi: Int64s
+    unpacked: Bools
+    stored: Stored
+    memory: Stored
+
+    def __len__(self) -> int:
+        return len(self.lo)
+
+    def pick(self, rows: Int64s | slice, tags: tuple[int, ...]) -> Picked:
+        """Fields of some of them; payloads lie where their packet lies."""
+        return self.fields(self.lo[rows], self.hi[rows], self.unpacked[rows], tags)
+
+    def fields(self, lo: Int64s, hi: Int64s, unpacked: Bools, tags: tuple[int, ...]) -> Picked:
+        """The same of any messages."""
+        if not unpacked.any():
+            return windows.pick(self.stored, lo, hi, tags)
+        present = np.zeros((len(tags), len(lo)), np.bool_)
+        value, end = np.zeros((len(tags), len(lo)), np.int64), np.zeros((len(tags), len(lo)), np.int64)
+        bad = -1
+        for of, rows in ((self.stored, ~unpacked), (self.memory, unpacked)):
+            found = windows.pick(of, lo[rows], hi[rows], tags)
+            present[:, rows], value[:, rows], end[:, rows] = found.present, found.value, found.end
+            bad = max(bad, found.bad)
+        return Picked(present, value, end, bad)
+
+    def read(self, lo: int, hi: int, unpacked: bool) -> bytes:
+        return (self.memory if unpacked else self.stored).read(lo, hi).tobytes()
+
+
+def slices(count: int) -> Iterator[slice]:
+    """All packets, some at a time; one empty part where there are none."""
+    return (slice(lo, min(lo + SLICE, count)) for lo in range(0, max(count, 1), SLICE))
+
+
+def find(source: Source, findings: Findings) -> Packets:
+    """All packets of a file. Raises `UnreadableFile` where there is none."""
+    stored = source.stored()
+    stored.admit = lambda need: source.limit.check(source.path, need)
+    outline = windows.hop(stored, 0, stored.size).hop
+    lo, hi = outline.ranges(PACKET)
+    if outline.bad >= 0:
+        findings.add("the trace ends in the middle or is damaged; what came before was read", f"byte {outline.bad:,}")
+        if len(hi) and outline.bad < int(hi[-1]):
+            lo, hi = lo[:-1], hi[:-1]  # the last packet was cut
+    if not len(lo):
+        problem, hint = describe(source.head, source.path)
+        raise UnreadableFile(source.path, problem, hint=hint)
+    alone = Packets(lo, hi, np.zeros(len(lo), np.bool_), stored, Stored(source.path, memory=b""))
+    packed = [(rows.start, alone.pick(rows, (_PACKED,))) for rows in slices(len(lo))]
+    at = np.concatenate([np.flatnonzero(found.present[0]) + first for first, found in packed])
+    if not len(at):
+        return alone
+    los = np.concatenate([found.value[0][found.present[0]] for _, found in packed])
+    his = np.concatenate([found.end[0][found.present[0]] for _, found in packed])
+    return _unpacked(source, findings, alone, zip(at.tolist(), los.tolist(), his.tolist(), strict=True))
+
+
+def _unpacked(source: Source, findings: Findings, alone: Packets, packed: Iterator[tuple[int, int, int]]) -> Packets:
+    """Packets that lie deflated in others come into their place."""
+    memory = bytearray()
+    los, his, places = [alone.lo], [alone.hi], [np.arange(len(alone.lo), dtype=np.float64)]
+    for row, first, last in packed:
+        begin = len(memory)
+        try:
+            memory += zlib.decompressobj().decompress(alone.read(first, last, False), _MOST)
+        except zlib.error:
+            findings.add("packed packets could not be unpacked and were left out")
+            continue
+        source.limit.check(source.path, len(memory), "it unpacks to")
+        inner = wire.hop(np.frombuffer(bytes(memory[begin:]), np.uint8), 0, len(memory) - begin)
+        lo, hi = inner.ranges(PACKET)
+        los.append(lo + begin)
+        his.append(hi + begin)
+        places.append(row + np.arange(1, len(lo) + 1) / (len(lo) + 1))
+    order = np.argsort(np.concatenate(places), kind="stable")
+    inside = np.arange(sum(map(len, los))) >= len(alone.lo)
+    stored = Stored(source.path, memory=memory)
+    return Packets(np.concatenate(los)[order], np.concatenate(his)[order], inside[order], alone.stored, stored)

@@ -1,0 +1,36 @@
+"""Begins and ends of one track, told apart, made into stretches: columns, no step of Python for each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s
+
+
+class Slices(NamedTuple):
+    """Stretches by the row of their begin."""
+
+    begin: Int64s  # rows
+    end: Int64s  # rows; -1 where it never ended
+    stray: int  # ends without a begin
+
+
+def pair(opens: Bools) -> Slices:
+    """Rows of one track by time: True begins a stretch, False ends the last one that is open."""
+    depth = np.cumsum(np.where(opens, 1, -1))
+    lowest = np.minimum(np.minimum.accumulate(depth), 0) if len(depth) else depth
+    # An end that takes the depth lower than it ever was ends nothing.
+    stray = np.diff(lowest, prepend=0) < 0
+    depth = depth - lowest
+    level = np.where(opens, depth, depth + 1)
+    rows = np.flatnonzero(~stray)
+    rows = rows[np.argsort(level[rows], kind="stable")]  # at each level begins and ends take turns
+    begins = np.flatnonzero(opens[rows])
+    begin = rows[begins]
+    after = np.minimum(begins + 1, len(rows) - 1)
+    closed = (begins + 1 < len(rows)) & ~opens[rows[after]] & (level[rows[after]] == level[begin])
+    end = np.where(closed, rows[after], -1)
+    order = np.argsort(begin, kind="stable")
+    return Slices(begin[order], end[order], int(stray.sum()))
