@@ -106,6 +106,7 @@ class _Loader:
     def finish(self) -> Run:
         """What is left to read, and the run."""
         self._read_power()
+        self._power_in_traces()
         run = self._run()
         if self.errors and not run.traces and not run.scalars and not run.power:
             raise self.errors[0]
@@ -176,6 +177,13 @@ class _Loader:
                 continue
             self.logs.append(log)
             self.warnings += log.warnings
+
+    def _power_in_traces(self) -> None:
+        recorded = [trace for trace in self.done if any(counter.unit for counter in trace.counters)]
+        if recorded:
+            from powertui.data.power import in_trace
+
+            self.power += [series for trace in recorded for series in in_trace.series(trace)]
 
     def _read_power(self) -> None:
         found = [file.path for file in self.entry.power] if self.options.find_power else []

@@ -328,6 +328,7 @@ class Trace:
     stamp: Stamp | None = None  # the state of the file that was read; None for a pipe
     hostnames: tuple[str, ...] = ()  # as the file itself says: copies and containers make them wrong
     counters: tuple[Counter, ...] = ()
+    told: tuple[Steps, Epochs] | None = None  # as an earlier reading had them: in a trace that powertui itself exported
 
     def tracks(self) -> Iterator[tuple[Process, Track]]:
         """All lines with their planes, in drawing order."""

@@ -1,6 +1,7 @@
 """Where a power log lies on a trace: a ladder of evidence, the best first, every rung shown.
 
-    by hand > wall clocks on both sides > PowerBoard's marker > local times whose zone something tells > by signal > none
+    by hand > recorded in the trace itself > wall clocks on both sides > PowerBoard's marker > local times whose zone something
+    tells > by signal > none
 
 An offset is the trace time at which the log's own zero lies. It always comes with a 95 % interval and with the words
 that say why. Signal alignment never overrules a clock: it only works inside a clock's interval when that is wide.
@@ -21,7 +22,7 @@ from powertui.data.energy import anchor, belongs, pins, placing, predict, sample
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_S, Clock, Epochs, LogPlace, PowerOnTrace, PowerSeries, Run, Steps, Trace
-from powertui.data.power import times
+from powertui.data.power import in_trace, times
 from powertui.errors import UsageError
 
 Status = Literal["aligned", "ambiguous", "none"]
@@ -30,6 +31,7 @@ CLOCKS, MARKER, LOCAL, SIGNAL, REFINED = (
     "wall clocks of both", "powerboard marker", "local time, zone found", "by signal", "wall clocks, refined by signal",
 )  # fmt: skip
 OFFSET, PINNED, NOTHING = "set by hand", "pinned by hand", "none"
+OWN = in_trace.SOURCE
 _SAME_MACHINE_S = 0.010  # two programs on one machine read one clock, but not at one moment
 _FAR = 1 << 62  # ps
 MOST_SPREAD = 9  # places that stand for a wide interval of clocks; odd, so that its middle is one
@@ -193,7 +195,9 @@ def _ladder(series: PowerSeries, context: Context, options: Aligning) -> Alignme
     found: Alignment | None = None
     if options.mode == "none":
         return Alignment(None, None, None, "none", NOTHING, ("alignment is switched off",))
-    if options.mode in ("auto", "clock"):
+    if series.sensor.source == OWN and series.path == context.trace.path:
+        found = Alignment(0.0, 0.0, 0.0, "aligned", OWN, ("the power was recorded on the clock of the trace's events",))
+    if found is None and options.mode in ("auto", "clock"):
         found = _by_clocks(series, context, options, said)
     if found is None and options.mode in ("auto", "signal"):
         found = _by_signal(series, context, said, asked=options.mode == "signal")

@@ -7,6 +7,7 @@ thread; where a file's events overlap without nesting, which such viewers cannot
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, Protocol
@@ -38,6 +39,7 @@ def chunks(window: Window, about: list[tuple[str, Any]], counter: Counter) -> It
     facts: dict[str, Any] = {}
     for key, value in about:
         facts[key] = f"{facts[key]}; {value}" if key in facts else value
+    facts["read_back"] = _read_back(window)
     yield ('{"displayTimeUnit":"ns","otherData":' + json.dumps(facts) + ',"traceEvents":[\n').encode()
     cuts = list(window.cuts())
     threads = _threads(cuts)
@@ -105,18 +107,42 @@ def _nests(cut: Cut) -> bool:
 
 def _training(window: Window) -> Iterator[str]:
     rows = window.step_rows()
-    epochs = [window.epochs[i] for i in window.epoch_rows()]
-    if not len(rows) and not epochs:
+    held = window.epoch_rows()
+    phases = [one for one in window.epochs.phases if one.start < window.hi and one.end > window.lo]
+    if not len(rows) and not held and not phases:
         return
     yield from _named("process", _TRAINING, 0, "training", 0)
     yield from _named("thread", _TRAINING, 1, "epochs", 1)
     yield from _named("thread", _TRAINING, 2, "steps", 2)
-    for epoch in epochs:
-        if epoch.start is not None and epoch.end is not None:
-            yield _span(json.dumps(f"epoch {epoch.number}"), '"epoch"', _TRAINING, 1, epoch.start, epoch.end - epoch.start)
+    numbers = [epoch.number for epoch in window.epochs]
+    for index in held:
+        epoch, bounds = window.epochs[index], window.epochs.bounds(index, window.steps)
+        if bounds is not None:
+            told: dict[str, Any] = {"number": epoch.number, "source": epoch.source, "slack_ps": epoch.slack}
+            told |= {name: value for name, value in epoch.scalars if math.isfinite(value)}
+            yield _span(f"epoch {epoch.number}", "epoch", 1, bounds, told)
+    for phase in phases:
+        told = {"source": phase.source} | ({} if phase.epoch is None else {"epoch": numbers[phase.epoch]})
+        yield _span(phase.name, "phase", 1, (phase.start, phase.end), told)
     for index in rows.tolist():
         step = window.steps[index]
-        yield _span(json.dumps(step.name or f"step {step.number}"), '"step"', _TRAINING, 2, step.start, step.duration)
+        told = {"number": step.number, "epoch": None if step.epoch is None else numbers[step.epoch], "host_ps": step.host,
+                "device_ps": step.device, "step_ps": step.step, "until_ps": step.until}  # fmt: skip
+        told = {name: value for name, value in told.items() if value is not None}
+        name = step.name or f"step {step.number}"
+        yield _span(name, "step", 2, (step.start, step.start + step.duration), told)
+
+
+def _read_back(window: Window) -> dict[str, Any]:
+    """What powertui needs of its own file beside the events: the exact clock, and how the steps were found."""
+    clock, steps = window.trace.clock, window.steps
+    return {
+        "host": window.trace.host,
+        "clock": [clock.lo_ns, clock.hi_ns, clock.source, clock.detail, clock.utc_offset_s],
+        "steps": {"source": steps.source, "asynchronous": steps.asynchronous, "device_by": steps.device_by,
+                  "inferred": steps.inferred, "confidence": steps.confidence, "notes": list(steps.notes)},
+        "epochs": window.epochs.source,
+    }  # fmt: skip
 
 
 def _power(window: Window) -> Iterator[str]:
@@ -133,8 +159,11 @@ def _power(window: Window) -> Iterator[str]:
                 yield f'{{"ph":"C","name":{label},"pid":{_POWER},"ts":{_us(ps)},"args":{{"W":{watts!r}}}}}'
 
 
-def _span(name: str, category: str, pid: int, tid: int, start: int, duration: int) -> str:
-    return f'{{"ph":"X","name":{name},"cat":{category},"pid":{pid},"tid":{tid},"ts":{_us(start)},"dur":{_us(duration)}}}'
+def _span(name: str, category: str, tid: int, bounds: tuple[int, int], told: dict[str, Any]) -> str:
+    times = f'"ts":{_us(bounds[0])},"dur":{_us(bounds[1] - bounds[0])}'
+    return (
+        f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}","pid":{_TRAINING},"tid":{tid},{times},"args":{json.dumps(told)}}}'
+    )
 
 
 def _named(kind: str, pid: int, tid: int, name: str, order: int) -> Iterator[str]:

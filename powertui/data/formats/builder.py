@@ -22,6 +22,7 @@ from powertui.data.model import (
     Aggregates,
     Clock,
     Counter,
+    Epochs,
     Events,
     Floats,
     Int64s,
@@ -30,6 +31,7 @@ from powertui.data.model import (
     ProcessKind,
     Stat,
     StatSource,
+    Steps,
     Trace,
     Track,
     TrackKind,
@@ -292,6 +294,7 @@ class TraceBuilder:
         self.clock = Clock()
         self.stop_ns: int | None = None
         self.hostnames: tuple[str, ...] = ()
+        self.told: tuple[Steps, Epochs] | None = None
         self.earliest, self.latest = -LIMIT_PS, LIMIT_PS
         self.events = 0
         self.counted = 0  # readings of counters
@@ -346,4 +349,5 @@ class TraceBuilder:
             size=self.size,
             hostnames=self.hostnames,
             counters=tuple(sorted(self._counters, key=lambda one: (natural(one.process), natural(one.name)))),
+            told=self.told,
         )

@@ -41,7 +41,6 @@ _UNREAD = {
     "system_profile.json": "AWS Neuron system profile",
     "ntff": "AWS Neuron capture (closed format)",
     "neff": "AWS Neuron executable (closed format)",
-    "pftrace": "Perfetto trace",
 }
 
 CACHES = {

@@ -18,6 +18,7 @@ from typing import Any
 
 from powertui.data.formats import stat_columns
 from powertui.data.formats.builder import TraceBuilder
+from powertui.data.formats.json_counters import BYTES, Readings
 from powertui.data.formats.json_events import (
     EVENT_BYTES,
     OBJECT_BYTES,
@@ -53,7 +54,6 @@ PYTHON = "python_function"
 SYNTHETIC = frozenset(("trace",))  # the profiling window itself
 _NUMBER = re.compile(r"\d+")
 _SEPARATE = {
-    "C": "counters are not drawn (ph C)",
     "b": "async spans are not drawn (ph b)",
     "B": "begins without an end (ph B) were left out",
 }
@@ -118,6 +118,8 @@ class _Collector:
         self.labels: dict[tuple[Any, Any], str] = {}
         self.devices: dict[int, str] = {}  # the maker's names
         self.first_us = math.inf  # the earliest ts: the trace's zero
+        self.readings = Readings()
+        self.held: dict[str, float] = {}  # bytes since the start, by device
         self.origin_ns: int | None = None
         self.count = 0
 
@@ -127,6 +129,7 @@ class _Collector:
         return (
             self.stats.memory
             + EVENT_BYTES * self.count
+            + BYTES * self.readings.count
             + OBJECT_BYTES * (len(self.names) + 4 * (len(self.host) + len(self.device)))
         )
 
@@ -144,8 +147,10 @@ class _Collector:
             elif phase == "M":
                 self._metadata(event)
             elif phase in ("i", "I"):
-                if event.get("cat") == "cpu_instant_event":
-                    self.builder.findings.add("memory marks are not drawn (ph i)")
+                if event.get("name") == "[memory]":
+                    self._memory(event)
+            elif phase == "C":
+                self.readings.add(event)
             elif phase in _SEPARATE:
                 self.builder.findings.add(_SEPARATE[phase])
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
@@ -173,6 +178,22 @@ class _Collector:
         thread.dur.append(dur)
         thread.position.append(self.stats.add(args, stream.raw()) if args else 0)
         self.count += 1
+
+    def _memory(self, event: dict[str, Any]) -> None:
+        """A mark of the allocator: what one call took or gave back, and in newer files what is held in all."""
+        args = event["args"]
+        kind, number = args.get("Device Type"), args.get("Device Id")
+        device = "CPU" if kind == 0 or (kind is None and number == -1) else f"GPU {number}"
+        ts = float(event["ts"])
+        if 0 <= ts < self.first_us:
+            self.first_us = ts
+        if "Total Allocated" in args:
+            self.readings.put("memory", f"allocated {device}", "bytes", ts, float(args["Total Allocated"]))
+            if "Total Reserved" in args:
+                self.readings.put("memory", f"reserved {device}", "bytes", ts, float(args["Total Reserved"]))
+            return
+        held = self.held[device] = self.held.get(device, 0.0) + float(args["Bytes"])
+        self.readings.put("memory", f"allocated {device} since the start", "bytes", ts, held)
 
     def _metadata(self, event: dict[str, Any]) -> None:
         args = event.get("args")
@@ -223,6 +244,7 @@ class _Collector:
                 if owner == pid:
                     label = self.labels.get((pid, tid)) or f"thread {tid}"
                     put(process, number_of(tid), f"{label} Python" if python else label, thread)
+        self.readings.build(builder, base, {**self.processes, "memory": "memory"}, DIGITS)
         return builder.build(self.names, complete=complete, warnings=source.warnings)
 
 

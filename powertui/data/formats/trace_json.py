@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from powertui.data.formats.builder import TraceBuilder
+from powertui.data.formats.json_counters import BYTES, Readings
 from powertui.data.formats.json_events import (
     EVENT_BYTES,
     OBJECT_BYTES,
@@ -28,6 +29,7 @@ from powertui.data.formats.json_events import (
     read,
 )
 from powertui.data.formats.json_stream import JsonStream
+from powertui.data.formats.own_export import OwnExport
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import Source
 from powertui.data.model import Trace
@@ -42,11 +44,15 @@ FAR_US = 3.6e9  # a first ts beyond this (an hour) counts from something else th
 _FOREIGN = (*PYTORCH, b'"neuronStartTimestampNs"')
 # Phases that are no stretch of time on a thread: counters, flows, async spans, object snapshots, samples.
 _OTHER_PHASES = {
-    "C": "counters", "s": "flow arrows", "t": "flow arrows", "f": "flow arrows", "b": "async spans", "n": "async spans",
-    "e": "async spans", "S": "async spans", "T": "async spans", "p": "async spans", "F": "async spans", "N": "object snapshots",
+    "s": "flow arrows", "t": "flow arrows", "f": "flow arrows", "T": "steps of async spans", "p": "steps of async spans",
+    "N": "object snapshots",
     "O": "object snapshots", "D": "object snapshots", "P": "samples", "v": "memory dumps", "V": "memory dumps",
     "R": "marks", "c": "clock marks", "(": "contexts", ")": "contexts",
 }  # fmt: skip
+
+
+# Spans that may overlap on their thread: paired by category and id. `S` and `F` are the old way to write them.
+_ASYNCHRONOUS = {"b": "begin", "e": "end", "n": "instant", "S": "begin", "F": "end"}
 
 
 def sniff(head: bytes, path: str) -> int:
@@ -75,6 +81,9 @@ class _Collector:
         self.origin_ns: int | None = None  # where the file says that its ts count from, in Unix ns
         self.count = 0
         self.last = 0.0
+        self.readings = Readings()
+        self._begun: dict[tuple[Any, str, str], list[int]] = {}  # rows of async begins that wait, by pid, line and id
+        self.own: OwnExport | None = None  # where powertui itself wrote the file
 
     @property
     def memory(self) -> int:
@@ -82,6 +91,7 @@ class _Collector:
         return (
             self.stats.memory
             + EVENT_BYTES * self.count
+            + BYTES * self.readings.count
             + OBJECT_BYTES * (len(self.names) + 4 * len(self.threads) + len(self.processes))
         )
 
@@ -92,6 +102,8 @@ class _Collector:
             return
         phase = event.get("ph")
         try:
+            if self.own is not None and self.own.add(event):
+                return
             if phase == "X":
                 self._span(event, float(event["ts"]), float(event.get("dur") or 0.0), stream)
             elif phase == "M":
@@ -103,6 +115,10 @@ class _Collector:
                 self._end(event, float(event["ts"]))
             elif phase in ("i", "I"):
                 self._span(event, float(event["ts"]), 0.0, stream)
+            elif phase in _ASYNCHRONOUS:
+                self._asynchronous(event, _ASYNCHRONOUS[phase], stream)
+            elif phase == "C":
+                self.readings.add(event)
             elif phase in _OTHER_PHASES:
                 self.builder.findings.add(f"{_OTHER_PHASES[phase]} are not drawn (ph {phase})")
             elif event:  # the last item is an empty object, against the trailing comma
@@ -117,8 +133,8 @@ class _Collector:
             thread = self.threads[key] = Thread()
         return thread
 
-    def _span(self, event: dict[str, Any], ts: float, dur: float, stream: JsonStream) -> Thread:
-        thread = self._thread(event)
+    def _span(self, event: dict[str, Any], ts: float, dur: float, stream: JsonStream, thread: Thread | None = None) -> Thread:
+        thread = self._thread(event) if thread is None else thread
         if self.base_us != self.base_us and math.isfinite(ts):
             self.base_us = float(math.floor(ts)) if FAR_US < ts < UNIX_US[1] else 0.0
         args = event.get("args")
@@ -137,12 +153,32 @@ class _Collector:
         self.count += 1
         return thread
 
+    def _asynchronous(self, event: dict[str, Any], what: str, stream: JsonStream) -> None:
+        """All of one category on one line, which packs what overlaps into lanes."""
+        category = clean(as_text(event.get("cat", "")))
+        key = (event.get("pid"), f"{category or 'spans'} (asynchronous)")
+        thread = self.threads.get(key)
+        if thread is None:
+            thread = self.threads[key] = Thread()
+            thread.label = key[1]
+        ts = float(event["ts"])
+        if what == "end":
+            self._closed(thread, self._begun.get((*key, _identity(event)), []), ts)
+            return
+        self._span(event, ts, math.nan if what == "begin" else 0.0, stream, thread)
+        if what == "begin":
+            self._begun.setdefault((*key, _identity(event)), []).append(len(thread.ts) - 1)
+
     def _end(self, event: dict[str, Any], ts: float) -> None:
         thread = self._thread(event)
-        if not thread.open:
+        self._closed(thread, thread.open, ts)
+
+    def _closed(self, thread: Thread, begun: list[int], ts: float) -> None:
+        """The last one that began ends."""
+        if not begun:
             self.builder.findings.add("ends (ph E) without a begin were left out")
             return
-        row = thread.open.pop()
+        row = begun.pop()
         thread.dur[row] = max(ts - thread.ts[row], 0.0)
         self.last = max(self.last, ts)
 
@@ -161,6 +197,8 @@ class _Collector:
         """Something that stands beside the events."""
         if key == "baseTimeNanoseconds" and str(value).isdecimal() and len(str(value)) < 20 and int(value) < UNIX_US[1] * 1000:
             self.origin_ns = int(value)
+        elif key == "otherData":
+            self.own = OwnExport.of(value)
 
     def build(self, source: Source, *, complete: bool) -> Trace:
         """The trace of what came so far."""
@@ -169,13 +207,22 @@ class _Collector:
         builder.findings = self.builder.findings if complete else builder.findings
         base = self._base()
         builder.clock = clock_of(base, self.origin_ns)
+        if self.own is not None:
+            builder.clock, builder.host = self.own.clock, self.own.host or builder.host
+            try:
+                builder.told = self.own.training()
+            except (ValueError, OverflowError):
+                builder.findings.add("the steps that powertui wrote into this file are damaged: they were found anew")
+        waiting: dict[tuple[Any, Any], list[int]] = {}
+        for (owner, line, _), rows in self._begun.items():
+            waiting.setdefault((owner, line), []).extend(rows)
         pids = list(dict.fromkeys([*self.processes, *(pid for pid, _ in self.threads)]))
         for pid in pids:
             process = builder.process(self.processes.get(pid) or f"process {pid}", (), self.stats)
             for (owner, tid), thread in self.threads.items():
                 if owner != pid or not len(thread.ts):
                     continue
-                open_rows = list(thread.open)
+                open_rows = [*thread.open, *waiting.get((owner, tid), ())]
                 for row in open_rows:
                     thread.dur[row] = max(self.last - thread.ts[row], 0.0)
                 line, bad = thread.line(base)
@@ -183,12 +230,21 @@ class _Collector:
                 process.add(number_of(tid), thread.label, line)
                 if open_rows:
                     builder.findings.add("begins (ph B) without an end were extended to the end of the trace", count=len(open_rows))
+        self.readings.build(builder, base, self.processes)
         if complete and self.count == WRITERS_LIMIT:
             builder.findings.add("has exactly the million events that TensorFlow's writer keeps: the rest may be missing")
         return builder.build(self.names, complete=complete, warnings=source.warnings)
 
     def _base(self) -> float:
-        return 0.0 if math.isnan(self.base_us) else self.base_us
+        if math.isnan(self.base_us):  # counters alone
+            first = self.readings.first_us
+            return float(math.floor(first)) if FAR_US < first < UNIX_US[1] else 0.0
+        return self.base_us
+
+
+def _identity(event: dict[str, Any]) -> str:
+    """What an async event shares with its begin."""
+    return as_text(event.get("id2") or event.get("id", "")) + as_text(event.get("scope", ""))
 
 
 def load(source: Source, progress: Progress) -> Iterator[Trace]:

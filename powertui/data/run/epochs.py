@@ -37,6 +37,8 @@ def mark(trace: Trace, logs: Sequence[EventLog] = (), *, marker: str | None = No
 
 def place(trace: Trace, found: Found, logs: Sequence[EventLog] = ()) -> tuple[Steps, Epochs]:
     """Give the steps their epochs, and the epochs their bounds."""
+    if trace.told is not None and found.steps is trace.told[0]:
+        return trace.told
     clock = trace.clock
     logged = from_logs(clocks.own_logs(logs, clock, trace.span), _moment(trace))
     numbers, how = _numbers(found, clock, logged)

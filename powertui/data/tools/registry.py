@@ -83,6 +83,8 @@ TOOLS: tuple[Tool, ...] = (
          f"{_HERE}.kernel_stats:answer"),
     Tool("steps", "Steps", "Every step: when it ran, and how long.", f"{_HERE}.steps:answer"),
     Tool("epochs", "Epochs", "Every epoch: where it lies, its steps, its scalars.", f"{_HERE}.epochs:answer"),
+    Tool("counters", "Counters", "Memory in use, clock rates and other quantities that the trace recorded.",
+         f"{_HERE}.counters:answer"),
     Tool("energy", "Energy", "Joules of every epoch and step, with their intervals.", f"{_ENERGY}:energy"),
     Tool("findings", "Findings", "Stretches that drew power or took time that nothing lets one expect.",
          f"{_ENERGY}:findings"),

@@ -75,7 +75,7 @@ def test_every_event_stands_on_its_thread_or_stream(tmp_path: Path, name: str) -
     drawn = {track.name: track.derived for process, track in trace.tracks() if process.kind is ProcessKind.DEVICE}
     assert drawn == {"Stream #0": False, "Stream #7": False, "annotations - from #7": True}
     assert [process.stats[0].value for process in trace.processes if process.kind is ProcessKind.DEVICE] == ["NVIDIA H100"]
-    assert [warn.cause for warn in trace.warnings] == ["memory marks are not drawn (ph i)"]
+    assert [warn.cause for warn in trace.warnings] == []
 
 
 def test_times_are_exact_nanoseconds_on_a_far_clock(tmp_path: Path) -> None:

@@ -138,7 +138,11 @@ def test_incremental_clocks_of_a_sequence_add_up(tmp_path: Path) -> None:
 def test_counters_with_units_and_increments(tmp_path: Path) -> None:
     trace = trace_pb2.Trace()
     thread(trace, 7, 1, 1, "t")
-    for uuid, name, unit, multiplier, incremental in ((20, "memory", 3, 1024, False), (21, "sent", 0, 1, True), (22, "power", 0, 1, False)):
+    for uuid, name, unit, multiplier, incremental in (
+        (20, "memory", 3, 1024, False),
+        (21, "sent", 0, 1, True),
+        (22, "power", 0, 1, False),
+    ):
         packet = trace.packet.add()
         track = packet.track_descriptor
         track.uuid, track.parent_uuid, track.name = uuid, 1_000_001, name
@@ -305,7 +309,8 @@ def test_latest_against_a_walk() -> None:
         defined = sorted((lot.randrange(20), lot.randrange(3), lot.randrange(3)) for _ in range(lot.randrange(1, 30)))
         wanted = [(lot.randrange(3), lot.randrange(3), lot.randrange(22)) for _ in range(20)]
         walked = [
-            max((i for i, (p, s, n) in enumerate(defined) if (s, n) == (a, b) and p <= packet), default=-1) for a, b, packet in wanted
+            max((i for i, (p, s, n) in enumerate(defined) if (s, n) == (a, b) and p <= packet), default=-1)
+            for a, b, packet in wanted
         ]
         columns = tuple(np.array([row[k] for row in defined], np.int64) for k in (1, 2, 0))
         asks = tuple(np.array([row[k] for row in wanted], np.int64) for k in range(3))

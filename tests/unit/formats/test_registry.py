@@ -82,12 +82,12 @@ def test_a_registered_format_is_found_opened_and_reported_in_a_folder(
 
 
 def test_what_a_reader_takes_is_no_longer_told_as_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "pftrace" in filenames.unread()
-    register(monkeypatch, toy("toy", "pftrace"))
-    assert "pftrace" not in filenames.unread()
-    (tmp_path / "a.pftrace").write_text("TOY\n0 1 load\n")
+    assert "neff" in filenames.unread()
+    register(monkeypatch, toy("toy", "neff"))
+    assert "neff" not in filenames.unread()
+    (tmp_path / "a.neff").write_text("TOY\n0 1 load\n")
     (entry,) = logdir.scan(tmp_path).runs
-    assert [profile.tool for profile in entry.profiles] == ["pftrace"]
+    assert [profile.tool for profile in entry.profiles] == ["neff"]
     assert entry.unread == ()
 
 

@@ -174,11 +174,38 @@ def test_begins_and_ends_pair_up_and_instants_are_events(tmp_path: Path) -> None
     assert sorted(w.cause[:6] for w in trace.warnings) == ["begins", "ends ("]
 
 
+def test_asynchronous_spans_are_paired_by_their_id(tmp_path: Path) -> None:
+    def a(phase: str, ts: float, name: str, key: Any, **more: Any) -> dict[str, Any]:
+        return {"ph": phase, "pid": 1, "tid": 9, "ts": ts, "cat": "net", "name": name, "id": key, **more}
+
+    trace = load(
+        tmp_path,
+        [
+            a("b", 1, "get", "0x1"), a("b", 2, "get", "0x2"), a("b", 3, "dns", "0x1"), a("n", 4, "mark", "0x1"),
+            a("e", 5, "dns", "0x1"), a("e", 7, "get", "0x2"), a("e", 9, "get", "0x1"), a("e", 9, "get", "0x7"),
+            {"ph": "S", "pid": 1, "tid": 9, "ts": 10, "cat": "old", "name": "load", "id": 5},
+            {"ph": "F", "pid": 1, "tid": 8, "ts": 14, "cat": "old", "name": "load", "id": 5},
+            a("b", 12, "open", None, id2={"local": "0x9"}),
+        ],
+    )  # fmt: skip
+    us = 1_000_000
+    assert sorted(spans(trace)) == [
+        ("dns", 3 * us, 2 * us), ("get", us, 8 * us), ("get", 2 * us, 5 * us), ("load", 10 * us, 4 * us), ("mark", 4 * us, 0),
+        ("open", 12 * us, 2 * us),
+    ]  # fmt: skip
+    assert [track.name for _, track in trace.tracks()] == ["net (asynchronous)", "old (asynchronous)"]
+    assert {w.cause for w in trace.warnings} == {
+        "ends (ph E) without a begin were left out",
+        "begins (ph B) without an end were extended to the end of the trace",
+    }
+
+
 def test_what_is_not_drawn_is_counted(tmp_path: Path) -> None:
-    others = [{"ph": p, "pid": 1, "tid": 1, "ts": 1, "name": "n"} for p in "CCsfbe?"]
+    others = [{"ph": p, "pid": 1, "tid": 1, "ts": 1, "name": "n"} for p in "ssNO?"]
     trace = load(tmp_path, [x("a", 1, 1), *others, 5, None, ["list"]])
     counts = {w.cause: w.count for w in trace.warnings}
-    assert counts["counters are not drawn (ph C)"] == 2
+    assert counts["flow arrows are not drawn (ph s)"] == 2
+    assert counts["object snapshots are not drawn (ph N)"] == 1
     assert counts["items of unknown phase were left out"] == 1
     assert counts["items that are not events were left out"] == 3
     assert trace.event_count == 1

@@ -1,0 +1,72 @@
+"""Counters of Chrome-like traces (ph C): each named number in their args is a series of its own.
+
+{"ph":"C","name":"GPU memory","pid":1,"ts":12.5,"args":{"used":1024,"free":4096}}
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from powertui.data.formats.builder import TraceBuilder
+from powertui.data.formats.json_events import as_text, clean, picoseconds
+
+BYTES = 16  # of memory for a reading
+_MOST = 10_000  # series of one file
+_UNIT = re.compile(r"^(.*\S)\s*[(\[]([A-Za-z%\u00b5][A-Za-z/%]{0,9})[)\]]$")
+
+
+class Readings:
+    """All counters of a trace, as they come."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.left_out = 0  # of series beyond those that are kept
+        self._series: dict[tuple[Any, str, str], tuple[array[float], array[float]]] = {}  # by pid, name and unit
+
+    def add(self, event: dict[str, Any]) -> None:
+        """One event with ph C. Raises as `float` does for a ts or a value that is no number."""
+        ts, args = float(event["ts"]), event.get("args")
+        name = as_text(event.get("name", "")) + (f" {as_text(event['id'])}" if "id" in event else "")
+        numbers = {key: value for key, value in args.items() if value is not None} if isinstance(args, dict) else {}
+        for key, value in numbers.items():
+            label, unit = split(name)
+            if len(numbers) > 1 or (key not in ("", "value", "name", name, unit) and key.lower() != label.lower()):
+                label, unit = split(f"{label} {key}") if not unit else (f"{label} {key}", unit)
+            self.put(event.get("pid"), label, unit, ts, float(value))
+
+    def put(self, pid: Any, name: str, unit: str, ts: float, value: float) -> None:
+        """One reading."""
+        key = (pid, clean(name), unit)
+        if key not in self._series and len(self._series) >= _MOST:
+            self.left_out += 1
+            return
+        times, values = self._series.setdefault(key, (array("d"), array("d")))
+        times.append(ts)
+        values.append(value)
+        self.count += 1
+
+    @property
+    def first_us(self) -> float:
+        """The earliest ts; infinite without any."""
+        return min((min(times) for times, _ in self._series.values()), default=math.inf)
+
+    def build(self, builder: TraceBuilder, base_us: float, processes: Mapping[Any, str], digits: int = 6) -> None:
+        """Give them to the trace."""
+        builder.findings.add(f"counters beyond {_MOST:,} series were left out", count=self.left_out)
+        for (pid, name, unit), (times, values) in self._series.items():
+            us, value = np.array(times, np.float64), np.array(values, np.float64)
+            good = np.isfinite(us) & (np.abs(us - base_us) < 9e12)
+            value[~good] = np.nan
+            builder.counter(name, unit, processes.get(pid, ""), picoseconds(np.where(good, us, base_us), base_us, digits), value)
+
+
+def split(name: str) -> tuple[str, str]:
+    """A name and the unit that it ends with: "Total Power (W)"."""
+    match = _UNIT.match(name)
+    return (match[1], match[2]) if match is not None else (name, "")
