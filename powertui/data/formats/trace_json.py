@@ -214,8 +214,8 @@ class _Collector:
             except (ValueError, OverflowError):
                 builder.findings.add("the steps that powertui wrote into this file are damaged: they were found anew")
         waiting: dict[tuple[Any, Any], list[int]] = {}
-        for (owner, line, _), rows in self._begun.items():
-            waiting.setdefault((owner, line), []).extend(rows)
+        for (owner, label, _), rows in self._begun.items():
+            waiting.setdefault((owner, label), []).extend(rows)
         pids = list(dict.fromkeys([*self.processes, *(pid for pid, _ in self.threads)]))
         for pid in pids:
             process = builder.process(self.processes.get(pid) or f"process {pid}", (), self.stats)
