@@ -47,7 +47,7 @@ def of(trace: Trace) -> Work | None:
     devices: list[str] = []
     for process in trace.processes:
         if process.kind is ProcessKind.DEVICE:
-            tracks = [track for track in _working(process) if len(track.events)]
+            tracks = [track for track in working(process) if len(track.events)]
             if tracks:
                 parts += [(len(devices), process, track) for track in tracks]
                 devices.append(process.name)
@@ -75,7 +75,7 @@ def of(trace: Trace) -> Work | None:
     return Work(tuple(devices), device, start, duration, group, np.full(len(start), _NEVER), np.zeros(len(start), np.int32), no, "")
 
 
-def _working(process: Process) -> Iterator[Track]:
+def working(process: Process) -> Iterator[Track]:
     """The lines that hold what a device really did."""
     for kind in (TrackKind.STREAM, TrackKind.OPS, TrackKind.MODULES):
         tracks = [track for track in process.tracks if track.kind is kind and len(track.events)]

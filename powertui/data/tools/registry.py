@@ -79,6 +79,8 @@ _ENERGY = "powertui.data.energy.results"  # stands above the tools: named here, 
 
 TOOLS: tuple[Tool, ...] = (
     Tool("op_stats", "Ops", "What ran, by name: count, total and self time.", f"{_HERE}.op_stats:answer"),
+    Tool("framework_op_stats", "Framework ops", "Framework ops on host and device: count, time, self time, with and without idle.",
+         f"{_HERE}.framework_op_stats:answer"),
     Tool("kernel_stats", "GPU kernels", "Kernels by name, shape and op: count, total, average, shortest, longest.",
          f"{_HERE}.kernel_stats:answer"),
     Tool("steps", "Steps", "Every step: when it ran, and how long.", f"{_HERE}.steps:answer"),

@@ -89,6 +89,18 @@ _SCHEMAS: dict[str, str] = {
         string_value 6 string :value, pointer_value 7 uint64 :value, legacy_json_value 9 string :value,
         string_value_iid 17 uint64 :value
     """,
+    # xla/service/hlo.proto, xla/xla_data.proto
+    "HloProto": "hlo_module 1 HloModule",
+    "HloModule": "name 1 string, entry_computation_name 2 string, computations 3 [HloComputation], id 5 int64",
+    "HloComputation": "name 1 string, instructions 2 [HloInstruction], id 5 int64, root_id 6 int64",
+    "HloInstruction": """
+        name 1 string, opcode 2 string, shape 3 HloShape, metadata 7 HloMetadata, fusion_kind 11 string,
+        custom_call_target 28 string, id 35 int64, operand_ids 36 [int64], called_computation_ids 38 [int64]
+    """,
+    "HloMetadata": "op_type 1 string, op_name 2 string, source_file 3 string, source_line 4 int32",
+    "HloShape": "element_type 2 int32, dimensions 3 [int64], tuple_shapes 4 [HloShape], layout 5 HloLayout",
+    "HloLayout": "minor_to_major 1 [int64], tiles 6 [HloTile]",
+    "HloTile": "dimensions 1 [int64]",
 }
 
 _PACKAGE = "powertui"

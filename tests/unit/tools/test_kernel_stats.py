@@ -14,7 +14,7 @@ from powertui.data.opened import Opened
 from powertui.data.table import Result
 from powertui.data.tools import kernel_stats, registry
 from powertui.data.tools.registry import Question
-from powertui.report.writers import as_json
+from tests import answers
 
 T4 = "e4040_hd2551", "20231107-182500"
 
@@ -39,7 +39,7 @@ def test_every_kernel_of_a_t4_profile_as_xprof_counts_them(shared_data: Path) ->
     _, result = _ask(shared_data / "public" / T4[0], T4[1])
     ours: Counter[tuple[str, int, str, str]] = Counter()
     mine: dict[tuple[str, int, str, str], float] = defaultdict(float)
-    for one in as_json.rows(result["kernels"]):  # type: ignore[assignment]
+    for one in answers.rows(result["kernels"]):
         key = (str(one["kernel_name"]), int(one["registers_per_thread"]), str(one["block_dim"]), str(one["grid_dim"]))
         ours[key] += int(one["occurrences"])
         mine[key] += float(one["total_duration_s"]) * 1e6

@@ -1,0 +1,187 @@
+"""Programs of XLA as a profile keeps them (`Hlo Proto` in `/host:metadata`): what their ops are, and what is fused in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from powertui.data.opened import Profile
+from powertui.data.wire import schemas
+
+_MOST_BYTES = 64 << 20  # of one program
+_NUMBERED = re.compile(r"^(?P<name>.*)\((?P<id>\d+)\)$")
+_FUSIONS = {"kLoop": "loop fusion", "kInput": "input fusion", "kOutput": "output fusion", "kCustom": "custom fusion"}
+_FORMATTING = frozenset(("transpose", "copy", "reshape", "dynamic-reshape"))
+_ELEMENTWISE_OPS = """
+    abs add and atan2 bitcast-convert cbrt ceil clamp clz compare complex convert cosine count-leading-zeros divide erf exponential
+    exponential-minus-one floor imag is-finite log log-plus-one logistic map maximum minimum multiply negate not or popcnt power
+    real reduce-precision remainder rng round-nearest-afz round-nearest-even rsqrt select shift-left shift-right-arithmetic
+    shift-right-logical sign sine sqrt stochastic-convert subtract tan tanh xor
+"""
+_ELEMENTWISE = frozenset(_ELEMENTWISE_OPS.split())
+# xla::PrimitiveType → its name in HLO text, bytes (0 for none)
+_TYPES = {
+    1: ("pred", 1), 2: ("s8", 1), 3: ("s16", 2), 4: ("s32", 4), 5: ("s64", 8), 6: ("u8", 1), 7: ("u16", 2), 8: ("u32", 4),
+    9: ("u64", 8), 10: ("f16", 2), 11: ("f32", 4), 12: ("f64", 8), 13: ("tuple", 0), 14: ("opaque", 0), 15: ("c64", 8),
+    16: ("bf16", 2), 17: ("token", 0), 18: ("c128", 16), 19: ("f8e5m2", 1), 20: ("f8e4m3fn", 1), 21: ("s4", 1), 22: ("u4", 1),
+    23: ("f8e4m3b11fnuz", 1), 24: ("f8e5m2fnuz", 1), 25: ("f8e4m3fnuz", 1),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One op of a program."""
+
+    name: str
+    opcode: str
+    category: str  # as TensorBoard groups ops: "loop fusion", "data formatting", "convolution"
+    shape: str  # "f32[128,256]{1,0}"
+    size: int | None  # bytes of its value, as far as its type is known
+    padded: int | None  # bytes with what its tiles add; None where no tile pads
+    provenance: str  # the framework's op: "jit(f)/jit(main)/dot_general:dot_general"
+    source: str  # "train.py:17"
+    operands: tuple[str, ...]
+    fused: tuple[str, ...]  # names of the ops inside it, in the order of the program
+    expression: str
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """One program."""
+
+    name: str
+    id: str
+    proto: Any
+
+    @property
+    def label(self) -> str:
+        """As TensorBoard names it: `jit_step(28)`."""
+        return f"{self.name}({self.id})"
+
+    @cached_property
+    def instructions(self) -> dict[str, Instruction]:
+        """Its ops by name; those inside fusions too."""
+        out = {}
+        bodies = {computation.id: computation for computation in self.proto.computations}
+        for computation in self.proto.computations:
+            by_id = {op.id: op.name for op in computation.instructions}
+            for op in computation.instructions:
+                out[op.name] = _instruction(op, by_id, bodies)
+        return out
+
+
+def modules(profile: Profile) -> dict[str, Module]:
+    """The programs that a profile keeps, by their number; read at the first question."""
+    return profile.cached("hlo modules", lambda: {module.id: module for module in _modules(profile)})
+
+
+def find(programs: dict[str, Module], program: str, module: str) -> Module | None:
+    """The program of this number, else the only one of this name."""
+    found = programs.get(program)
+    if found is not None:
+        return found
+    named = [one for one in programs.values() if module and one.name == module]
+    return named[0] if len(named) == 1 else None
+
+
+def _modules(profile: Profile) -> Iterator[Module]:
+    from google.protobuf.message import DecodeError
+
+    for process in profile.trace.processes:
+        if not process.name.startswith("/host:metadata"):
+            continue
+        for label, stats in profile.metadata(process):
+            proto = next((stat.value for stat in stats if stat.name in ("Hlo Proto", "hlo_proto")), None)
+            if not isinstance(proto, bytes) or len(proto) > _MOST_BYTES:
+                continue
+            try:
+                found = schemas.message("HloProto").FromString(proto).hlo_module  # type: ignore[attr-defined]
+            except (DecodeError, RecursionError):
+                continue
+            said = next((str(stat.value) for stat in stats if stat.name == "program_id"), "")
+            match = _NUMBERED.match(label)
+            name = match["name"] if match else label
+            yield Module(found.name or name, said or (match["id"] if match else str(found.id)), found)
+
+
+def _instruction(op: Any, by_id: dict[int, str], bodies: dict[int, Any]) -> Instruction:
+    shape, size, padded = _shape(op.shape)
+    operands = tuple(by_id.get(number, "") for number in op.operand_ids)
+    fused: tuple[str, ...] = ()
+    if op.opcode == "fusion":
+        body = next((bodies[number] for number in op.called_computation_ids if number in bodies), None)
+        if body is not None:
+            fused = tuple(inner.name for inner in body.instructions if inner.opcode not in ("parameter",))
+    meta = op.metadata
+    provenance = f"{meta.op_name}:{meta.op_type}" if meta.op_name and meta.op_type else meta.op_name
+    source = f"{meta.source_file}:{meta.source_line}" if meta.source_file else ""
+    kind = f", kind={op.fusion_kind}" if op.fusion_kind else ""
+    target = f', custom_call_target="{op.custom_call_target}"' if op.custom_call_target else ""
+    expression = f"%{op.name} = {shape} {op.opcode}({', '.join('%' + name for name in operands)}){kind}{target}"
+    return Instruction(
+        op.name,
+        op.opcode,
+        category(op.opcode, op.fusion_kind),
+        shape,
+        size,
+        padded,
+        provenance,
+        source,
+        operands,
+        fused,
+        expression,
+    )
+
+
+def category(opcode: str, fusion_kind: str = "") -> str:
+    """The group that TensorBoard puts an op into."""
+    if opcode == "fusion":
+        return _FUSIONS.get(fusion_kind, "fusion")
+    if opcode in _FORMATTING:
+        return "data formatting"
+    return "non-fusion elementwise" if opcode in _ELEMENTWISE else opcode
+
+
+def _shape(shape: Any) -> tuple[str, int | None, int | None]:
+    """(as HLO text has it, bytes, bytes with the padding of its tiles)."""
+    if shape.tuple_shapes:
+        parts = [_shape(part) for part in shape.tuple_shapes]
+        sizes = [size for _, size, _ in parts]
+        pads = [padded if padded is not None else size for _, size, padded in parts]
+        padded = sum(p for p in pads if p) if any(p is not None for _, _, p in parts) and None not in pads else None
+        return f"({', '.join(text for text, _, _ in parts)})", sum(s for s in sizes if s) if None not in sizes else None, padded
+    name, width = _TYPES.get(shape.element_type, (f"type{shape.element_type}", 0))
+    dims = list(shape.dimensions)
+    order = list(shape.layout.minor_to_major)
+    layout = "{" + ",".join(map(str, order)) + "}" if order else ""
+    count = _product(dims)
+    tiles = [list(tile.dimensions) for tile in shape.layout.tiles]
+    size = count * width if width and count is not None else None
+    return f"{name}[{','.join(map(str, dims))}]{layout}", size, _padded(dims, order, tiles, width)
+
+
+def _padded(dims: Sequence[int], order: Sequence[int], tiles: Sequence[Sequence[int]], width: int) -> int | None:
+    """Bytes of a tiled value: its last dimensions filled up to whole tiles of the first tiling."""
+    if not tiles or not width or len(order) != len(dims) or any(d < 0 for d in dims) or len(tiles[0]) > len(dims):
+        return None
+    physical = [dims[i] for i in reversed(order)]  # the slowest first
+    tile = list(tiles[0])
+    if any(t <= 0 for t in tile):
+        return None
+    first = len(physical) - len(tile)
+    for i, t in enumerate(tile):
+        physical[first + i] = -(-physical[first + i] // t) * t
+    count = _product(physical)
+    return count * width if count is not None else None
+
+
+def _product(dims: Sequence[int]) -> int | None:
+    out = 1
+    for d in dims:
+        if d < 0:
+            return None
+        out *= d
+    return out

@@ -1,0 +1,221 @@
+"""Framework ops on host and device, as TensorBoard's `framework_op_stats` (once `tensorflow_stats`): with and without idle time.
+
+On a device an op's time is that of its kernels; on a host it is the op's own. Rates need what an op costs: where the profile does
+not say, they are not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from powertui.data.model import PS_PER_S
+from powertui.data.table import Column, Fact, Place, Result, Table
+from powertui.data.tools import device_facts, device_ops, host_ops, op_names
+from powertui.data.tools.device_facts import DeviceFacts
+from powertui.data.tools.device_ops import DeviceOps
+from powertui.data.tools.host_ops import HostOps
+from powertui.data.tools.registry import Question
+
+ROWS = 500  # of each side, as TensorBoard keeps them
+IDLE = "IDLE"
+_GIB = 1 << 30
+
+
+@dataclass
+class _Row:
+    """One op of one side. Times in ps."""
+
+    side: str  # "Host" or "Device"
+    type: str
+    name: str
+    occurrences: int = 0
+    total: int = 0
+    self_time: int = 0
+    eager: bool = False
+    kernel_time: int = 0
+    tensor_core_time: int = 0
+    flops: float | None = None
+    model_flops: float | None = None
+    bytes: float | None = None
+    event: tuple[int, int] | None = None  # (line, event) of its longest run
+
+
+def answer(question: Question) -> Result:
+    """The ops of the window: of the device first, then of the host, each by self time."""
+    profile = question.profile
+    lo, hi = question.window
+    host = host_ops.of(profile.trace, lo, hi, question.compat)
+    device = device_ops.of(profile, lo, hi, question.compat)
+    facts = device_facts.of(profile.trace)
+    sides = (_device_rows(device, question), _host_rows(host))
+    with_idle = _table("with_idle", "Ops, with idle time", sides, (device.span, host.span), question, facts)
+    busy = tuple([row for row in rows if row.type != IDLE] for rows in sides)
+    sums = (device.busy, int(host.self_time.sum()))
+    without = _table("without_idle", "Ops, without idle time", busy, sums, question, facts)
+    return Result("framework_op_stats", "Framework ops", (with_idle, without), _facts(device, host), notes=_notes(question,
+                  device, host), mode=question.compat)  # fmt: skip
+
+
+# ── rows ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _device_rows(device: DeviceOps, question: Question) -> list[_Row]:
+    found: dict[str, _Row] = {}
+    for op in device.ops:
+        if op.provenance:
+            parsed = op_names.parsed(op.provenance, question.compat)
+            name, kind = parsed.name, parsed.type
+        else:
+            name, kind = op.name, op_names.UNKNOWN
+        row = found.setdefault(name, _Row("Device", kind, name))
+        if op.kernel_time > row.kernel_time and op.events:
+            row.event = op.events[0]
+        row.occurrences = max(row.occurrences, op.occurrences)  # an op launches several kernels each time it runs
+        row.total += op.total
+        row.self_time += op.self_time
+        row.kernel_time += op.kernel_time
+        row.tensor_core_time += op.tensor_core_time
+        row.eager |= op.eager
+        row.flops, row.bytes = _added(row.flops, op.flops), _added(row.bytes, op.bytes)
+        row.model_flops = _added(row.model_flops, op.model_flops)
+    rows = list(found.values())
+    if device.devices:
+        rows.append(_Row("Device", IDLE, IDLE, 0, device.idle, device.idle))
+    return _first(rows)
+
+
+def _host_rows(host: HostOps) -> list[_Row]:
+    rows = [
+        _Row("Host", op.type, op.name, int(host.occurrences[i]), int(host.total[i]), int(host.self_time[i]), bool(host.eager[i]))
+        for i, op in enumerate(host.table.ops) if host.occurrences[i]
+    ]  # fmt: skip
+    if host.lines:
+        rows.append(_Row("Host", IDLE, IDLE, 0, host.idle, host.idle))
+    return _first(rows)
+
+
+def _first(rows: list[_Row]) -> list[_Row]:
+    return sorted(rows, key=lambda row: (-row.self_time, row.name))[:ROWS]
+
+
+def _added(a: float | None, b: float | None) -> float | None:
+    return b if a is None else a if b is None else a + b
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _table(
+    id: str, title: str, sides: Sequence[list[_Row]], whole: tuple[int, int], question: Question, facts: tuple[DeviceFacts, ...]
+) -> Table:
+    rows = [*sides[0], *sides[1]]
+    on_device = np.array([row.side == "Device" for row in rows], np.bool_)
+    total = np.array([row.total for row in rows], np.int64)
+    own = np.array([row.self_time for row in rows], np.int64)
+    count = np.array([row.occurrences for row in rows], np.int64)
+    share = [np.where(side, own / max(1, all_of_it), 0.0) for side, all_of_it in ((on_device, whole[0]), (~on_device, whole[1]))]
+    seconds = np.array([row.self_time / PS_PER_S or np.nan for row in rows], np.float64)
+    flops = np.array([np.nan if row.flops is None else row.flops for row in rows], np.float64)
+    model = np.array([np.nan if row.model_flops is None else row.model_flops for row in rows], np.float64)
+    size = np.array([np.nan if row.bytes is None else row.bytes for row in rows], np.float64)
+    cores = np.array([row.tensor_core_time / row.kernel_time if row.kernel_time else np.nan for row in rows], np.float64)
+
+    def us(id: str, label: str, head: str, values: Any, weight: int) -> Column:
+        return Column(id, label, "duration", values, "us", weight=weight, head=head)
+
+    def part(id: str, label: str, head: str, values: Any, weight: int, side: Any) -> Column:
+        return Column(id, label, "share", values, present=side, weight=weight, head=head)
+
+    each = np.maximum(count, 1)
+    columns = (
+        Column("rank", "rank", "integer", np.arange(1, len(rows) + 1), weight=1, head="Rank"),
+        _text("host_or_device", "side", "Host/device", [row.side for row in rows], 6),
+        _text("type", "type", "Operation Type", [row.type for row in rows], 5),
+        _text("operation", "op", "Operation Name", [row.name for row in rows], 9),
+        Column("occurrences", "count", "integer", count, weight=7, head="#Occurrences"),
+        us("total_time", "total", "Total time (us)", total, 6),
+        us("avg_time", "average", "Avg. time (us)", np.where(count > 0, total / each, 0.0), 3),
+        us("total_self_time", "self", "Total self-time (us)", own, 9),
+        us("avg_self_time", "self each", "Avg. self-time (us)", np.where(count > 0, own / each, 0.0), 2),
+        part("device_total_self_time_percent", "of device", "Total self-time on Device (%)", share[0], 8, on_device),
+        part("device_cumulative_total_self_time_percent", "device so far", "Cumulative total-self time on Device (%)",
+             np.cumsum(share[0]), 2, on_device),
+        part("host_total_self_time_percent", "of host", "Total self-time on Host (%)", share[1], 8, ~on_device),
+        part("Host_cumulative_total_self_time_percent", "host so far", "Cumulative total-self time on Host (%)",
+             np.cumsum(share[1]), 2, ~on_device),
+        Column("measured_flop_rate", "FLOP/s", "number", flops / seconds, "FLOP/s", weight=2,
+               head="Normalized FLOP Rate (FLOPs/s)"),
+        Column("model_flop_rate", "model GFLOP/s", "number", model / seconds / 1e9, "GFLOP/s", weight=1,
+               head="Model FLOP Rate (GFLOP/s)"),
+        Column("measured_memory_bw", "memory", "number", size / seconds / _GIB, "GiB/s", weight=2,
+               head="Measured Memory BW (GBytes/Sec)"),
+        Column("operational_intensity", "FLOP/B", "number", np.divide(flops, np.where(size > 0, size, np.nan)), weight=1,
+               head="Operational Intensity (FLOPs/Byte)"),
+        Column("gpu_tensorcore_utilization", "tensor cores", "share", cores, weight=3, head="GPU TensorCore utilization"),
+        _text("bound_by", "bound by", "Bound by", [_bound(row, facts) for row in rows], 2),
+        _text("eager", "mode", "Execution mode", ["Eager" if row.eager else "Function" for row in rows], 1),
+    )  # fmt: skip
+
+    def place(row: int) -> Place | None:
+        if rows[row].event is None:
+            return None
+        line, event = rows[row].event or (0, 0)
+        events = list(question.profile.trace.tracks())[line][1].events
+        lo = int(events.start[event])
+        return Place(question.opened.name, question.host, lo, lo + int(events.duration[event]), line, event)
+
+    empty = "No event of this profile is a framework op. The table of all events is op_stats."
+    return Table(id, title, columns, place, None, empty, ("host_or_device", "operation"), "op")
+
+
+def _text(id: str, label: str, head: str, values: list[str], weight: int) -> Column:
+    return Column(id, label, "text", values, weight=weight, head=head)
+
+
+def _bound(row: _Row, facts: tuple[DeviceFacts, ...]) -> str:
+    """What an op uses most of: the units that compute, or the memory. Only where its costs and the device's peaks are known."""
+    peaks = [one for one in facts if one.recorded and one.peak_flops and one.bandwidth]
+    if row.side != "Device" or not peaks or not row.self_time or (row.flops is None and row.bytes is None):
+        return op_names.UNKNOWN
+    seconds = row.self_time / PS_PER_S
+    compute = (row.flops or 0.0) / seconds / (peaks[0].peak_flops or 1.0)
+    memory = (row.bytes or 0.0) / seconds / (peaks[0].bandwidth or 1.0)
+    if not max(compute, memory):
+        return op_names.UNKNOWN
+    return "Compute" if compute >= memory else "HBM"
+
+
+# ── beside it ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _facts(device: DeviceOps, host: HostOps) -> tuple[Fact, ...]:
+    out = []
+    if device.devices:
+        named = "work that no op is known of; the table counts it as IDLE, as TensorBoard does"
+        out += [
+            Fact("device_ops", "ops on the device", device.busy, "duration"),
+            Fact("device_unnamed", "other work on the device", device.unnamed, "duration", why=named),
+            Fact("device_idle", "idle on the device", max(0, device.idle - device.unnamed), "duration"),
+        ]
+    if host.lines:
+        out.append(Fact("host_ops", "ops on the host", int(host.self_time.sum()), "duration", why=f"of {host.lines} threads"))
+    return tuple(out)
+
+
+def _notes(question: Question, device: DeviceOps, host: HostOps) -> tuple[str, ...]:
+    notes = []
+    if device.unnamed:
+        notes.append("IDLE of the device holds work that no op is known of: see the facts.")
+    if question.compat == "corrected" and any(op.form == "hlo" for op in host.table.ops):
+        notes.append("The ops of the host are those of XLA on the CPU. TensorBoard does not count them.")
+    if question.compat == "corrected" and question.profile.trace.format == "kineto":
+        notes.append(
+            "The ops of the host are PyTorch's operators; those of the device are the operators that launched its kernels."
+        )
+    if len(device.ops) and all(op.flops is None for op in device.ops):
+        notes.append("This profile does not say what its ops cost: rates and bounds are not known.")
+    return tuple(notes)

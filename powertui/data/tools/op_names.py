@@ -1,0 +1,113 @@
+"""Which ops the names of events stand for, by the rules of TensorFlow's profiler.
+
+An op is written `name:Type`; an iterator `Iterator::…`; a copy by CUPTI's words. Whatever has another form is a mark that a
+program or a runtime set, and no op.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data import category, texts
+from powertui.data.asked import Compat
+from powertui.data.model import Bools, Int32s, Names
+
+DATASET = "Dataset"
+UNKNOWN = "Unknown"
+
+_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./>\\-]*")
+_NAME_TF2 = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./\\]*")  # up to TensorFlow 2.1x: layout optimisers' names with a - were unknown
+_TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
+_JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(?:\[.*\])?", re.DOTALL)
+_COPY = re.compile(r"MEMCPY(?:HToD|DToH|DToD|HToH)", re.IGNORECASE)
+_COPY_CUPTI = re.compile(r"(?:MEMCPY(?:HToD|DToH|DToD|HToH|H2D|D2H|D2D|P2P|H2H)|Memcpy (?:HtoD|DtoH|DtoD|PtoP))", re.IGNORECASE)
+_TAIL = re.compile(r"_\d+$")
+
+
+class Op(NamedTuple):
+    """One op: its name without the type, its type, and which of the forms it has ("" for none of them)."""
+
+    name: str
+    type: str
+    form: str  # "tf", "jax", "dataset", "copy", "hlo", "torch"; "" for none
+
+
+def parsed(full: str, compat: Compat = "corrected") -> Op:
+    """What a full name stands for."""
+    name, colon, kind = full.partition(":")
+    if not colon:
+        copy = (_COPY_CUPTI if compat == "corrected" else _COPY).match(full)
+        return Op(full, _copy_type(copy[0]), "copy") if copy is not None else Op(full, "" if compat == "xprof" else UNKNOWN, "")
+    if name == "Iterator":
+        return Op(full, DATASET, "dataset")
+    if (_NAME_TF2 if compat == "tf2" else _NAME).fullmatch(name):
+        if _TYPE.fullmatch(kind):
+            return Op(name, kind, "tf")
+        if _JAX_TYPE.fullmatch(kind):
+            return Op(name, kind.partition("[")[0], "jax")
+        if not kind:
+            return Op(name, _TAIL.sub("", name.rpartition("/")[2]), "tf")
+    return Op(full, "" if compat == "xprof" else UNKNOWN, "")
+
+
+_INSTANCE = re.compile(r"(?:\.\d+)+$")
+
+
+def hlo(name: str) -> Op:
+    """An op of XLA's: its type is its name without the number of the instance."""
+    return Op(name, _INSTANCE.sub("", name) or UNKNOWN, "hlo")
+
+
+def torch(name: str) -> Op:
+    """An operator of PyTorch's: its type is the kind of its work."""
+    return Op(name, category.of(name).value, "torch")
+
+
+def _copy_type(said: str) -> str:
+    """`Memcpy HtoD`, `MemcpyH2D` and the like as TensorFlow's profiler calls them: MemcpyHToD."""
+    ends = said[-4:].upper().replace("TO", "2")[-3:]
+    return f"Memcpy{ends[0]}To{ends[2]}"
+
+
+@dataclass(eq=False)
+class OpTable:
+    """Ops by the order in which they came up. Names are told apart; a further type of the same name changes nothing."""
+
+    ops: list[Op]
+    _index: dict[str, int]
+
+    @classmethod
+    def empty(cls) -> OpTable:
+        """None yet."""
+        return cls([], {})
+
+    def index(self, op: Op) -> int:
+        """The number of an op."""
+        found = self._index.get(op.name)
+        if found is None:
+            found = self._index[op.name] = len(self.ops)
+            self.ops.append(op)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.ops)
+
+
+def of(names: Names, used: Bools, table: OpTable, compat: Compat = "corrected") -> Int32s:
+    """For each name the number of its op in the table, -1 for what is no op. Only names that are used are looked at."""
+    out = np.full(len(names), -1, np.int32)
+    rows = np.flatnonzero(used)
+    for at in range(0, len(rows), texts.BATCH):
+        some = rows[at : at + texts.BATCH]
+        full = names.texts(some)
+        maybe = full.contain(b":") | full.lower().contain(b"memcpy")
+        chosen = np.flatnonzero(maybe)
+        for row, text in zip(some[chosen].tolist(), full.take(chosen).strings(), strict=True):
+            op = parsed(text, compat)
+            if op.form:
+                out[row] = table.index(op)
+    return out

@@ -1,0 +1,30 @@
+"""Which kernels run on tensor cores, and which ops could: by the names that TensorBoard's profiler looks for."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+# Parts of kernel names that only kernels on tensor cores have.
+_USES = re.compile(
+    "16816|c1688|conv1x1|conv2d_c1_k1|dgrad_1x1_stride_2x2|direct_group|first_layer_wgrad_kernel|h1688|h884|hmma|i16832|i8816|"
+    "s884|s1688|xmma_gemm|xmma_implicit_gemm|xmma_sparse_conv|xmma_sparse_gemm|xmma_warp_specialized_implicit_gemm"
+)
+# Ops whose work tensor cores could do.
+_ELIGIBLE = re.compile(
+    "(Conv2D|Conv2DBackpropFilter|Conv2DBackpropInput|Conv3D|DepthwiseConv2dNative|DepthwiseConv2dNativeBackpropFilter|"
+    "DepthwiseConv2dNativeBackpropInput|/MatMul|FusedMatMul|/CudnnRNN|XlaDot|XlaDotV2)$"
+    "|BatchMatMul|CudnnRNNV|CudnnRNNForward|CudnnRNNBackprop"
+)
+_EINSUM_OF_TWO = re.compile(r"^[^,]+,[^,]+->[^,]*$")
+
+
+@lru_cache(maxsize=1 << 14)
+def used(kernel: str) -> bool:
+    """Whether a kernel runs on tensor cores."""
+    return _USES.search(kernel) is not None
+
+
+def eligible(op: str, equation: str, kernel: str, *, named: bool) -> bool:
+    """Whether an op could run on tensor cores. `named`: it is an op of a framework, which a kernel on tensor cores proves."""
+    return _ELIGIBLE.search(op) is not None or _EINSUM_OF_TWO.match(equation) is not None or (named and used(kernel))
