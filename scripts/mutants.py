@@ -43,10 +43,11 @@ PATIENCE = 600.0  # s of wall time for one that waits for nothing
 TESTS: dict[str, tuple[str, ...]] = {
     "powertui/data/energy/": ("tests/unit/energy", "tests/unit/report/test_energy_verb.py"),
     "powertui/data/power/": ("tests/unit/power", "tests/unit/energy/test_foreign_logs.py"),
+    "powertui/data/power/source.py": ("tests/unit/power/test_damage.py", "tests/unit/test_limits.py"),
     "powertui/data/formats/": ("tests/unit/formats", "tests/unit/test_builder.py", "tests/unit/test_filenames.py"),
     "powertui/data/formats/xplane": ("tests/unit/formats", "tests/unit/test_builder.py", "tests/unit/wire"),
     "powertui/data/run/": (
-        "tests/unit/test_steps.py", "tests/unit/test_epochs.py", "tests/unit/test_clocks.py",
+        "tests/unit/test_steps.py", "tests/unit/test_epochs.py", "tests/unit/test_clocks.py", "tests/unit/run",
         "tests/unit/test_loading.py", "tests/unit/energy/test_align.py",
     ),
     "powertui/data/logdir/": ("tests/unit/test_logdir.py", "tests/unit/test_loading.py", "tests/unit/test_cli.py"),
@@ -88,7 +89,11 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/unit/sampler/test_redfish.py", "tests/unit/sampler/test_hostile_http.py", "tests/unit/sampler/test_prometheus.py",
     ),
     "powertui/sampler/prometheus.py": ("tests/unit/sampler/test_prometheus.py", "tests/unit/sampler/test_hostile_http.py"),
+    "powertui/sampler/ipmitool.py": ("tests/unit/sampler/test_ipmitool.py", "tests/unit/sampler/test_crypto_probe.py"),
+    "powertui/sampler/recording_run.py": ("tests/e2e/sampler/test_record.py",),
+    "powertui/sampler/process.py": ("tests/unit/test_feed.py", "tests/unit/sampler/test_library.py"),
     "powertui/view/": ("tests/unit/widgets",),
+    "powertui/view/navigation.py": ("tests/unit/widgets/test_navigation.py", "tests/screens/test_widgets_timeline.py"),
 }  # fmt: skip
 
 # How many are drawn from where.

@@ -52,7 +52,7 @@ class IpmitoolSource:
         self._port = address.port or 623
         self._url = str(Address("ipmitool", address.host, address.port, options.user, address.path, address.query))
         self._suites = [s for s in address.query.get("suite", "17,3").split(",") if s.isdigit()]
-        self._suite = self._suites[0] if self._suites else "17"
+        self._suite = ""  # what the BMC took
         self._sudo = address.query.get("sudo") == "1"
         self._program: list[str] = []  # what open() found
         self._sensors: list[str] = []

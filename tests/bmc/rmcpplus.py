@@ -249,6 +249,8 @@ class Bmc:
         if session is None:
             return bytes([tag, NO_SESSION, 0, 0]) + bytes(4)
         session.console_random, session.role = body[8:24], body[24]
+        if len(body) < 28 + body[27]:
+            raise ValueError("a name that is shorter than it says")
         name = bytes(body[28 : 28 + body[27]])
         user = self.users.get(name.decode())
         if user is None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from powertui.data.formats import registry, xplane
 from powertui.data.formats.builder import MOST_FINDINGS, Findings
 from powertui.data.model import Process, ProcessKind, Stat, Trace
 from powertui.data.tools import op_stats
-from powertui.data.wire import pure, schemas
+from powertui.data.wire import pure, schemas, windows
 from powertui.errors import Cancelled, UnreadableFile
 from tests.synthetic import xplane as synthetic
 
@@ -207,6 +208,9 @@ def test_names_of_planes_do_not_mix(tmp_path: Path) -> None:
     found = {p.name: [trace.names.full(int(n)) for t in p.tracks for n in t.events.name] for p in trace.processes}
     assert found == {"/device:GPU:0": ["kernel", "copy"], "/host:CPU": ["a", "b"], "/host:empty": []}
     assert len(trace.names) == 4
+    whole = np.arange(4, dtype=np.int64)
+    assert sorted(trace.names.texts(whole).strings()) == ["a", "b", "copy", "kernel"]
+    assert trace.names.texts(whole[::-1]).strings() == [trace.names.full(i) for i in (3, 2, 1, 0)]
     with pytest.raises(IndexError):
         trace.names.full(4)
 
@@ -261,6 +265,34 @@ def test_the_profilers_own_errors_are_warnings_that_can_be_found(tmp_path: Path)
     assert trace.event_count == 0
     assert trace.host == "host"
     assert trace.hostnames == ("34.83.195.179:6003",)
+
+
+def test_the_name_of_a_host_is_as_long_as_such_names_may_be(tmp_path: Path) -> None:
+    space = new_space()
+    space.hostnames.append("h" * 300)
+    assert load(tmp_path, space).hostnames == ("h" * 255,)
+
+
+@pytest.mark.parametrize("careful", [False, True])
+def test_a_file_that_is_cut_while_it_is_read_is_said_to_have_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, careful: bool
+) -> None:
+    """What was read of it before is kept."""
+    monkeypatch.setattr(windows, "WINDOW", 1 << 16)
+    space = new_space()
+    line = add_plane(space, "/host:CPU", {1: "op"}).lines.add(id=1, name="line")
+    for i in range(40_000):
+        line.events.add(metadata_id=1, offset_ps=i * 10, duration_ps=-1 if careful and i == 7 else 5)
+    path = tmp_path / "host.xplane.pb"
+    path.write_bytes(space.SerializeToString())
+
+    def cut(done: int, total: int, events: int) -> None:
+        if events:
+            os.truncate(path, 1000)
+
+    trace = list(registry.load(str(path), cut))[-1]
+    assert 0 < trace.event_count < 40_000
+    assert any("changed since it was opened" in warning.cause for warning in trace.warnings)
 
 
 def test_lines_in_unix_time_are_shifted_by_the_session_else_by_the_first_of_them(tmp_path: Path) -> None:

@@ -48,3 +48,10 @@ def test_a_dump_of_sysfs_wraps_at_its_own_range(tmp_path: Path) -> None:
     (series,) = registry.load(str(path)).series
     assert series.joules is not None
     assert series.joules[1:] == pytest.approx(30.0)
+
+
+def test_a_counter_that_is_read_once_a_minute_wraps_too() -> None:
+    """3 kJ between two readings are nothing unusual then: 50 W. As much within a second would be a reset."""
+    values = np.array([50_000.0, 53_000.0, 56_000.0, 59_000.0, 62_000.0, 65_000.0, 68_000.0 - 65_532.610987])
+    slow, _ = counters.intervals(np.arange(7, dtype=np.int64) * 60 * SECOND, values, Notes("x.csv"))
+    assert slow[1:] == pytest.approx(3000.0)

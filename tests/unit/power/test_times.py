@@ -62,6 +62,7 @@ def test_the_day_comes_first_when_it_must_or_by_default() -> None:
     first = times.parse("03/04/2024 10:00", day_first=True)
     assert first == times.parse("2024-04-03 10:00")
     assert times.parse("03/04/2024 10:00") == times.parse("2024-03-04 10:00")
+    assert times.parse("12/13/2024 10:00", day_first=True) == times.parse("2024-12-13 10:00"), "no year has 13 months"
 
 
 @pytest.mark.parametrize(

@@ -411,6 +411,28 @@ def test_several_answers_without_a_time_are_refused_with_the_command(tmp_path: P
     assert alone.series[0].watts.tolist() == [35.0]
 
 
+def test_a_temperature_of_a_power_supply_is_no_power(tmp_path: Path) -> None:
+    """`ipmitool sensor get` names the unit; where it names none, the sensor's name has to."""
+
+    def block(name: str, reading: str) -> str:
+        return f"2026-11-20 10:00:00\nSensor ID              : {name} (0x1)\n Sensor Reading        : {reading}\n Status : ok\n"
+
+    text = (
+        block("PS1 Power Temp", "35 (+/- 0) degrees C") + block("Fan 1", "30 (+/- 0)") + block("Total Power", "280 (+/- 0) Watts")
+    )
+    log = registry.load(str(written(tmp_path, text * 2)))
+    assert log.dialect == "ipmitool"
+    assert [series.sensor.name for series in log.series] == ["Total Power"]
+
+
+def test_half_of_powerboards_names_are_not_its_header() -> None:
+    from powertui.data.power import powerboard
+
+    assert powerboard.sniff("Time_elapsed,Sensor_Name,Sensor_Reading\n", "x.csv") == 100
+    assert powerboard.sniff("Time_elapsed,loss\n", "x.csv") == 0
+    assert powerboard.sniff("step,Sensor_Reading\n", "x.csv") == 0
+
+
 def test_an_entity_in_xml_is_text(tmp_path: Path) -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "1"><!ENTITY b "&a;&a;&a;&a;">]>\n'
     body = (

@@ -77,6 +77,14 @@ def test_every_group_that_a_device_drew_is_a_step_where_roots_are_all_there_is(t
     assert any("no mark in the file" in note for note in found.notes)
 
 
+def test_groups_tie_what_a_device_drew_to_its_marks_from_the_first_on(tmp_path: Path) -> None:
+    """The first group is 0, and its line begins before its mark: neither order nor number would tell."""
+    marks = [event("train", 10 + 30 * n, 5, step_num=7 + n, _r=1, group_id=n) for n in (0, 1)]
+    drawn = [event("a", 9, 21, group_id=0), event("b", 42, 18, group_id=1)]
+    found = steps.find(read(tmp_path, host(marks), gpu(0, [], drawn)))
+    assert (found.number.tolist(), ms(found.step)) == ([7, 8], [21.0, 18.0])
+
+
 def test_several_devices_have_steps_of_their_own(tmp_path: Path) -> None:
     """The same label on two devices, far apart in time: nothing is joined across the gap."""
     planes = [

@@ -30,6 +30,11 @@ def test_trapezoids():
     assert total.watts == 175.0
 
 
+def test_readings_inside_a_stretch_are_counted_from_the_first_on():
+    h = feed(health(), (0, 100.0), (1, 200.0), (2, 200.0))
+    assert [h._ledger.inside(lo, hi) for lo, hi in ((-5, 9), (0, 2), (1, 2), (1.5, 9), (3, 9))] == [3, 3, 2, 1, 0]
+
+
 def test_nothing_is_bridged_over_a_failed_reading_or_a_long_hole():
     h = feed(health(), (0, 100.0), (1, 100.0), (2, None), (3, 100.0), (4, 100.0), (30, 100.0), (31, 100.0))
     total = h.total()

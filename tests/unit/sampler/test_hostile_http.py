@@ -235,6 +235,16 @@ def test_prometheus_values_that_are_no_numbers(hostile_prometheus):
     assert [r.watts for r in source.read()][:4] == [None, None, None, 246.0]
 
 
+def test_samples_at_the_ends_of_the_time_that_was_asked_for_count(hostile_prometheus):
+    """A server's clock may differ by a second from ours; what lies further out was not asked for."""
+    source, answers = hostile_prometheus
+    end = 1.7e9
+    answers(series([end - 61.5, "1"], [end - 60.5, "2"], [end - 60.0, "3"], [end, "4"], [end + 0.5, "5"], [end + 1.5, "6"]))
+    source.selector = "watts"
+    (found,) = source._vectors(60.0, end)
+    assert [watts for _, watts in found.samples] == [2.0, 3.0, 4.0, 5.0]
+
+
 def test_a_prometheus_with_too_many_samples_is_asked_for_a_shorter_time(hostile_prometheus):
     source, answers = hostile_prometheus
     answers(series([time.time() - 1, "245"]))

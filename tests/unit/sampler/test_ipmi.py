@@ -41,6 +41,32 @@ def test_says_when_no_suite_is_shared(ipmi):
         ipmi(bmc.port).open()
 
 
+def test_algorithms_that_nobody_asked_for_are_not_taken(ipmi):
+    """A BMC, or somebody between, that answers with weaker algorithms than were asked for gets no session."""
+
+    class Weaker(Bmc):
+        def _open_session(self, body: bytes) -> bytes:
+            answer = bytearray(super()._open_session(body))
+            answer[28 + 4] &= 0xC0  # no encryption
+            return bytes(answer)
+
+    with Weaker() as bmc:
+        with pytest.raises(SensorError):
+            ipmi(bmc.port, timeout=0.3).open()
+        assert bmc.logins == 0
+
+
+def test_a_request_that_is_lost_is_sent_again_ever_more_rarely(ipmi, bmc):
+    source = ipmi(bmc.port, timeout=1.0)
+    source.open()
+    assert source.read()[0].watts == 245
+    bmc.drop, before = True, bmc.packets
+    source._link._rtt = 0.001  # however slow this machine is just now
+    with pytest.raises(ipmi_client.Transient):
+        source._exchange(0x2C, 0x02, b"\xdc\x01\x00\x00", 0)
+    assert 1 <= bmc.packets - before <= 6, "twice as long each time: 0.05 s, 0.1 s, 0.2 s …"
+
+
 def test_no_answer_to_suite_17_is_not_taken_for_a_refusal(ipmi, bmc):
     """A silent host must not be asked again with a weaker suite."""
     bmc.drop = True

@@ -80,6 +80,15 @@ def test_a_counter_that_leaps_is_not_counted():
     assert made == [0.0, 200.0, None, None, 600.0, 800.0]
 
 
+def test_a_counter_may_move_by_twice_the_most_that_its_sensor_can_say():
+    judge = Judge(Channel("package-0", kind="interval", most_w=300.0))
+    made = [
+        judge.judge(Reading(1e9 + at, at, 200.0, 0.0, "rapl", "package-0", "ok", joules)).joules
+        for at, joules in ((0.0, 0.0), (1.0, 600.0), (2.0, 1201.0))
+    ]
+    assert made == [0.0, 600.0, None]
+
+
 def wait_for(condition, seconds: float = 30.0) -> None:
     end = time.monotonic() + seconds
     while not condition():

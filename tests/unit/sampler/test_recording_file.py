@@ -167,6 +167,26 @@ def test_what_never_fits_is_rescued_and_said(tmp_path, monkeypatch):
     assert any(str(file.rescued) in s for s in said)
 
 
+def test_what_fits_nowhere_is_counted_as_lost(tmp_path, monkeypatch):
+    path, said = tmp_path / "p.csv", Listening()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    file = opened(path, said)
+    file.write(row(0))
+    real_write, fd = os.write, file._fd
+
+    def full(where, data):
+        if where == fd:
+            raise OSError(28, "No space left on device")
+        return real_write(where, data)
+
+    monkeypatch.setattr(os, "write", full)
+    file.write(row(1))
+    file.write(row(2))
+    file.close("done")
+    assert (file.lost, file.rescued) == (2, None)
+    assert any("2 rows could not be written anywhere" in s for s in said)
+
+
 def test_a_rotated_file_is_continued_under_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr("powertui.sampler.recording_file._LOOK_EVERY", 0.0)
     path, said = tmp_path / "p.csv", Listening()

@@ -91,6 +91,19 @@ def test_a_session_that_ended_is_opened_again(redfish, source):
     assert made.reconnects == 1
 
 
+def test_it_is_asked_again_at_once_and_then_ever_more_rarely(redfish, source):
+    made = source()
+    made.open()
+    redfish.stop()
+    made._http.close()
+    assert made.read()[0].watts is None
+    assert made._retry_at <= time.monotonic(), "the first time there is nothing to wait for"
+    made.read()
+    assert made._retry_at > time.monotonic() - 1.0
+    assert made._backoff == 0.5
+    redfish.start()
+
+
 def test_comes_back_after_a_restart(redfish, source):
     made = source()
     made.open()

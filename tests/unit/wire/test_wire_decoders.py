@@ -385,3 +385,9 @@ def test_a_profile_mangled_by_a_text_editor() -> None:
 def test_an_event_that_ends_before_it_says_has_no_stats(decoder: ModuleType) -> None:
     data = as_data(b"\x00\x00\x20" + b"\x22\x04\x08\x01\x20\x05" + b"\x00" * 8)
     assert decoder.event_stats(data, 2) == [], "it says 32 bytes and 14 follow"
+
+
+def test_an_event_that_reaches_past_the_end_by_little_has_no_stats(decoder: ModuleType) -> None:
+    data = as_data(b"\x04\x22\x00")
+    assert decoder.event_stats(data, 0) == [], "it says 4 bytes and 2 follow"
+    assert len(decoder.event_stats(as_data(b"\x02\x22\x00"), 0)) == 1
