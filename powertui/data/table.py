@@ -42,7 +42,7 @@ class Column:
     label: str  # what stands above it for a person
     kind: Kind
     values: Sequence[Any] | npt.NDArray[Any]  # texts may be looked up as they are asked for
-    unit: str = ""  # of a number: "W", "J", "B"; of a time as programs read it: "us", else s; of a share: "%", else 0 to 1
+    unit: str = ""  # of a number: "W", "J", "B"; of a time as programs read it: "us", "ms", else s; of a share: "%", else 0 to 1
     present: Bools | None = None  # None: every row has a value (NaN and empty texts are missing all the same)
     weight: int = 1  # what a narrow screen leaves out first: the smallest. 9 always stays, 0 is for programs alone
     head: str = ""  # its label for programs, where TensorBoard's table has one: "Total Duration (us)"
@@ -153,8 +153,8 @@ def exported(value: Value, kind: Kind, unit: str = "") -> Value:
 
 
 def ps_of(unit: str) -> int:
-    """How many ps one unit of a time is, as programs read it: "us", or seconds."""
-    return PS_PER_US if unit == "us" else PS_PER_S
+    """How many ps one unit of a time is, as programs read it: "us", "ms", or seconds."""
+    return {"us": PS_PER_US, "ms": 1000 * PS_PER_US}.get(unit, PS_PER_S)
 
 
 @dataclass(frozen=True)

@@ -414,7 +414,7 @@ def test_every_tool_answers(recorded: api.RunView, name: str) -> None:
         frame = answer.frames[table.id]
         assert list(frame.columns) == ["host", *(id for id in table.ids if id != "host")]
         assert len(frame) == len(table)
-        assert all(id.endswith("_s") for id in table.ids if table[id].kind in TIMES), table.ids
+        assert all(id.endswith("_s") for id in table.ids if table[id].kind in TIMES and not table[id].unit), table.ids
     assert list(answer.facts["id"]) == [fact.id for fact in result.facts]
     assert answer.notes == tuple(dict.fromkeys(result.notes))
     assert answer.text() == str(answer) == write(result, "text")

@@ -78,6 +78,8 @@ _HERE = "powertui.data.tools"
 _ENERGY = "powertui.data.energy.results"  # stands above the tools: named here, imported when it is asked
 
 TOOLS: tuple[Tool, ...] = (
+    Tool("overview_page", "Overview", "What limits the run, by how much, what to do; its steps by category, its ops, its joules.",
+         "powertui.data.energy.overview:answer"),
     Tool("op_stats", "Ops", "What ran, by name: count, total and self time.", f"{_HERE}.op_stats:answer"),
     Tool("framework_op_stats", "Framework ops", "Framework ops on host and device: count, time, self time, with and without idle.",
          f"{_HERE}.framework_op_stats:answer"),

@@ -1,0 +1,343 @@
+"""The first page of a run: what limits it, by how much, and what to do; its steps by categories, its ops, where it ran, its joules.
+
+TensorBoard's overview page with what a person asks besides. Every part comes from where it is worked out: the breakdown of steps,
+the op table, the account of energy, the findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui import units
+from powertui.data.category import Category
+from powertui.data.energy import account
+from powertui.data.energy.account import Account
+from powertui.data.energy.integrate import Energy
+from powertui.data.model import ProcessKind, Trace
+from powertui.data.run.steps import work_of
+from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Table, optional, text_column
+from powertui.data.tools import advice, breakdown, environment, shares, threads, top_ops
+from powertui.data.tools.advice import Advice
+from powertui.data.tools.breakdown import CATEGORIES, Breakdown
+from powertui.data.tools.event_types import Kind
+from powertui.data.tools.registry import Question
+from powertui.data.tools.shares import Shares
+from powertui.data.tools.top_ops import Top
+from powertui.data.window import touches
+
+_SAID = 3  # findings told in a sentence each
+_SHUFFLING = frozenset(("gather", "scatter", "sort", "transpose", "topk"))
+
+
+def answer(question: Question) -> Result:
+    """The page, of the whole profile or of the steps that touch the window."""
+    profile = question.profile
+    steps = breakdown.of(profile, question.compat)
+    if question.lo is not None or question.hi is not None:
+        steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
+    parts = shares.of(steps)
+    tops = top_ops.of(profile.trace, *question.window)
+    found = account.of(profile, question.aligning)
+    told = _verdict(question, steps, parts, tops)
+    facts = [
+        Fact("limit", "what limits it", told.sentence),
+        Fact("bottleneck", "input", told.bound, why=advice.bound_by_input(parts)[1]),
+        *_performance(steps, parts),
+        *_asynchronous(question),
+        *_joules(question, found),
+        *_precision(parts),
+        *environment.facts(question.opened, profile),
+    ]
+    tables = [
+        _summary(steps),
+        _ops(tops, device=_has_device(profile.trace)),
+        _advice(_advised(question, steps, parts, tops)),
+        *([] if _has_device(profile.trace) else [_threads(question)]),
+        _diagnostics(question, steps),
+        _steps(question, steps, found),
+    ]
+    return Result(
+        "overview_page", "Overview", tuple(tables), tuple(facts), _charts(steps), (*steps.notes, *_notes(question, steps)),
+        question.compat,
+    )  # fmt: skip
+
+
+def _has_device(trace: Trace) -> bool:
+    return any(process.kind is ProcessKind.DEVICE and process.event_count for process in trace.processes)
+
+
+# ── what limits it ───────────────────────────────────────────────────────────────────────────────
+
+
+def _verdict(question: Question, steps: Breakdown, parts: Shares | None, tops: Sequence[Top]) -> advice.Verdict:
+    told = advice.verdict(steps, parts)
+    if parts is None and tops:
+        most = f"Most time went into {tops[0].name} ({tops[0].share:.1%} of all ops' own time)."
+        return told._replace(sentence=f"{told.sentence} {most}")
+    if question.profile.steps.asynchronous and not _has_device(question.profile.trace):
+        mean, _ = _with_work(question)
+        if mean:
+            words = f"Steps are dispatched ahead of the work: with it, a step takes {units.duration(round(mean))} on average."
+            most = f" Most of the work is {tops[0].name} ({tops[0].share:.1%}): see op_stats." if tops else ""
+            return told._replace(limit="asynchronous", sentence=words + most)
+    return told
+
+
+def _with_work(question: Question) -> tuple[float, int]:
+    """(ps from the first step's start to the end of all its work, for each step; how many steps)."""
+    steps = question.profile.steps
+    if len(steps) < 2:
+        return 0.0, len(steps)
+    ran = question.profile.cached("work of steps", lambda: work_of(question.profile.trace, steps))
+    return (max(ran.end, int(steps.ends().max())) - int(steps.start.min())) / len(steps), len(steps)
+
+
+def _asynchronous(question: Question) -> list[Fact]:
+    if not question.profile.steps.asynchronous or question.compat != "corrected":
+        return []
+    mean, count = _with_work(question)
+    if not mean:
+        return []
+    why = f"from the first of {count} steps to the end of their work"
+    return [Fact("step_work_s", "step with its work", round(mean), "duration", why=why)]
+
+
+# ── figures ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _performance(steps: Breakdown, parts: Shares | None) -> list[Fact]:
+    times = shares.spread(steps.length)
+    if times is None or parts is None:
+        return [Fact("steps", "steps", 0, "integer")]
+    facts = [
+        Fact("steps", "steps", len(steps), "integer"),
+        Fact("step_time_s", "step time", round(times.mean), "duration"),
+        Fact("step_time_deviation_s", "its deviation", None if times.deviation is None else round(times.deviation), "duration",
+             why="one step has none"),
+        Fact("step_time_min_s", "shortest", times.least, "duration"),
+        Fact("step_time_max_s", "longest", times.most, "duration"),
+    ]  # fmt: skip
+    for id, label, share in (
+        ("input_share", "waiting for input", parts.input), ("output_share", "output", parts.output),
+        ("device_compute_share", "device compute", parts.compute if steps.has_device else None),
+        ("collectives_share", "collectives", parts.collectives if steps.has_device else None),
+        ("device_idle_share", "device idle", parts.idle if steps.has_device else None),
+        ("host_idle_share", "host idle", None if steps.has_device else parts.other),
+        ("host_compute_share", "host compute", parts.host), ("other_share", "all others", parts.other),
+    ):  # fmt: skip
+        if share is not None:
+            facts.append(Fact(id, label, share, "share"))
+    return facts
+
+
+def _precision(parts: Shares | None) -> list[Fact]:
+    if parts is None or parts.half is None:
+        return []
+    return [
+        Fact("device_compute_16bit_share", "device compute in 16 bit", parts.half, "share"),
+        Fact("device_compute_32bit_share", "in 32 bit", 1 - parts.half, "share"),
+    ]
+
+
+def _joules(question: Question, found: Account) -> list[Fact]:
+    """Joules of a step, of a sample, of each epoch, and a sentence for each thing that was found; nothing without power."""
+    if not found.counted:
+        return []
+    facts = []
+    if question.lo is not None or question.hi is not None:
+        facts.append(_energy("energy", "energy of the window", found.energy(*question.window)))
+    else:
+        facts.append(_energy("energy", "energy of the profile", found.energy(*found.trace.span)))
+    each = found.per_step(None)
+    facts.append(_energy("step_joules", "energy of a step", each))
+    batch = environment.batch_size(question.profile)
+    if batch and each is not None and each.resolved:
+        facts.append(_energy("sample_joules", "energy of a sample", each, batch))
+    for index, lo, hi, edge in found.epoch_windows():
+        number = found.epoch_number(index)
+        facts.append(_energy(f"epoch_{number}_joules", f"epoch {number}", found.energy(lo, hi, edge_ps=edge)))
+    told = account.findings(question.profile, question.aligning)
+    facts += [Fact(f"finding_{i + 1}", "found", one.text, badge=one.badge) for i, one in enumerate(told.findings[:_SAID])]
+    if len(told.findings) > _SAID:
+        facts.append(Fact("further_findings", "further findings", len(told.findings) - _SAID, "integer"))
+    if not told.findings:
+        facts.append(Fact("findings", "found", "Nothing that what ran does not let one expect."))
+    if told.could:
+        facts.append(Fact("could_find", "could be found", told.could))
+    return facts
+
+
+def _energy(id: str, label: str, one: Energy | None, parts: int = 1) -> Fact:
+    if one is None or not one.resolved or one.joules is None:
+        return Fact(id, label, None, "number", "J", why="no power" if one is None else f"not resolved: {one.reason}")
+    lo, hi = (None if side is None else side / parts for side in (one.lo, one.hi))
+    return Fact(id, label, one.joules / parts, "number", "J", one.badge, lo, hi)
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _summary(steps: Breakdown) -> Table:
+    rows = [(label, steps.of(kinds)) for _, label, _, kinds in CATEGORIES]
+    rows = [(label, times) for label, times in rows if times.any() or label in ("Input", "All others")] if len(steps) else []
+    found = [(label, shares.spread(times)) for label, times in (*rows, ("Step time", steps.length))] if rows else []
+    whole = max(1, int(steps.length.sum()))
+    kept = [(label, one) for label, one in found if one is not None]
+    columns = (
+        text_column("category", "category", [label for label, _ in kept], weight=9),
+        Column("average_s", "average", "duration", np.array([round(one.mean) for _, one in kept], np.int64), weight=9),
+        Column("share", "share", "share", np.array([one.mean * len(steps) / whole for _, one in kept], np.float64), weight=9),
+        optional("deviation_s", "deviation", "duration",
+                 [None if one.deviation is None else round(one.deviation) for _, one in kept], weight=6),
+        Column("minimum_s", "shortest", "duration", np.array([one.least for _, one in kept], np.int64), weight=4),
+        Column("maximum_s", "longest", "duration", np.array([one.most for _, one in kept], np.int64), weight=4),
+    )  # fmt: skip
+    return Table("summary", "A step, on average", columns, empty="No step was measured.", key=("category",), noun="category")
+
+
+def _steps(question: Question, steps: Breakdown, found: Account) -> Table:
+    columns = shares.columns(steps)
+    energies = _step_joules(steps, found)
+    if energies is not None:
+        columns = (*columns, energies)
+
+    def place(row: int) -> Place:
+        lo = int(steps.start[row])
+        return Place(question.opened.name, question.host, lo, lo + int(steps.length[row]))
+
+    return Table("steps", "Each step by category", columns, place, None, "No step was measured.", ("stepnum",), "step")
+
+
+def _step_joules(steps: Breakdown, found: Account) -> Column | None:
+    """Of the steps that are those of the account; None where none of them is resolved."""
+    known = found.step_energies
+    if not known or not any(one.resolved for one in known):
+        return None
+    at = {int(start): i for i, start in enumerate(found.steps.start.tolist())}
+    rows = [at.get(start) for start in steps.start.tolist()]
+    values = [known[row].joules if row is not None and known[row].resolved else None for row in rows]
+    return optional("joules", "energy", "number", values, unit="J", weight=5)
+
+
+def _ops(tops: Sequence[Top], *, device: bool) -> Table:
+    shown = tops[: top_ops.SHOWN]
+    share = np.array([one.share for one in shown], np.float64)
+    columns = (
+        Column("selfTimePercent", "time", "share", share, "%", weight=9, head="Time (%)"),
+        Column("cumulativeTimePercent", "cumulative", "share", np.cumsum(share), "%", weight=5, head="Cumulative time (%)"),
+        Column("category", "type", "text", [one.type for one in shown], weight=6, head="Category"),
+        Column("operation", "op", "text", [one.name for one in shown], weight=9, head="Operation"),
+        Column("occurrences", "count", "integer", np.array([one.occurrences for one in shown], np.int64), weight=6),
+        Column("self_s", "self", "duration", np.array([one.self_time for one in shown], np.int64), weight=7),
+    )
+    title = f"The {len(shown)} ops that took most time on the {'devices' if device else 'host'}"
+    summary = f"{max(0, len(tops) - len(shown)):,} more"
+    return Table("top_ops", title, columns, empty="No op ran.", key=("operation",), noun="op", summary=summary,
+                 kind_of_work=lambda row: shown[row].category)  # fmt: skip
+
+
+def _advice(rows: Sequence[Advice]) -> Table:
+    columns = (
+        text_column("severity", "weight", [one.weight for one in rows], weight=7),
+        text_column("statement", "what", [one.what for one in rows], weight=9),
+        text_column("do", "what to do", [one.do for one in rows], weight=8),
+        text_column("page", "see", [one.page for one in rows], weight=9),
+        text_column("rule", "rule", [one.id for one in rows], weight=0),
+    )
+    return Table("recommendations", "What to do", columns, empty="Nothing stands out.", key=("rule",), noun="recommendation")
+
+
+def _threads(question: Question) -> Table:
+    lo, hi = question.window
+    found = threads.of(question.profile.trace, lo, hi)
+    long = max(1, hi - lo)
+    columns = (
+        text_column("thread", "thread", [one.name for one in found], weight=9),
+        Column("busy_share", "busy", "share", np.array([one.busy / long for one in found], np.float64), weight=9),
+        Column("busy_s", "busy for", "duration", np.array([one.busy for one in found], np.int64), weight=6),
+        Column("waiting_s", "of that waiting", "duration", np.array([one.waiting for one in found], np.int64), weight=8),
+        Column("events", "events", "integer", np.array([one.events for one in found], np.int64), weight=3),
+    )
+
+    def place(row: int) -> Place:
+        return Place(question.opened.name, question.host, found[row].lo, found[row].hi, found[row].track)
+
+    return Table("threads", "Threads of the host, the busiest first", columns, place, ("busy_s", True), "No thread ran.",
+                 ("thread",), "thread")  # fmt: skip
+
+
+def _charts(steps: Breakdown) -> tuple[Chart, ...]:
+    if not len(steps):
+        return ()
+    series = tuple(Series(label, steps.names, steps.of(kinds) / 1e12) for _, label, _, kinds in CATEGORIES if steps.of(kinds).any())
+    return (Chart("step_time", "Step time by category", series, "bar", "step", "time", "duration", "s"),)
+
+
+# ── what to do, and what to know ─────────────────────────────────────────────────────────────────
+
+
+def _advised(question: Question, steps: Breakdown, parts: Shares | None, tops: Sequence[Top]) -> list[Advice]:
+    trace = question.profile.trace
+    data = any(trace.names.full(i).startswith("Iterator::") for i in range(len(trace.names)))
+    found = advice.of_shares(steps, parts, uses_tf_data=data, asynchronous=question.profile.steps.asynchronous)
+    device = _has_device(trace)
+    shuffles = sum(one.share for one in tops if _shuffles(one)) if device else None
+    special = next(((one.name, one.share) for one in tops), None) if device else None
+    transfer = None
+    if parts is not None and parts.input > 0:
+        copied = float(steps.of((Kind.HOST_TO_DEVICE, Kind.WAIT_HOST)).sum())
+        transfer = copied / max(1.0, float(steps.category("input").sum()))
+    found += advice.smart(parts, shuffles=shuffles, special=special, memory=None, peak=None, transfer=transfer)
+    order = {"high": 0, "moderate": 1, "hint": 2}
+    return sorted(found, key=lambda one: order[one.weight])
+
+
+def _shuffles(one: Top) -> bool:
+    low = f"{one.name}:{one.type}".lower()
+    return one.category == Category.MEMORY.value and any(word in low for word in _SHUFFLING)
+
+
+def _diagnostics(question: Question, steps: Breakdown) -> Table:
+    trace = question.profile.trace
+    rows: list[tuple[str, str]] = []
+    if not len(steps):
+        why = question.profile.steps.source if not len(question.profile.steps) else "by the rules of this mode there is none"
+        rows.append(("warning", f"No step was measured: {why}. Name what marks a step with --step-marker REGEX."))
+    silent = [process.name for process in trace.processes if process.kind is ProcessKind.DEVICE and not process.event_count]
+    if silent and not _has_device(trace):
+        why = "the profiler may lack permission (NVreg_RestrictProfilingToAdminUsers=0, or CAP_SYS_ADMIN)"
+        rows.append(("error", f"Nothing was recorded on {', '.join(silent[:4])}: {why}."))
+    elif silent:
+        rows.append(("hint", f"{len(silent)} devices recorded nothing."))
+    elif not any(process.kind is ProcessKind.DEVICE for process in trace.processes):
+        rows.append(("hint", "No device was profiled: the figures are the host's."))
+    if not trace.complete:
+        rows.append(("warning", "The profile was not read to its end."))
+    rows += [("warning", str(one)) for one in trace.warnings[:8]]
+    columns = (
+        Column("severity", "severity", "text", [one for one, _ in rows], weight=8, head="Severity"),
+        Column("message", "message", "text", [text for _, text in rows], weight=9, head="Message"),
+    )
+    return Table("diagnostics", "Diagnostics", columns, empty="Nothing to report.", noun="message")
+
+
+_MODES = {
+    "corrected": "Numbers by TensorFlow's rules up to 2.10, with copies counted as copies, on the steps that powertui finds "
+                 "(--compat corrected).",
+    "tf2": "Numbers exactly by TensorFlow's rules up to 2.10, which count copies as compute (--compat tf2).",
+    "xprof": "Numbers by the rules of today's converter, which counts no event of the host where a device is (--compat xprof).",
+}  # fmt: skip
+
+
+def _notes(question: Question, steps: Breakdown) -> list[str]:
+    notes = [_MODES[question.compat]]
+    if question.compat == "corrected":
+        own = question.profile.steps
+        notes += own.notes
+        if own.confidence:
+            notes.append(f"Steps: {own.source}; {own.confidence}")
+        if steps.by == "time" and len(steps):
+            notes.append("Work counts for the step during which it ran: nothing says which one asked for it.")
+    return notes

@@ -1,0 +1,190 @@
+"""What limits a run, by TensorBoard's thresholds, in our own words; and what else its shares and ops suggest to look at.
+
+Each piece of advice names the page that tells more.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from powertui import units
+from powertui.data.tools.breakdown import Breakdown
+from powertui.data.tools.shares import Shares, spread
+
+INPUT_HIGH, INPUT_SOME = 0.20, 0.05
+OUTPUT_HIGH, OUTPUT_SOME = 0.20, 0.05
+OTHER_HIGH, OTHER_SOME = 0.15, 0.03  # launching, collectives and all that nothing tells
+LITTLE_HALF = 0.10  # of the devices' compute in 16 bit: less than this is worth a word
+EAGER = 0.10
+COLLECTIVE_BOUND = SHUFFLE_BOUND = 0.30
+TRANSFER_BOUND, PROCESSING_BOUND = 0.30, 0.50  # of the time that input takes
+SPECIAL_OP = 0.10
+MEMORY_BUSY, COMPUTE_IDLE = 0.70, 0.50  # of the peaks: memory above, compute below
+COMPILE_SOME = 0.05
+
+
+class Advice(NamedTuple):
+    """One thing to look at: how much it matters, what was seen, what to do, and on which page."""
+
+    id: str
+    weight: str  # "high", "moderate", "hint"
+    what: str
+    do: str
+    page: str  # the tool that tells more
+
+
+class Verdict(NamedTuple):
+    """The first sentence of the page, and what follows from it."""
+
+    limit: str  # the category that limits; "" where nothing is known
+    sentence: str
+    bound: str  # TensorBoard's word for the input: "host", "both", "device", "unknown"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def bound_by_input(shares: Shares | None) -> tuple[str, str]:
+    """(TensorBoard's word, in ours): does the program wait for its input."""
+    if shares is None:
+        return "unknown", "No step was measured, so nothing tells whether the program waits for its input."
+    if shares.input >= INPUT_HIGH:
+        return "host", f"The program waits for its input much of the time: {_percent(shares.input)} of its steps. Mend this first."
+    if shares.input >= INPUT_SOME:
+        return "both", f"The program waits for its input some of the time: {_percent(shares.input)} of its steps."
+    if shares.other >= OTHER_SOME:
+        return "both", (
+            f"{_percent(shares.other)} of the steps' time is none of the kinds that are known: it may be input, or Python, or both."
+        )
+    return (
+        "device",
+        f"The program does not wait for its input ({_percent(shares.input)} of its steps): reading faster gains nothing.",
+    )
+
+
+# What to do about each limit, and where more is told.
+_DO = {
+    "input": ("read and prepare batches in parallel and ahead", "input_pipeline_analyzer"),
+    "collectives": ("look which collectives take it and overlap them with computing", "op_stats"),
+    "kernel launch": ("give the host less to launch: larger batches, compiled functions, fewer small ops", "op_stats"),
+    "output": ("copy less back from the device, or less often", "op_stats"),
+    "compiling": ("keep the shapes of inputs the same from step to step, so that nothing is compiled anew", "op_stats"),
+    "copies between devices": ("look which tensors go from device to device", "op_stats"),
+    "computing on the device": ("look at the ops that take most of it, and at 16-bit arithmetic", "op_stats"),
+    "computing on the host": ("look at the ops that take most of it", "op_stats"),
+    "what no event tells": ("look what the threads do in the gaps: Python, files, locks", "timeline"),
+}  # fmt: skip
+
+
+def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
+    """What limits the run, by how much, and what to do: one sentence."""
+    bound, _ = bound_by_input(shares)
+    if shares is None:
+        return Verdict("", f"Nothing tells what limits this run: no step was measured. {_NO_STEPS}", bound)
+    mean = spread(steps.length)
+    assert mean is not None
+    parts = {
+        "input": shares.input, "collectives": shares.collectives, "kernel launch": shares.launch, "output": shares.output,
+        "compiling": shares.compile, "copies between devices": shares.between, "computing on the device": shares.compute,
+        "computing on the host": shares.host, "what no event tells": shares.other,
+    }  # fmt: skip
+    if shares.input >= INPUT_HIGH:  # mended first, whatever else there is
+        limit = "input"
+    else:
+        limit = max(parts, key=lambda name: parts[name])
+    do, page = _DO[limit]
+    ms = parts[limit] * mean.mean
+    name = limit[0].upper() + limit[1:]
+    amount = f"{_percent(parts[limit])} of a step ({units.duration(round(ms))} of {units.duration(round(mean.mean))})"
+    if limit == "what no event tells":
+        sentence = f"No event tells what takes most of a step: {amount}; {do}: see {page}."
+    else:
+        sentence = f"{name} limits this run: {amount}; {do}: see {page}."
+    also = [
+        f"{name} {_percent(share)}" for name, share in parts.items()
+        if name != limit and share >= (INPUT_SOME if name in ("input", "output") else OTHER_SOME)
+        and name not in ("computing on the device", "computing on the host")
+    ]  # fmt: skip
+    return Verdict(limit, sentence + (f" Beside it: {', '.join(also)}." if also else ""), bound)
+
+
+_NO_STEPS = "Name what marks a step with --step-marker REGEX."
+
+
+def of_shares(steps: Breakdown, shares: Shares | None, *, uses_tf_data: bool, asynchronous: bool) -> list[Advice]:
+    """By the thresholds of the overview page."""
+    if shares is None:
+        return [Advice("no_steps", "high", "No step was measured.", _NO_STEPS, "steps")]
+    out = []
+    bound, words = bound_by_input(shares)
+    if bound != "device":
+        how = "see which part of the pipeline is slow" if uses_tf_data else "build the input with tf.data or more loading workers"
+        page = "tf_data_bottleneck_analysis" if uses_tf_data else "input_pipeline_analyzer"
+        out.append(Advice("input", "high" if shares.input >= INPUT_HIGH else "moderate", words, how.capitalize() + ".", page))
+    launch = "The threads that launch kernels may be short of processor time"
+    launch += ": TF_GPU_THREAD_MODE=gpu_private gives them threads of their own." if uses_tf_data and steps.has_device else "."
+    for id, share, high, some, what, do, page in (
+        ("kernel_launch", shares.launch, OTHER_HIGH, OTHER_SOME, "launching kernels", launch, "op_stats"),
+        ("other", shares.other if bound != "both" or shares.input >= INPUT_SOME else 0.0, OTHER_HIGH, OTHER_SOME,
+         "nothing that an event tells", "It may be Python between the ops: see the host's threads.", "timeline"),
+        ("collectives", shares.collectives, OTHER_HIGH, OTHER_SOME, "collectives",
+         "See which, and whether they overlap with computing.",
+         "op_stats"),
+        ("output", shares.output, OUTPUT_HIGH, OUTPUT_SOME, "copying results to the host", "Fetch fewer results, or less often.",
+         "op_stats"),
+    ):  # fmt: skip
+        if share >= some:
+            weight = "high" if share >= high else "moderate"
+            out.append(Advice(id, weight, f"{_percent(share)} of the steps' time goes into {what}.", do, page))
+    if shares.half is not None and shares.half < LITTLE_HALF:
+        what = f"{_percent(shares.half)} of the devices' compute is in 16 bit."
+        out.append(Advice("precision", "hint", what, "Mixed precision may be faster, where its accuracy does.", "kernel_stats"))
+    if shares.compile >= COMPILE_SOME:
+        what = f"{_percent(shares.compile)} of the steps' time goes into compiling."
+        out.append(Advice("compile", "moderate", what, "Keep input shapes the same from step to step.", "op_stats"))
+    if asynchronous:
+        what = "Steps are dispatched ahead: a step's mark ends before its work does."
+        out.append(Advice("asynchronous", "hint", what, "Judge by start to start, or by the devices' time.", "steps"))
+    return out
+
+
+def smart(
+    shares: Shares | None,
+    *,
+    shuffles: float | None,
+    special: tuple[str, float] | None,
+    memory: float | None,
+    peak: float | None,
+    transfer: float | None,
+) -> list[Advice]:
+    """Suggestions that today's converter makes beside the page: parts of the steps' time or of the peaks, None where unknown.
+
+    `transfer`: of the time that input takes, how much copies to the device take. `special`: the op that takes most, and its part.
+    """  # fmt: skip
+    out = []
+    if shares is not None and shares.input > SPECIAL_OP:
+        copies = f"{_percent(shares.input)} of a step waits for input"
+        if transfer is not None and transfer >= TRANSFER_BOUND:
+            out.append(Advice("data_transfer", "high", f"{copies}, {_percent(transfer)} of that for copies to the device.",
+                              "Copy fewer and larger pieces, and prefetch to the device.", "input_pipeline_analyzer"))  # fmt: skip
+        if transfer is not None and 1 - transfer >= PROCESSING_BOUND:
+            out.append(Advice("host_processing", "high", f"{copies}, {_percent(1 - transfer)} of that for reading and preparing it "
+                              "on the host.", "Prepare in parallel, or once and for all before training.",
+                              "tf_data_bottleneck_analysis"))  # fmt: skip
+    if shares is not None and shares.collectives >= COLLECTIVE_BOUND:
+        out.append(Advice("collective_bound", "high", f"Collectives take {_percent(shares.collectives)} of a step.",
+                          "Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.",
+                          "op_stats"))  # fmt: skip
+    if shuffles is not None and shuffles >= SHUFFLE_BOUND:
+        out.append(Advice("data_shuffle", "high", f"Gathering, scattering, sorting and transposing take {_percent(shuffles)} "
+                          "of the devices' time.", "Keep layouts as the ops want them, and gathered sizes at multiples of 128.",
+                          "op_stats"))  # fmt: skip
+    if memory is not None and peak is not None and memory > MEMORY_BUSY and peak < COMPUTE_IDLE:
+        out.append(Advice("memory_bound", "high", f"Memory runs at {_percent(memory)} of its peak, arithmetic at "
+                          f"{_percent(peak)}.", "Fuse element-wise ops, use smaller types, or do more with what was read.",
+                          "op_profile"))  # fmt: skip
+    if special is not None and special[1] >= SPECIAL_OP:
+        out.append(Advice("special_op", "hint", f"{special[0]} alone takes {_percent(special[1])} of the devices' time.",
+                          "See its kernels, shapes and use of tensor cores.", "kernel_stats"))  # fmt: skip
+    return out

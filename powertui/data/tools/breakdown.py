@@ -1,0 +1,280 @@
+"""Every step by categories of time, as TensorBoard's overview has it: what of it was compute, input, launching, waiting.
+
+An event counts for the step whose group it belongs to (`run.grouping`), whatever thread it ran on. `tf2` and `xprof` take steps,
+and the events that count, as those profilers do. `corrected`, the default, follows the first of them on the steps that powertui
+finds: also where those have none (Keras 3, loops inside the graph), and from start to start where a step is dispatched
+asynchronously. There, and where nothing says which step an event belongs to, it counts for the time at which it ran.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.asked import Compat
+from powertui.data.model import UNKNOWN, Bools, Int64s, ProcessKind, Steps, Trace, TrackKind
+from powertui.data.opened import Profile
+from powertui.data.run import grouping
+from powertui.data.run.grouping import Groups
+from powertui.data.run.work import extents
+from powertui.data.tools import event_types, sweep
+from powertui.data.tools.event_types import KINDS, MARK, Kind, Typed
+
+MANY = 5  # of more steps than this, today's converter leaves out the first and the last
+
+# The categories of the page: (id, label, TensorBoard's id of the same, its types).
+CATEGORIES: tuple[tuple[str, str, str, tuple[Kind, ...]], ...] = (
+    ("device_compute", "Device compute", "deviceComputeTimeMs", (Kind.COMPUTE_16, Kind.COMPUTE_32)),
+    ("device_to_device", "Device to device", "deviceToDeviceTimeMs", (Kind.DEVICE_TO_DEVICE, Kind.WAIT_DEVICE)),
+    ("collectives", "Device collective communication", "deviceCollectivesTimeMs", (Kind.COLLECTIVES,)),
+    ("host_compute", "Host compute", "hostComputeTimeMs", (Kind.HOST_COMPUTE,)),
+    ("kernel_launch", "Kernel launch", "kernelLaunchTimeMs", (Kind.HOST_PREPARE,)),
+    ("input", "Input", "infeedTimeMs", (Kind.WAIT_INPUT, Kind.HOST_TO_DEVICE, Kind.WAIT_HOST)),
+    ("output", "Output", "outfeedTimeMs", (Kind.DEVICE_TO_HOST,)),
+    ("compile", "Compilation", "compileTimeMs", (Kind.HOST_COMPILE,)),
+    ("other", "All others", "otherTimeMs", (Kind.UNKNOWN,)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Breakdown:
+    """Steps by start, and how much time of each every type of event has."""
+
+    names: list[str]
+    start: Int64s
+    length: Int64s  # what the parts add up to
+    parts: Int64s  # [steps × types], ps
+    compat: Compat
+    has_device: bool
+    by: str  # how events were given to steps: "group", "time"
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def of(self, kinds: tuple[Kind, ...]) -> Int64s:
+        """The time of some types in each step."""
+        return np.asarray(self.parts[:, list(kinds)].sum(axis=1), np.int64)
+
+    def category(self, id: str) -> Int64s:
+        """The time of one category in each step."""
+        return self.of(next(kinds for name, _, _, kinds in CATEGORIES if name == id))
+
+    def take(self, rows: Int64s | Bools) -> Breakdown:
+        """Some of the steps."""
+        index = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        return Breakdown(
+            [self.names[i] for i in index.tolist()], self.start[index], self.length[index], self.parts[index], self.compat,
+            self.has_device, self.by, self.notes,
+        )  # fmt: skip
+
+
+def of(profile: Profile, compat: Compat) -> Breakdown:
+    """The steps of one host, broken down. Made once."""
+    return profile.cached(("breakdown", compat), lambda: _of(profile, compat))
+
+
+def _of(profile: Profile, compat: Compat) -> Breakdown:
+    trace, steps = profile.trace, profile.steps
+    typed = event_types.of(trace, compat)
+    has_device = any(process.kind is ProcessKind.DEVICE for process in trace.processes)
+    if compat == "corrected" and (not len(steps) or steps.asynchronous or steps.inferred or trace.format == "kineto"):
+        return _by_time(trace, steps, *typed, has_device=has_device)
+    groups = grouping.find(trace)
+    flat = _Flat(groups, *typed, only_devices=compat == "xprof" and has_device)
+    if compat == "corrected":
+        return _of_steps(trace, steps, groups, flat, has_device=has_device)
+    return _of_groups(trace, groups, flat, compat, has_device=has_device)
+
+
+# ── all events that count, in columns ────────────────────────────────────────────────────────────
+
+
+class _Flat:
+    """Events that belong to a group, and the marks among them."""
+
+    def __init__(self, groups: Groups, devices: list[Typed], hosts: list[Typed], *, only_devices: bool) -> None:
+        self.devices = _columns(groups, devices)
+        self.hosts = _columns(groups, [] if only_devices else hosts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    group: Int64s
+    start: Int64s
+    end: Int64s
+    kind: Int64s
+    process: Int64s  # counts the processes that occur
+    processes: tuple[str, ...]
+
+    def take(self, rows: Bools) -> _Columns:
+        return _Columns(self.group[rows], self.start[rows], self.end[rows], self.kind[rows], self.process[rows], self.processes)
+
+
+def _columns(groups: Groups | None, lines: list[Typed]) -> _Columns:
+    """`groups` None: all in one."""
+    parts: list[tuple[Int64s, ...]] = []
+    processes = list(dict.fromkeys(line.process.name for line in lines))
+    for line in lines:
+        rows, kind = line.rows, line.kind
+        group = groups.of(line.number)[rows].astype(np.int64) if groups is not None else np.zeros(len(rows), np.int64)
+        has = group >= 0
+        if not has.all():
+            rows, kind, group = rows[has], kind[has], group[has]
+        start = line.track.events.start[rows]
+        parts.append((group, start, start + line.track.events.duration[rows], kind.astype(np.int64),
+                      np.full(len(rows), processes.index(line.process.name), np.int64)))  # fmt: skip
+    if not parts:
+        none = np.empty(0, np.int64)
+        return _Columns(none, none, none, none, none, ())
+    group, start, end, kinds, process = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _Columns(group, start, end, kinds, process, tuple(processes))
+
+
+# ── steps as the profilers take them ─────────────────────────────────────────────────────────────
+
+
+def _of_groups(trace: Trace, groups: Groups, flat: _Flat, compat: Compat, *, has_device: bool) -> Breakdown:
+    count = len(groups.groups)
+    device_lo, device_hi, drawn = _device_steps(trace, groups, flat.devices)
+    devices = flat.devices
+    keep = np.zeros(len(devices.group), np.bool_)
+    for index, name in enumerate(devices.processes):
+        of_it = devices.process == index
+        keep[of_it] = drawn[name][devices.group[of_it]]
+    devices = devices.take(keep)
+    hosts = flat.hosts
+    if has_device:
+        hosts = hosts.take((device_hi > device_lo)[hosts.group])
+    mark = hosts.kind == MARK
+    host_lo, host_hi = _longest(hosts.group[mark], hosts.start[mark], hosts.end[mark], count)
+    on_device = device_hi > device_lo
+    holds = on_device & (host_hi > host_lo) & (host_lo <= device_lo) & (host_hi >= device_hi)
+    takes = on_device & ~holds
+    lo, hi = np.where(takes, device_lo, host_lo), np.where(takes, device_hi, host_hi)
+    hosts = hosts.take(~mark)
+    swept, present = _swept(devices, hosts, lo, hi)
+    parts = swept.inside(np.arange(count), lo, hi)
+    formed = (present[:, Kind.COMPUTE_16] | present[:, Kind.COMPUTE_32]) if has_device else present[:, Kind.HOST_COMPUTE]
+    rows = np.flatnonzero((hi > lo) & formed)
+    notes = []
+    if compat == "xprof" and len(rows) > MANY:
+        rows = rows[1:-1]
+        notes.append(f"The first and the last step are left out, as of every profile with more than {MANY}.")
+    names = [groups.groups[i].name for i in rows.tolist()]
+    return Breakdown(names, lo[rows], (hi - lo)[rows], parts[rows], compat, has_device, "group", tuple(notes))
+
+
+def _swept(devices: _Columns, hosts: _Columns, lo: Int64s, hi: Int64s) -> tuple[sweep.Sweep, Bools]:
+    """(the sweep, which types are ever the most telling one in each group)."""
+    group, start, end, kind = (
+        np.concatenate([getattr(devices, column), getattr(hosts, column)]) for column in ("group", "start", "end", "kind")
+    )
+    swept = sweep.of(group, start, end, kind, lo, hi)
+    count = len(lo)
+    first, last = extents(group, start, end, count)
+    has = last > first
+    first, last = np.where(has, first, 0), np.where(has, last, 0)
+    # A group without events has no place on the axis but its own stretch.
+    whole = swept.inside(np.arange(count), np.where(has, first, lo), np.where(has, last, lo))
+    return swept, whole > 0
+
+
+def _longest(group: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s, Int64s]:
+    """The longest of each group's stretches, the first of several; both ends 0 where there is none."""
+    out_lo, out_hi = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    order = np.lexsort((lo, -(hi - lo), group))
+    which, first = np.unique(group[order], return_index=True)
+    out_lo[which], out_hi[which] = lo[order[first]], hi[order[first]]
+    return out_lo, out_hi
+
+
+def _device_steps(trace: Trace, groups: Groups, work: _Columns) -> tuple[Int64s, Int64s, dict[str, Bools]]:
+    """(start and end of each group's longest step on a device, which groups each device has a step of).
+
+    What the device's line of steps says; where it has none, from the first to the last of the group's work there.
+    """
+    count = len(groups.groups)
+    drawn: dict[str, Bools] = {}
+    found: list[tuple[Int64s, Int64s, Int64s]] = []
+    for number, (process, track) in enumerate(trace.tracks()):
+        if process.kind is ProcessKind.DEVICE and track.kind is TrackKind.STEPS and len(track.events):
+            group = groups.of(number).astype(np.int64)
+            has = group >= 0
+            drawn.setdefault(process.name, np.zeros(count, np.bool_))[group[has]] = True
+            found.append((group[has], track.events.start[has], track.events.end[has]))
+    for index, name in enumerate(work.processes):
+        if name not in drawn:
+            mine = work.process == index
+            lo, hi = extents(work.group[mine], work.start[mine], work.end[mine], count)
+            has = hi > lo
+            drawn[name] = has
+            found.append((np.flatnonzero(has), lo[has], hi[has]))
+    if not found:
+        return np.zeros(count, np.int64), np.zeros(count, np.int64), drawn
+    group, lo, hi = (np.concatenate(column) for column in zip(*found, strict=True))
+    return (*_longest(group, lo, hi, count), drawn)
+
+
+# ── steps as powertui finds them ─────────────────────────────────────────────────────────────────
+
+
+def _of_steps(trace: Trace, steps: Steps, groups: Groups, flat: _Flat, *, has_device: bool) -> Breakdown:
+    count = len(steps)
+    row = _rows_of(trace, steps, groups, flat)
+    devices, hosts = flat.devices, flat.hosts.take(flat.hosts.kind != MARK)
+    parts = []
+    for columns in (devices, hosts):
+        of_row = row[columns.group]
+        parts.append(_Columns(of_row, columns.start, columns.end, columns.kind, columns.process, ()).take(of_row >= 0))
+    lo, hi = steps.start, steps.start + np.maximum(steps.step, 0)
+    swept, _ = _swept(parts[0], parts[1], lo, hi)
+    names = [steps.names[i] for i in range(count)]
+    return Breakdown(names, lo, hi - lo, swept.inside(np.arange(count), lo, hi), "corrected", has_device, "group")
+
+
+def _rows_of(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) -> Int64s:
+    """The step of each group: the one that begins as its mark or its step on a device does, else the one in which its root lies."""
+    count = len(groups.groups)
+    out = np.full(count, -1, np.int64)
+    if not count or not len(steps):
+        return out
+    hosts = flat.hosts
+    mark = hosts.kind == MARK
+    host_lo, host_hi = _longest(hosts.group[mark], hosts.start[mark], hosts.end[mark], count)
+    device_lo, device_hi, _ = _device_steps(trace, groups, flat.devices)
+    order = np.argsort(steps.start, kind="stable")
+    start, end = steps.start[order], steps.ends()[order]
+    for lo, has in ((device_lo, device_hi > device_lo), (host_lo, host_hi > host_lo)):
+        at = np.minimum(start.searchsorted(lo), len(start) - 1)
+        same = has & (start[at] == lo) & (out < 0)
+        out[same] = order[at[same]]
+    # Several marks of one step: its parts. Groups that nothing marks are work of other threads: it hides nothing of a step.
+    marked = np.array([group.marked for group in groups.groups], np.bool_)
+    root = np.where(host_hi > host_lo, host_lo, np.array([group.start for group in groups.groups], np.int64))
+    at = start.searchsorted(root, side="right") - 1
+    inside = (out < 0) & marked & (at >= 0) & (root < end[np.maximum(at, 0)])
+    out[inside] = order[at[inside]]
+    return out
+
+
+def _by_time(trace: Trace, steps: Steps, devices: list[Typed], hosts: list[Typed], *, has_device: bool) -> Breakdown:
+    """What ran while each step did, whoever asked for it. Python's frames and threads that wait are no work then."""
+    idle = np.fromiter((event_types.waits(trace.names.full(i)) for i in range(len(trace.names))), np.bool_, len(trace.names))
+    working = []
+    for line in hosts:
+        keep = (line.kind != MARK) & ~idle[line.track.events.name[line.rows]]
+        working.append(line._replace(rows=line.rows[keep], kind=line.kind[keep], named=line.named[keep]))
+    one, other = _columns(None, devices), _columns(None, working)
+    lo = steps.start
+    known = (steps.step != UNKNOWN) & (not (steps.asynchronous or steps.inferred))
+    hi = np.where(known, steps.start + steps.step, steps.ends())
+    span = np.array([trace.span[0]], np.int64), np.array([trace.span[1]], np.int64)
+    group, start, end, kind = (
+        np.concatenate([getattr(one, column), getattr(other, column)]) for column in ("group", "start", "end", "kind")
+    )
+    swept = sweep.of(group, start, end, kind, *span)
+    parts = swept.inside(np.zeros(len(lo), np.int64), lo, hi) if len(lo) else np.zeros((0, KINDS), np.int64)
+    names = [steps.names[i] for i in range(len(steps))]
+    return Breakdown(names, lo, hi - lo, parts, "corrected", has_device, "time")

@@ -1,0 +1,121 @@
+"""Where a run ran: its hosts and devices, and what its profile tells of the program: versions, batch size, command line."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from powertui.data.model import Process, ProcessKind, Trace
+from powertui.data.opened import Opened, Profile
+from powertui.data.table import Fact
+from powertui.data.tools import device_facts
+from powertui.data.tools.device_facts import DeviceFacts
+
+_VERSIONS = (
+    "tensorflow_version",
+    "jax_version",
+    "jaxlib_version",
+    "torch_version",
+    "pytorch_version",
+    "cuda_version",
+    "xla_version",
+)
+_COMMANDS = ("command_line", "cmdline", "command")
+_ROOT = re.compile(r"Iterator::[A-Za-z]+$")
+_BATCHING = re.compile(r"::(?:MapAndBatch|BatchV?\d?|ParallelBatch)(?:\[\d+\])?$")
+_SHAPE = re.compile(r"\[([^\]]*)\]")
+
+
+def devices(profile: Profile) -> tuple[DeviceFacts, ...]:
+    """The devices of one host. Read once."""
+    return profile.cached("devices", lambda: device_facts.of(profile.trace))
+
+
+def facts(opened: Opened, profile: Profile) -> list[Fact]:
+    """As facts, those that are known."""
+    known = devices(profile)
+    profiles = opened.profiles
+    every = [one for other in profiles for one in devices(other)]
+    names = ", ".join(other.host for other in profiles[:4]) + (f" and {len(profiles) - 4} more" if len(profiles) > 4 else "")
+    out = [Fact("hosts", "hosts", len(profiles), "integer", why=names)]
+    if every:
+        kinds = Counter(one.label or one.name for one in every)
+        out.append(Fact("devices", "devices", ", ".join(f"{count} × {label}" for label, count in kinds.items())))
+        out.append(Fact("device_core_count", "device count", len(every), "integer"))
+    else:
+        out.append(Fact("devices", "devices", "CPU only"))
+    first = known[0] if known else None
+    if first is not None:
+        for id, label, value, kind, unit in (
+            ("device_cores", "cores of a device", first.cores, "integer", ""),
+            ("device_memory", "memory of a device", first.memory_bytes, "number", "B"),
+            ("device_bandwidth", "its bandwidth", first.bandwidth, "number", "B/s"),
+            ("device_peak", "its peak", first.peak_flops and first.peak_flops / 1e12, "number", "TFLOP/s"),
+        ):  # fmt: skip
+            if value is not None:
+                out.append(Fact(id, label, value, kind, unit))  # type: ignore[arg-type]
+    batch = batch_size(profile)
+    if batch is not None:
+        out.append(Fact("batch_size", "batch size", batch, "integer"))
+    told = {stat.name: stat.value for process in profile.trace.processes for stat in process.stats}
+    versions = [f"{name.removesuffix('_version')} {version}" for name in _VERSIONS if isinstance(version := told.get(name), str)]
+    if versions:
+        out.append(Fact("software", "software", ", ".join(versions)))
+    command = next((told[name] for name in _COMMANDS if isinstance(told.get(name), str)), None)
+    if isinstance(command, str):
+        out.append(Fact("command_line", "command line", command))
+    return out
+
+
+def batch_size(profile: Profile) -> int | None:
+    """How many samples a step of one host reads, where tf.data tells; None where nothing does, or where it varies."""
+    return profile.cached("batch size", lambda: _batch_size(profile.trace))
+
+
+def _batch_size(trace: Trace) -> int | None:
+    roots, batching = [], []
+    for index in range(len(trace.names)):
+        name = trace.names.full(index)
+        if name.startswith("Iterator::"):
+            if _ROOT.match(name):
+                roots.append(index)
+            elif _BATCHING.search(name):
+                batching.append(index)
+    if not roots and not batching:
+        return None
+    wanted = np.zeros(len(trace.names), np.bool_)
+    wanted[roots + batching] = True
+    from_shapes: Counter[int] = Counter()
+    from_batching: Counter[int] = Counter()
+    for process, track in trace.tracks():
+        if process.kind is not ProcessKind.HOST or not len(track.events):
+            continue
+        rows = np.flatnonzero(wanted[track.events.name])[:2000]
+        for row in rows[:: max(1, len(rows) // 50)].tolist():
+            stats = _stats(process, track.events.position_of(row))
+            if int(track.events.name[row]) in roots:
+                leading = _leading(stats.get("shapes"))
+                if leading is not None:
+                    from_shapes[leading] += 1
+            elif isinstance(size := stats.get("batch_size"), int) and size > 0:
+                from_batching[size] += 1
+    for found in (from_shapes, from_batching):
+        if found:
+            size, count = found.most_common(1)[0]
+            return size if count > 0.9 * sum(found.values()) else None
+    return None
+
+
+def _stats(process: Process, position: int) -> dict[str, object]:
+    return {stat.name: stat.value for stat in process.source.of(position)}
+
+
+def _leading(shapes: object) -> int | None:
+    """The first dimension that all tensors of "[64,32,32,3] [64,1]" share."""
+    if not isinstance(shapes, str):
+        return None
+    first = {shape.split(",")[0].strip() for shape in _SHAPE.findall(shapes)}
+    only = first.pop() if len(first) == 1 else ""
+    return int(only) if only.isdigit() and 0 < int(only) < 1 << 31 else None

@@ -1,0 +1,219 @@
+"""What each event stands for in the breakdown of a step: TensorBoard's types, by its rules, from the least telling to the most.
+
+At each moment the most telling type that is active counts (`sweep`). Which type an event has, its name says, and for a few names a
+stat. Two of the rules differ by mode: collectors write copies as `MemcpyH2D`, which TensorFlow's rules do not know, so that they
+count as compute there; `corrected` takes them for what they are.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data import category
+from powertui.data.asked import Compat
+from powertui.data.category import Category
+from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, UInt8s
+from powertui.data.run.marks import carried, whole
+from powertui.data.run.work import working
+
+
+class Kind(enum.IntEnum):
+    """The types, by priority. The first two are no work: what nothing tells, and marks of steps."""
+
+    UNKNOWN = 0
+    HOST_COMPUTE = 1
+    HOST_COMPILE = 2
+    HOST_TO_HOST = 3
+    HOST_TO_DEVICE = 4
+    HOST_PREPARE = 5
+    COLLECTIVES = 6
+    WAIT_INPUT = 7
+    DEVICE_TO_DEVICE = 8
+    DEVICE_TO_HOST = 9
+    COMPUTE_32 = 10
+    COMPUTE_16 = 11
+    WAIT_DEVICE = 12
+    WAIT_HOST = 13
+
+
+KINDS = len(Kind)
+MARK = 254  # marks a step: no work itself
+NOTHING = 255  # counts nowhere
+
+_DROPPED = ("EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "FunctionRun")
+_MARKS = ("train", "test", "TraceContext")
+_COPY_AS_PARSED = re.compile(r"(?i)^memcpy(htod|dtoh|dtod|htoh)")
+_COPY = re.compile(r"(?i)(?:^|hip|cuda)(?:memcpy|copy)[ _]?"
+                   r"(host ?to ?device|device ?to ?host|device ?to ?device|[hd](?:to|2)[hd]|p(?:to|2)p)")  # fmt: skip
+_WAYS = {
+    "htod": Kind.HOST_TO_DEVICE, "h2d": Kind.HOST_TO_DEVICE, "hosttodevice": Kind.HOST_TO_DEVICE,
+    "dtoh": Kind.DEVICE_TO_HOST, "d2h": Kind.DEVICE_TO_HOST, "devicetohost": Kind.DEVICE_TO_HOST,
+    "dtod": Kind.DEVICE_TO_DEVICE, "d2d": Kind.DEVICE_TO_DEVICE, "devicetodevice": Kind.DEVICE_TO_DEVICE,
+    "ptop": Kind.DEVICE_TO_DEVICE, "p2p": Kind.DEVICE_TO_DEVICE, "htoh": Kind.HOST_TO_HOST, "h2h": Kind.HOST_TO_HOST,
+}  # fmt: skip
+_COLLECTIVE = re.compile(r"(?i)^(?:nccl|rccl|msccl)")
+_HALF = re.compile(r"(?i)half|fp16|bf16|bfloat16|[_.](?:h|s)16816|h884|h1688|hgemm|_f16|_hhs_|_bbs_")
+_INPUT = re.compile(r"^(?:iteratorgetnext|enumerate\(dataloader\)|.*dataloader.*__next__|.*dataloader.*_next_data)")
+_COMPILING = re.compile(r"(?i)^(?:xlacompile|compile|.*::compile\b|backend_compile|pjrtcompile|.*\bautotun)")
+# What an op of a TPU does, by the name of its HLO instruction.
+_TPU_WAIT_HOST = re.compile(r"(?i)^%?(?:infeed|recv-?from-?host|host-?recv)")
+_TPU_TO_HOST = re.compile(r"(?i)^%?(?:outfeed|send-?to-?host|host-?send)")
+_TPU_COLLECTIVE = re.compile(r"(?i)^%?(?:all-reduce|all-gather|all-to-all|reduce-scatter|collective|cross-replica)")
+_TPU_BETWEEN = re.compile(r"(?i)^%?(?:send|recv)\b")
+_TPU_IDLE = re.compile(r"(?i)^%?(?:idle|wait|.*barrier)")
+
+_STATS = ("correlation_id", "step_name", "step_num", "shape", "_ipl_stage_id")
+
+
+class Typed(NamedTuple):
+    """The events of one line that can count, or that mark steps."""
+
+    number: int  # of the line, over Trace.tracks()
+    process: Process
+    track: Track
+    rows: Int64s  # of the track's events
+    kind: UInt8s  # of each: a Kind, or MARK
+    named: Bools  # marks only: by name rather than by a step_name that a collector gave
+
+
+def of(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]]:
+    """(work of devices, work of hosts), line by line. Lines that collectors drew from others are left out."""
+    numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
+    has_device = any(process.kind is ProcessKind.DEVICE for process in trace.processes)
+    devices: list[Typed] = []
+    hosts: list[Typed] = []
+    for process in trace.processes:
+        if process.kind is ProcessKind.DEVICE:
+            tracks = [track for track in working(process) if len(track.events)]
+            if tracks:
+                devices += _device(trace, process, tracks, numbers, compat)
+        elif process.kind is ProcessKind.HOST:
+            tracks = [t for t in process.tracks if len(t.events) and not t.derived and not _frames(trace, t)]
+            if tracks:
+                hosts += _host(trace, process, tracks, numbers, has_device=has_device, compat=compat)
+    return devices, hosts
+
+
+def _frames(trace: Trace, track: Track) -> bool:
+    """Python's frames on a line of their own: they lie over everything and say nothing of what is computed."""
+    return trace.format == "kineto" and track.name.endswith(" Python")
+
+
+# ── devices ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _device(trace: Trace, process: Process, tracks: list[Track], numbers: dict[int, int], compat: Compat) -> list[Typed]:
+    tpu = "TPU" in process.name
+    carry = carried(trace, process, tracks, _STATS)
+    table = np.full(len(trace.names), NOTHING, np.uint8)
+    used = np.unique(np.concatenate([np.unique(track.events.name) for track in tracks]))
+    for index in used.tolist():
+        table[index] = _tpu_kind(trace.names.full(index)) if tpu else device_kind(trace.names.full(index), compat)
+    out = []
+    for track in tracks:
+        rows = np.arange(len(track.events))
+        kind = table[track.events.name]
+        if carry["shape"][track.events.name].any():
+            some = np.flatnonzero(carry["shape"][track.events.name])
+            column = process.source.columns(track.events.positions(some), ("shape",))["shape"]
+            texts = column.texts or [None] * len(some)
+            compute = np.isin(kind[some], (Kind.COMPUTE_16, Kind.COMPUTE_32)) & column.present
+            half = np.array([text is not None and "half" in text for text in texts], np.bool_)
+            kind = kind.copy()
+            kind[some] = np.where(compute, np.where(half, Kind.COMPUTE_16, Kind.COMPUTE_32), kind[some])
+        if compat != "corrected" and not tpu and not carry["correlation_id"][track.events.name].all():
+            column = process.source.columns(track.events.position, ("correlation_id",))["correlation_id"]
+            rows = np.flatnonzero(whole(column) >= 0)
+        rows = rows[kind[rows] != NOTHING]
+        out.append(Typed(numbers[id(track)], process, track, rows, kind[rows], np.zeros(len(rows), np.bool_)))
+    return out
+
+
+def device_kind(name: str, compat: Compat) -> Kind:
+    """The type of an event of a GPU's stream."""
+    copy = (_COPY if compat == "corrected" else _COPY_AS_PARSED).search(name)
+    if copy is not None:
+        return _WAYS[copy[1].lower().replace(" ", "")]
+    if (_COLLECTIVE if compat == "corrected" else _NCCL).search(name):
+        return Kind.COLLECTIVES
+    low = name.lower()
+    if compat == "corrected":
+        return Kind.COMPUTE_16 if _HALF.search(name) else Kind.COMPUTE_32
+    return Kind.COMPUTE_16 if "half" in low or "fp16" in low else Kind.COMPUTE_32
+
+
+_NCCL = re.compile(r"(?i)^nccl")
+
+
+def _tpu_kind(name: str) -> int:
+    for pattern, kind in (
+        (_TPU_IDLE, NOTHING), (_TPU_WAIT_HOST, Kind.WAIT_HOST), (_TPU_TO_HOST, Kind.DEVICE_TO_HOST),
+        (_TPU_COLLECTIVE, Kind.COLLECTIVES), (_TPU_BETWEEN, Kind.WAIT_DEVICE),
+    ):  # fmt: skip
+        if pattern.search(name):
+            return int(kind)
+    return int(Kind.COMPUTE_16 if "bf16" in name else Kind.COMPUTE_32)
+
+
+# ── hosts ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _host(
+    trace: Trace, process: Process, tracks: list[Track], numbers: dict[int, int], *, has_device: bool, compat: Compat
+) -> list[Typed]:
+    carry = carried(trace, process, tracks, _STATS)
+    used = np.zeros(len(trace.names), np.bool_)
+    for track in tracks:
+        used[track.events.name] = True
+    table = np.full(len(trace.names), Kind.HOST_COMPUTE, np.uint8)
+    marks: Bools = np.zeros(len(trace.names), np.bool_)
+    for index in np.flatnonzero(used).tolist():
+        name = trace.names.full(index)
+        marks[index] = (name.startswith(_MARKS) and "/" not in name) or name.startswith("ProfilerStep#")
+        table[index] = MARK if marks[index] else host_kind(name, has_device=has_device, compat=compat)
+    table[carry["_ipl_stage_id"] & (table != MARK) & (table != NOTHING)] = Kind.WAIT_INPUT
+    if compat == "corrected":  # whatever carries a step's number marks it
+        table[carry["step_num"]] = MARK
+    asks = (carry["step_name"] & ~marks) | (carry["correlation_id"] & has_device & ~np.isin(table, (MARK, NOTHING)))
+    out = []
+    for track in tracks:
+        names = track.events.name
+        kind = table[names]
+        some = np.flatnonzero(asks[names])
+        if len(some):
+            columns = process.source.columns(track.events.positions(some), ("correlation_id", "step_name"))
+            kind = kind.copy()
+            launched = (whole(columns["correlation_id"]) >= 0) & has_device
+            plain = ~np.isin(kind[some], (NOTHING, Kind.HOST_TO_DEVICE, Kind.HOST_TO_HOST))
+            kind[some[launched & plain]] = Kind.HOST_PREPARE
+            kind[some[columns["step_name"].present]] = MARK
+        rows = np.flatnonzero(kind != NOTHING)
+        out.append(Typed(numbers[id(track)], process, track, rows, kind[rows], marks[names[rows]]))
+    return out
+
+
+def host_kind(name: str, *, has_device: bool, compat: Compat) -> int:
+    """The type of an event of a host's thread that marks no step."""
+    if name.startswith(_DROPPED):
+        return NOTHING
+    low = name[:64].lower()
+    if name.startswith("InfeedEnqueue") or low.startswith("memcpyhtod"):
+        return int(Kind.HOST_TO_DEVICE)
+    if low.startswith("memcpyhtoh"):
+        return int(Kind.HOST_TO_HOST)
+    if has_device and name.startswith("ExecutorState::Process"):
+        return int(Kind.HOST_PREPARE)
+    if low.startswith("iteratorgetnext") or (compat == "corrected" and _INPUT.match(low)):
+        return int(Kind.WAIT_INPUT)
+    if compat == "corrected" and _COMPILING.search(name[:64]):
+        return int(Kind.HOST_COMPILE)
+    return int(Kind.HOST_COMPUTE)
+
+
+def waits(name: str) -> bool:
+    """Whether a name is of Python or of a thread that waits: nothing is computed there."""
+    return category.of(name) in (Category.PYTHON, Category.IDLE)

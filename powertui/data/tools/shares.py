@@ -1,0 +1,77 @@
+"""What the steps of a profile come to: mean, deviation and share of each category, and the shares that verdicts use."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Int64s
+from powertui.data.table import Column
+from powertui.data.tools.breakdown import CATEGORIES, Breakdown
+from powertui.data.tools.event_types import Kind
+
+
+class Spread(NamedTuple):
+    """Over all steps, in ps. The deviation is a sample's (n - 1): None of one step."""
+
+    mean: float
+    deviation: float | None
+    least: int
+    most: int
+
+
+class Shares(NamedTuple):
+    """Parts of all steps' time, 0 to 1, as the verdicts take them."""
+
+    input: float
+    output: float
+    compute: float
+    collectives: float
+    idle: float
+    launch: float
+    other: float
+    host: float
+    compile: float
+    between: float
+    half: float | None  # of the devices' compute: how much in 16 bit; None where nothing computed on a device
+
+
+def spread(times: Int64s) -> Spread | None:
+    """Of one column of times; None without any step."""
+    if not len(times):
+        return None
+    deviation = float(times.std(ddof=1)) if len(times) > 1 else None
+    return Spread(float(times.mean()), deviation, int(times.min()), int(times.max()))
+
+
+def of(steps: Breakdown) -> Shares | None:
+    """None where there is no step, or none of any length."""
+    whole = float(steps.length.sum(dtype=np.float64))
+    if not whole:
+        return None
+
+    def share(*kinds: Kind) -> float:
+        return float(steps.of(kinds).sum(dtype=np.float64)) / whole
+
+    inputs = share(Kind.WAIT_INPUT, Kind.HOST_TO_DEVICE, Kind.WAIT_HOST)
+    output = share(Kind.DEVICE_TO_HOST)
+    compute, collectives = share(Kind.COMPUTE_16, Kind.COMPUTE_32), share(Kind.COLLECTIVES)
+    halves = share(Kind.COMPUTE_16)
+    return Shares(
+        inputs, output, compute, collectives, max(0.0, 1 - inputs - output - compute - collectives), share(Kind.HOST_PREPARE),
+        share(Kind.UNKNOWN), share(Kind.HOST_COMPUTE), share(Kind.HOST_COMPILE), share(Kind.DEVICE_TO_DEVICE, Kind.WAIT_DEVICE),
+        halves / compute if compute else None,
+    )  # fmt: skip
+
+
+def columns(steps: Breakdown) -> tuple[Column, ...]:
+    """The steps as TensorBoard's table of them: the name, each category, the whole; times in ms for programs."""
+    return (
+        Column("stepnum", "step", "text", list(steps.names), weight=9, head="Step number"),
+        *(
+            Column(id_, label.lower(), "duration", steps.of(kinds), "ms", weight=weight, head=label)
+            for (_, label, id_, kinds), weight in zip(CATEGORIES, (8, 2, 3, 7, 6, 7, 3, 2, 6), strict=True)
+        ),
+        Column("stepTimeMs", "step time", "duration", steps.length, "ms", weight=9, head="Step time"),
+    )

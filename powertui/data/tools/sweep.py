@@ -1,0 +1,123 @@
+"""The most telling type of work at each moment, and how much of a stretch each type has.
+
+At each moment the highest type that is active counts. The profilers keep that up to date event by event, which has one
+consequence that their figures show: an event of no length leaves its type standing until something of a higher type begins, or
+until an event of its own type ends. The same is done here without walking: type by type, from the highest down, as unions.
+
+Events are taken group by group: what runs in one group does not hide what runs in another. So that one union does for all groups,
+each is given a stretch of its own on one long axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s
+from powertui.data.tools.event_types import KINDS
+
+_NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """For each type the moments at which it or a higher one counts, on an axis on which each group has a stretch of its own."""
+
+    shift: Int64s  # from a group's time to the axis
+    covers: tuple[tuple[Int64s, Int64s], ...]  # by type: (starts, ends), apart from each other and ascending
+
+    def inside(self, group: Int64s, lo: Int64s, hi: Int64s) -> Int64s:
+        """[stretches × types]: how much of each stretch [lo, hi) of a group each type has. What is left is unknown: type 0."""
+        out = np.zeros((len(lo), KINDS), np.int64)
+        a, b = lo + self.shift[group], np.maximum(lo, hi) + self.shift[group]
+        above = np.zeros(len(lo), np.int64)
+        for kind in range(KINDS - 1, 0, -1):
+            part = _length(*self.covers[kind], a, b)
+            out[:, kind] = part - above
+            above = part
+        out[:, 0] = np.maximum(0, b - a) - above
+        return out
+
+
+def of(group: Int64s, start: Int64s, end: Int64s, kind: Int64s, lo: Int64s, hi: Int64s) -> Sweep:
+    """Sweep events of groups 0 … len(lo) - 1. `lo` and `hi`: a stretch of each group that will be asked about."""
+    first, last = lo.copy(), np.maximum(lo, hi)
+    np.minimum.at(first, group, start)
+    np.maximum.at(last, group, end)
+    ends = np.cumsum(last - first + 1)
+    shift = ends - (last - first + 1) - first
+    a, b = start + shift[group], end + shift[group]
+    # The last boundary of each group: nothing stands beyond it.
+    final = np.full(len(lo), np.iinfo(np.int64).min)
+    np.maximum.at(final, group, b)
+    cover = (_NONE, _NONE)
+    above = _NONE
+    covers: list[tuple[Int64s, Int64s]] = [cover] * KINDS
+    for number in range(KINDS - 1, 0, -1):
+        mine = np.flatnonzero(kind == number)
+        if len(mine):
+            cover, above = _with(cover, above, a[mine], b[mine], group[mine], final)
+        covers[number] = cover
+    return Sweep(shift, tuple(covers))
+
+
+def _with(
+    cover: tuple[Int64s, Int64s], above: Int64s, start: Int64s, end: Int64s, group: Int64s, final: Int64s
+) -> tuple[tuple[Int64s, Int64s], Int64s]:
+    """(the union with events of one type more, the starts of all events so far)."""
+    real = end > start
+    own = np.sort(start[real])
+    cover = _union(np.concatenate([cover[0], start[real]]), np.concatenate([cover[1], end[real]]))
+    moments, at = np.unique(start[~real], return_index=True)
+    if len(moments):
+        free = ~_holds(cover, moments) & ~_among(above, moments)
+        moments, until = moments[free], final[group[~real][at[free]]]
+        for starts in (above, own):
+            until = np.minimum(until, _after(starts, moments))
+        cover = _union(np.concatenate([cover[0], moments]), np.concatenate([cover[1], np.maximum(until, moments)]))
+    return cover, np.sort(np.concatenate([above, start]))
+
+
+def _union(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
+    """The same moments as stretches that lie apart, ascending."""
+    if not len(start):
+        return _NONE, _NONE
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], np.maximum.accumulate(end[order])
+    new = np.ones(len(start), np.bool_)
+    new[1:] = start[1:] > end[:-1]
+    firsts = np.flatnonzero(new)
+    return start[firsts], end[np.append(firsts[1:], len(start)) - 1]
+
+
+def _holds(cover: tuple[Int64s, Int64s], moments: Int64s) -> Bools:
+    at = cover[0].searchsorted(moments, side="right") - 1
+    return np.asarray((at >= 0) & (moments < cover[1][at]) if len(cover[0]) else np.zeros(len(moments), np.bool_))
+
+
+def _among(values: Int64s, moments: Int64s) -> Bools:
+    if not len(values):
+        return np.zeros(len(moments), np.bool_)
+    at = np.minimum(values.searchsorted(moments), len(values) - 1)
+    return np.asarray(values[at] == moments)
+
+
+def _after(values: Int64s, moments: Int64s) -> Int64s:
+    """The first of these (ascending) after each moment; the largest number where there is none."""
+    at = values.searchsorted(moments, side="right")
+    return np.append(values, np.iinfo(np.int64).max)[at]
+
+
+def _length(start: Int64s, end: Int64s, lo: Int64s, hi: Int64s) -> Int64s:
+    """How much of each [lo, hi) these stretches cover."""
+    before = np.concatenate(([0], np.cumsum(end - start)))
+
+    def until(moments: Int64s) -> Int64s:
+        at = start.searchsorted(moments, side="left")
+        over: Int64s = before[at] - np.where(at > 0, np.maximum(0, np.append(_NONE, end)[at - 1] - moments), 0)
+        return over
+
+    if not len(start):
+        return np.zeros(len(lo), np.int64)
+    return until(hi) - until(lo)

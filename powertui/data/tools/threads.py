@@ -1,0 +1,64 @@
+"""How busy the threads of a host were, and how much of that was waiting: what a profile without a device tells."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data import category
+from powertui.data.category import Category
+from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
+from powertui.data.run.work import covered
+
+
+class Thread(NamedTuple):
+    """One thread in a window."""
+
+    name: str
+    track: int  # counts Trace.tracks()
+    busy: int  # ps in which some event was open
+    waiting: int  # of that, in events that wait
+    events: int
+    lo: int  # where its first and last event lie
+    hi: int
+
+
+def of(trace: Trace, lo: int, hi: int) -> list[Thread]:
+    """The host's threads with events in the window, the busiest first."""
+    waits = np.fromiter((category.of(trace.names.full(i)) is Category.IDLE for i in range(len(trace.names))), np.bool_,
+                        len(trace.names))  # fmt: skip
+    out = []
+    for number, (process, track) in enumerate(trace.tracks()):
+        if process.kind is ProcessKind.HOST and len(track.events) and not track.derived:
+            one = _of_track(track, number, waits, lo, hi)
+            if one is not None:
+                out.append(one)
+    return sorted(out, key=lambda one: (-one.busy, one.name))
+
+
+def _of_track(track: Track, number: int, waits: Bools, lo: int, hi: int) -> Thread | None:
+    lane = track.lane(0)
+    start, end = np.maximum(lane.start, lo), np.minimum(lane.start + lane.duration, hi)
+    inside = end >= start
+    if not inside.any():
+        return None
+    rows = np.flatnonzero(waits[track.events.name])
+    a, b = _clipped(track.events.start[rows], track.events.start[rows] + track.events.duration[rows], lo, hi)
+    waiting = int(covered(np.zeros(len(a), np.int64), a, b, 1)[0]) if len(a) else 0
+    count = int(((track.events.start < hi) & (track.events.start + track.events.duration >= lo)).sum())
+    return Thread(
+        track.name,
+        number,
+        int((end - start)[inside].sum()),
+        max(0, waiting),
+        count,
+        int(start[inside].min()),
+        int(end[inside].max()),
+    )
+
+
+def _clipped(start: Int64s, end: Int64s, lo: int, hi: int) -> tuple[Int64s, Int64s]:
+    a, b = np.maximum(start, lo), np.minimum(end, hi)
+    keep = b > a
+    return a[keep], b[keep]

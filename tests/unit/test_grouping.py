@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from powertui import demo
+from powertui.data.formats import registry
+from powertui.data.model import Trace
+from powertui.data.run import grouping
+from powertui.data.run.grouping import Groups, find
+from tests.synthetic.xplane import Event, Line, Plane, encode
+
+MS = 10**9
+
+
+def trace_of(tmp_path: Path, *planes: Plane) -> Trace:
+    path = tmp_path / "vm.xplane.pb"
+    path.write_bytes(encode(planes))
+    return registry.read(path)
+
+
+def host(*lines: list[Event]) -> Plane:
+    return Plane("/host:CPU", [Line(f"line/{i}", events, key=i + 1) for i, events in enumerate(lines)])
+
+
+def by_name(trace: Trace, groups: Groups) -> dict[str, list[int]]:
+    """The groups of the events of each name, by start."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for line, (_, track) in enumerate(trace.tracks()):
+        for row, group in enumerate(groups.of(line).tolist()):
+            name = trace.names.full(int(track.events.name[row]))
+            found.setdefault(name, []).append((int(track.events.start[row]), group))
+    return {name: [group for _, group in sorted(rows)] for name, rows in found.items()}
+
+
+def roots(count: int, name: str = "train") -> list[Event]:
+    return [Event(name, i * 100 * MS, 90 * MS, {"step_num": i, "_r": 1}) for i in range(count)]
+
+
+# ── nesting ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_lies_inside_a_root_is_its(tmp_path: Path) -> None:
+    inside = [Event("op", i * 100 * MS + MS, 10 * MS) for i in range(3)]
+    deeper = [Event("kernel", i * 100 * MS + 2 * MS, MS) for i in range(3)]
+    between = [Event("idle", 95 * MS, MS)]
+    trace = trace_of(tmp_path, host([*roots(3), *inside, *deeper, *between]))
+    groups = find(trace)
+    assert [group.name for group in groups.groups] == ["train 0", "train 1", "train 2"]
+    assert by_name(trace, groups) == {"train": [0, 1, 2], "op": [0, 1, 2], "kernel": [0, 1, 2], "idle": [-1]}
+
+
+def test_containment_is_inclusive(tmp_path: Path) -> None:
+    edge = [Event("first", 0, MS), Event("last", 80 * MS, 10 * MS)]
+    trace = trace_of(tmp_path, host([*roots(1), *edge]))
+    assert by_name(trace, find(trace)) == {"train": [0], "first": [0], "last": [0]}
+
+
+def test_an_event_that_sticks_out_is_no_child(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path, host([*roots(1), Event("late", 80 * MS, 30 * MS)]))
+    assert by_name(trace, find(trace))["late"] == [-1]
+
+
+def test_asynchronous_events_hold_nothing(tmp_path: Path) -> None:
+    events = [*roots(1), Event("async", MS, 50 * MS, {"_a": 1}), Event("op", 2 * MS, MS)]
+    trace = trace_of(tmp_path, host(events))
+    assert by_name(trace, find(trace)) == {"train": [0], "async": [-1], "op": [0]}
+
+
+# ── hand-overs ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_work_follows_its_context_to_other_lines(tmp_path: Path) -> None:
+    launches = [Event("launch", i * 100 * MS + MS, MS, {"_pt": 2, "_p": 1000 + i}) for i in range(3)]
+    # Each consumer runs late, during the next root: time says one step, the context the right one.
+    work = [Event("work", i * 100 * MS + 105 * MS, 20 * MS, {"_ct": 2, "_c": 1000 + i}) for i in range(3)]
+    inside = [Event("op", w.start + MS, MS) for w in work]
+    trace = trace_of(tmp_path, host([*roots(3), *launches], [*work, *inside]))
+    assert by_name(trace, find(trace)) == {"train": [0, 1, 2], "launch": [0, 1, 2], "work": [0, 1, 2], "op": [0, 1, 2]}
+
+
+def test_contexts_of_other_kinds_do_not_meet(tmp_path: Path) -> None:
+    trace = trace_of(
+        tmp_path,
+        host([*roots(1), Event("launch", MS, MS, {"_pt": 2, "_p": 7})], [Event("work", MS, MS, {"_ct": 3, "_c": 7})]),
+    )
+    assert by_name(trace, find(trace))["work"] == [-1]
+
+
+def test_work_is_handed_on_and_on(tmp_path: Path) -> None:
+    lines = [[*roots(2), *(Event("a", i * 100 * MS + MS, MS, {"_pt": 1, "_p": i * 10}) for i in range(2))]]
+    for hop in range(5):
+        lines.append([
+            Event(f"hop{hop}", i * 100 * MS + 2 * MS, 5 * MS, {"_ct": 1, "_c": i * 10 + hop, "_pt": 1, "_p": i * 10 + hop + 1})
+            for i in range(2)
+        ])  # fmt: skip
+    trace = trace_of(tmp_path, host(*lines))
+    found = by_name(trace, find(trace))
+    assert all(found[f"hop{hop}"] == [0, 1] for hop in range(5))
+
+
+def test_a_crowded_context_connects_nothing(tmp_path: Path) -> None:
+    def crowd(count: int) -> list[int]:
+        makers = [Event("make", MS + i * 1000, 1000, {"_pt": 1, "_p": 5}) for i in range(count)]
+        users = [Event("use", MS + i * 1000, 1000, {"_ct": 1, "_c": 5}) for i in range(count)]
+        trace = trace_of(tmp_path, host([*roots(1), *makers], users))
+        return by_name(trace, find(trace))["use"]
+
+    assert crowd(63) == [0] * 63
+    assert crowd(64) == [-1] * 64
+
+
+def test_an_iteration_finds_its_input(tmp_path: Path) -> None:
+    executors = [Event("ExecutorState::Process", i * 100 * MS + MS, MS, {"id": 40 + i, "iter_num": 0}) for i in range(2)]
+    inputs = [Event("IteratorGetNextOp::DoCompute", i * 100 * MS + 5 * MS, MS, {"id": 40 + i, "iter_num": 0}) for i in range(2)]
+    trace = trace_of(tmp_path, host([*roots(2), *executors], inputs))
+    assert by_name(trace, find(trace))["IteratorGetNextOp::DoCompute"] == [0, 1]
+
+
+def test_kernels_belong_to_the_last_launch_with_their_id(tmp_path: Path) -> None:
+    launches = [Event("cudaLaunchKernel", i * 100 * MS + MS, MS, {"correlation_id": 7}) for i in range(2)]
+    gpus = [
+        Plane(f"/device:GPU:{n}", [Line("Stream #1(Compute)", [Event(f"kernel{n}", 120 * MS, MS, {"correlation_id": 7})], key=1)])
+        for n in range(2)
+    ]  # fmt: skip
+    trace = trace_of(tmp_path, host([*roots(2), *launches]), *gpus)
+    found = by_name(trace, find(trace))
+    assert (found["kernel0"], found["kernel1"]) == ([1], [1])
+
+
+# ── roots ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_roots_inside_roots_start_no_group(tmp_path: Path) -> None:
+    inner = [Event("FunctionRun", i * 100 * MS + MS, MS, {"_r": 1}) for i in range(2)]
+    alone = [Event("FunctionRun", 500 * MS, MS, {"_r": 1})]
+    trace = trace_of(tmp_path, host([*roots(2), *inner, *alone]))
+    groups = find(trace)
+    assert [(group.name, group.marked) for group in groups.groups] == [("train 0", True), ("train 1", True), ("2", False)]
+
+
+def test_a_higher_root_level_goes_first(tmp_path: Path) -> None:
+    batch = Event("ProcessBatch", 10 * MS, 200 * MS)
+    inside = Event("train", 20 * MS, 50 * MS, {"step_num": 0, "_r": 1})
+    trace = trace_of(tmp_path, host([batch, inside]))
+    assert by_name(trace, find(trace)) == {"ProcessBatch": [0], "train": [0]}
+
+
+def test_keras_markers_without_a_level_are_roots_too(tmp_path: Path) -> None:
+    events = [Event("Profiled batch", i * 100 * MS, 90 * MS, {"step_num": i}) for i in range(3)]
+    trace = trace_of(tmp_path, host([*events, Event("op", 101 * MS, MS)]))
+    assert by_name(trace, find(trace))["op"] == [1]
+
+
+def test_loops_in_the_graph_are_steps_only_when_nothing_else_is(tmp_path: Path) -> None:
+    loop = [Event("ExecutorState::Process", i * 10 * MS, 9 * MS, {"id": 3, "iter_num": i}) for i in range(6)]
+    trace = trace_of(tmp_path, host(loop))
+    groups = find(trace)
+    assert len(groups.groups) == 6
+    assert "loop" in groups.source
+    marked = trace_of(tmp_path, host(roots(1), loop))
+    assert [group.name for group in find(marked).groups] == ["train 0"]
+
+
+def test_without_roots_there_are_no_groups(tmp_path: Path) -> None:
+    groups = find(trace_of(tmp_path, host([Event("op", 0, MS)])))
+    assert groups.groups == ()
+    assert "nothing marks a group" in groups.source
+
+
+def test_ids_in_the_file_are_taken(tmp_path: Path) -> None:
+    root = Event("train", 0, 50 * MS, {"group_id": 4, "step_name": "train 12"})
+    trace = trace_of(tmp_path, host([root, Event("op", MS, MS, {"group_id": 4})], [Event("far", 400 * MS, MS, {"group_id": 9})]))
+    groups = find(trace)
+    assert groups.source == "group_id in the file"
+    assert [(group.name, group.marked) for group in groups.groups] == [("train 12", True), ("9", False)]
+    assert by_name(trace, groups) == {"train": [0], "op": [0], "far": [1]}
+
+
+# ── recordings ───────────────────────────────────────────────────────────────────────────────────
+
+
+def get_next_by_step(trace: Trace) -> tuple[list[str], list[float]]:
+    """Milliseconds of IteratorGetNextOp::DoCompute in each marked group, by time."""
+    groups = find(trace)
+    total = np.zeros(len(groups.groups))
+    wanted = np.array([trace.names.full(i) == "IteratorGetNextOp::DoCompute" for i in range(len(trace.names))])
+    for line, (_, track) in enumerate(trace.tracks()):
+        if len(track.events):
+            of = groups.of(line)
+            rows = wanted[track.events.name] & (of >= 0)
+            np.add.at(total, of[rows], track.events.duration[rows])
+    marked = sorted((i for i, group in enumerate(groups.groups) if group.marked), key=lambda i: groups.groups[i].start)
+    return [groups.groups[i].name for i in marked], [float(total[i]) / MS for i in marked]
+
+
+def test_every_step_of_the_demo_waits_for_its_own_input() -> None:
+    (profile,) = demo.folder().rglob("*.xplane.pb.gz")
+    names, waits = get_next_by_step(registry.read(profile))
+    assert names == [f"Profiled batch {i}" for _ in range(2) for i in range(100)]
+    assert min(waits) > 0
+
+
+@pytest.mark.parametrize(("run", "golden"), [("custom_loop", "custom_loop"), ("keras_cifar", "keras_cifar_relabelled")])
+def test_input_times_are_those_of_the_oracle(shared_data: Path, run: str, golden: str) -> None:
+    """TensorBoard's converter, by its own grouping, gives the same input time of every step, to the picosecond."""
+    oracle = json.loads((shared_data / "golden" / golden / "input_pipeline_analyzer.json").read_text())[1]["rows"]
+    (profile,) = (shared_data / "own" / run).rglob("*.xplane.pb")
+    _, waits = get_next_by_step(registry.read(profile))
+    assert [row["c"][6]["v"] for row in oracle] == pytest.approx(waits[1:-1], abs=1e-9)
+
+
+@pytest.mark.parametrize("run", ["e4040_hd2551", "e4040_yg2820/logs/fit/20221031-233351", "e4040_yg2820/logs/fit/20221104-212610"])
+def test_computed_groups_are_those_that_tensorflow_stored(shared_data: Path, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given the stored roots, nesting, contexts and correlation ids lead to the same events on every line but the root's own.
+
+    (TF 2.4 to 2.10 also put every EagerKernelExecute of the main thread into the step's group; newer versions do not.)
+    """
+    (profile,) = (shared_data / "public" / run).rglob("*.xplane.pb")
+    trace = registry.read(profile)
+    stored = find(trace)
+    forest = grouping._Forest(trace)
+    forest._stats.pop("group_id")
+    root = next(
+        line.first + int(row)
+        for line in forest.lines
+        if line.process.name == "/host:CPU"
+        for row in np.flatnonzero(line.process.source.columns(line.track.events.position, ("step_name",))["step_name"].present)
+    )
+    monkeypatch.setattr(grouping, "_roots", lambda _: (np.array([root]), "the stored root"))
+    computed = grouping._computed(forest)
+    own = forest.locate(root)[0].number
+    wrong = total = 0
+    for line, (_, track) in enumerate(trace.tracks()):
+        if len(track.events) and not track.derived and line != own:
+            wrong += int(((stored.of(line) == 0) != (computed.of(line) == 0)).sum())
+            total += len(track.events)
+    assert total > 100
+    assert wrong <= 1  # one kernel was launched by another EagerKernelExecute of that thread

@@ -1,0 +1,206 @@
+"""The breakdown of steps: against every stored result, against an event-by-event reference, and on profiles with known answers."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from powertui.data import logdir
+from powertui.data.asked import COMPAT, Compat
+from powertui.data.opened import Opened, Profile
+from powertui.data.tools import breakdown, device_facts, sweep
+from powertui.data.tools.breakdown import CATEGORIES
+from powertui.data.tools.event_types import KINDS, Kind, device_kind
+from tests import stored
+from tests.synthetic.xplane import Event, Line, Plane, encode
+
+_SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
+_MS = 1_000_000_000
+_BY_TENSORFLOW = sorted(
+    path.relative_to(_SHARED).as_posix()
+    for name in ("overview_page.pb", "input_pipeline.pb")
+    for folder in ("e4040_hd2551", "e4040_yg2820", "powerboard_tf22_run183023_5epochs", "powerboard_tf22_run195247")
+    for path in (_SHARED / "public" / folder).rglob(f"*.{name}")
+)
+_BY_XPROF = {
+    "custom_loop": "own/custom_loop",
+    "jax_opt": "own/jax_cpu/plugins/profile/2026_11_21_00_50_50",
+    "jax_unopt": "own/jax_cpu/plugins/profile/2026_11_21_00_50_48",
+    "gpu_tf_t4": "public/e4040_hd2551",
+}
+
+
+def _profile(folder: Path) -> Profile:
+    return Opened(next(entry for entry in logdir.scan(str(folder)).runs if entry.profiles)).profiles[0]
+
+
+def _held(found: breakdown.Breakdown, theirs: list[dict[str, float]]) -> list[tuple[int, str, float, float]]:
+    """Every cell that is more than 2 ns off."""
+    assert len(found) == len(theirs) > 0
+    off = []
+    for step, one in enumerate(theirs):
+        for _, _, name, kinds in CATEGORIES:
+            mine = int(found.of(kinds)[step]) / _MS
+            if abs(mine - one[name]) > 2e-6:
+                off.append((step, name, mine, one[name]))
+        if abs(int(found.length[step]) / _MS - one["stepTimeMs"]) > 2e-6:
+            off.append((step, "stepTimeMs", int(found.length[step]) / _MS, one["stepTimeMs"]))
+    return off
+
+
+@pytest.mark.parametrize("path", _BY_TENSORFLOW)
+def test_every_part_of_every_step_as_tensorflow_stored_it(path: str) -> None:
+    assert not _held(breakdown.of(_profile((_SHARED / path).parent), "tf2"), stored.parts(_SHARED / path))
+
+
+@pytest.mark.parametrize("page", ["overview_page", "input_pipeline_analyzer"])
+@pytest.mark.parametrize("golden", sorted(_BY_XPROF))
+def test_every_part_of_every_step_as_the_converter_of_today_has_it(shared_data: Path, golden: str, page: str) -> None:
+    found = breakdown.of(_profile(shared_data / _BY_XPROF[golden]), "xprof")
+    assert not _held(found, stored.parts(shared_data / "golden" / golden / f"{page}.json"))
+
+
+def test_keras_3_has_the_parts_that_the_converter_gives_it_once_its_marks_are_renamed(shared_data: Path) -> None:
+    """698 steps that the original does not see in the profile as it was recorded."""
+    profile = _profile(shared_data / "own" / "keras_cifar")
+    assert not len(breakdown.of(profile, "xprof"))
+    found = breakdown.of(profile, "corrected")
+    theirs = stored.parts(shared_data / "golden" / "keras_cifar_relabelled" / "overview_page.json")
+    assert not _held(found.take(np.arange(1, len(found) - 1)), theirs)
+
+
+# ── the sweep ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _reference(events: list[tuple[int, int, int]], lo: int, hi: int) -> list[int]:
+    """As the profilers do it: boundary by boundary, ends before starts, higher types first."""
+    edges = sorted((time, starts, -kind) for start, end, kind in events for time, starts in ((start, 1), (end, 0)))
+    open_, current, out = [0] * KINDS, 0, [0] * KINDS
+    for at, (time, starts, negative) in enumerate(edges):
+        kind = -negative
+        open_[kind] += 1 if starts else -1
+        if starts:
+            current = max(current, kind)
+        elif kind == current and not open_[kind]:
+            current = next((lower for lower in range(kind - 1, 0, -1) if open_[lower] > 0), 0)
+        if at + 1 < len(edges):
+            out[current] += max(0, min(edges[at + 1][0], hi) - max(time, lo))
+    out[0] += hi - lo - sum(out)
+    return out
+
+
+def test_the_sweep_agrees_with_one_event_by_event() -> None:
+    rng = random.Random(20261122)
+    for _ in range(400):
+        groups = rng.randint(1, 3)
+        events = [
+            (rng.randrange(groups), start := rng.randint(0, 20), start + rng.choice((0, 0, rng.randint(0, 8))), rng.randint(1, 5))
+            for _ in range(rng.randint(1, 14))
+        ]
+        lo = np.array([rng.randint(0, 10) for _ in range(groups)], np.int64)
+        hi = lo + np.array([rng.randint(0, 15) for _ in range(groups)], np.int64)
+        columns = [np.array([event[i] for event in events], np.int64) for i in range(4)]
+        found = sweep.of(*columns, lo, hi).inside(np.arange(groups), lo, hi)
+        for group in range(groups):
+            mine = [event[1:] for event in events if event[0] == group]
+            assert found[group].tolist() == _reference(mine, int(lo[group]), int(hi[group])), (events, lo, hi)
+
+
+# ── profiles with known answers ──────────────────────────────────────────────────────────────────
+
+
+def _gpu(tmp_path: Path) -> Profile:
+    """Two steps of 100 ms on two GPUs, everything that a step can hold, and a group that no device ran."""
+    host, streams = [], {0: [], 1: []}  # type: ignore[var-annotated]
+    for step in range(2):
+        at = step * 120 * _MS
+        group = {"group_id": step}
+        host.append(Event("train", at, 100 * _MS, {"step_num": step, "step_name": f"train {step}", **group}))
+        host.append(Event("IteratorGetNext:IteratorGetNext", at, 10 * _MS, group))
+        host.append(Event("LaunchKernel", at + 10 * _MS, 5 * _MS, {"correlation_id": step, **group}))
+        host.append(Event("Sum:Sum", at + 15 * _MS, 20 * _MS, group))
+        streams[0] += [
+            Event("MemcpyH2D", at + 20 * _MS, 5 * _MS, {"correlation_id": 10, **group}),
+            Event("sgemm", at + 25 * _MS, 30 * _MS, {"correlation_id": 11, **group}),
+            Event("hgemm_fp16", at + 55 * _MS, 10 * _MS, {"correlation_id": 12, **group}),
+            Event("ncclAllReduce", at + 65 * _MS, 10 * _MS, {"correlation_id": 13, **group}),
+            Event("MemcpyD2H", at + 75 * _MS, 5 * _MS, {"correlation_id": 14, **group}),
+        ]
+        streams[1] += [
+            Event("sgemm", at + 30 * _MS, 10 * _MS, {"correlation_id": 21, **group}),
+            Event("MemcpyP2P", at + 80 * _MS, 4 * _MS, {"correlation_id": 22, **group}),
+        ]
+    host.append(Event("Host:Only", 300 * _MS, 10 * _MS, {"group_id": 7}))
+    steps = {
+        gpu: [Event(str(i), i * 120 * _MS + 20 * _MS, (65 if not gpu else 60) * _MS, {"group_id": i}) for i in range(2)]
+        for gpu in (0, 1)
+    }  # fmt: skip
+    caps: dict[str, int | float | str] = {
+        "clock_rate": 1_590_000, "core_count": 40, "memory_bandwidth": 320_064_000_000, "compute_cap_major": 7,
+        "compute_cap_minor": 5,
+    }  # fmt: skip
+    planes = [Plane(f"/device:GPU:{gpu}", [Line("Stream #13", streams[gpu], 13), Line("Steps", steps[gpu], 0xDEADBEEF)], caps)
+              for gpu in (0, 1)]  # fmt: skip
+    host.sort(key=lambda event: event.start)
+    folder = tmp_path / "plugins" / "profile" / "2026_11_22_00_00_00"
+    folder.mkdir(parents=True)
+    (folder / "node.xplane.pb").write_bytes(encode([Plane("/host:CPU", [Line("python", host, 1)]), *planes]))
+    return _profile(tmp_path)
+
+
+_WITH_COPIES = {"device_compute": 40, "device_to_device": 4, "collectives": 10, "host_compute": 5, "kernel_launch": 5, "input": 15,
+                "output": 5, "compile": 0, "other": 16}  # fmt: skip
+_COPIES_AS_COMPUTE = {**_WITH_COPIES, "device_compute": 54, "device_to_device": 0, "input": 10, "output": 0}
+# Without the host: the longest step of a device, and what ran on devices in it.
+_DEVICES_ALONE = {**_COPIES_AS_COMPUTE, "host_compute": 0, "kernel_launch": 0, "input": 0, "other": 1}
+
+
+@pytest.mark.parametrize(("compat", "length", "expected"), [
+    ("corrected", 100, _WITH_COPIES), ("tf2", 100, _COPIES_AS_COMPUTE), ("xprof", 65, _DEVICES_ALONE),
+])  # fmt: skip
+def test_a_step_on_two_gpus(tmp_path: Path, compat: Compat, length: int, expected: dict[str, int]) -> None:
+    found = breakdown.of(_gpu(tmp_path), compat)
+    assert (found.length == length * _MS).all()
+    assert len(found) == 2
+    for name, ms in expected.items():
+        assert (found.category(name) == ms * _MS).all(), name
+    assert (found.of((Kind.COMPUTE_16,)) == 10 * _MS).all()
+
+
+def test_the_parts_of_a_step_are_its_whole(tmp_path: Path) -> None:
+    for compat in COMPAT:
+        found = breakdown.of(_gpu(tmp_path / compat), compat)
+        assert (found.parts.sum(axis=1) == found.length).all()
+
+
+@pytest.mark.parametrize(("name", "kind"), [
+    ("MemcpyH2D", Kind.HOST_TO_DEVICE), ("Memcpy DtoH (Device -> Pageable)", Kind.DEVICE_TO_HOST),
+    ("MemcpyD2D", Kind.DEVICE_TO_DEVICE), ("Memcpy PtoP (Device -> Device)", Kind.DEVICE_TO_DEVICE),
+    ("CopyHostToDevice", Kind.HOST_TO_DEVICE),
+    ("hipMemcpyDtoH", Kind.DEVICE_TO_HOST), ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", Kind.COLLECTIVES),
+    ("rcclGenericKernel", Kind.COLLECTIVES), ("volta_fp16_s884gemm", Kind.COMPUTE_16), ("Memset (Device)", Kind.COMPUTE_32),
+])  # fmt: skip
+def test_copies_and_collectives_are_known_by_name(name: str, kind: Kind) -> None:
+    assert device_kind(name, "corrected") is kind
+
+
+def test_what_old_releases_took_copies_for() -> None:
+    assert device_kind("MemcpyH2D", "tf2") is Kind.COMPUTE_32
+    assert device_kind("MEMCPYHtoD", "tf2") is Kind.HOST_TO_DEVICE
+
+
+def test_device_facts(tmp_path: Path) -> None:
+    one, other = device_facts.of(_gpu(tmp_path).trace)
+    assert (one.name, one.label, one.cores, one.capability) == ("/device:GPU:0", "Nvidia GPU (Turing)", 40, (7, 5))
+    assert one.clock_hz == 1.59e9
+    assert one.peak_flops == 1024 * 40 * 1.59e9
+    assert other.bandwidth == 320_064_000_000
+
+
+def test_amd_devices_by_their_compute_capability(shared_data: Path) -> None:
+    devices = device_facts.of(_profile(shared_data / "public" / "jax_rocm_mi300_gemm").trace)
+    assert {one.label for one in devices} == {"AMD GPU - gfx942"}
+    assert devices[0].peak_flops == 2048 * 304 * 2.1e9

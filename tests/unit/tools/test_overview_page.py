@@ -1,0 +1,163 @@
+"""The overview: its first sentence, its verdicts by TensorBoard's thresholds, its joules, and that no profile makes it fail."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from powertui.data import logdir
+from powertui.data.asked import COMPAT, Compat
+from powertui.data.opened import Opened
+from powertui.data.table import Fact, Result
+from powertui.data.tools import advice, registry
+from powertui.data.tools.advice import bound_by_input
+from powertui.data.tools.registry import Question
+from powertui.data.tools.shares import Shares
+from powertui.report.writers import WRITERS, as_json, write
+
+_GOLDEN = {"custom_loop": "own/custom_loop", "gpu_tf_t4": "public/e4040_hd2551",
+           "jax_unopt": "own/jax_cpu/plugins/profile/2026_11_21_00_50_48"}  # fmt: skip
+
+
+def _ask(folder: Path, compat: Compat = "corrected") -> Result:
+    opened = Opened(next(entry for entry in logdir.scan(str(folder)).runs if entry.profiles))
+    return registry.get("overview_page").answer(Question(opened, compat=compat))
+
+
+def _fact(result: Result, id: str) -> Fact:
+    return next(fact for fact in result.facts if fact.id == id)
+
+
+@pytest.mark.parametrize("golden", sorted(_GOLDEN))
+def test_the_verdict_on_input_is_that_of_todays_converter(shared_data: Path, golden: str) -> None:
+    pages: Any = json.loads((shared_data / "golden" / golden / "overview_page.json").read_text())
+    theirs = next(page["p"]["bottleneck"] for page in pages if "bottleneck" in (page.get("p") or {}))
+    assert _fact(_ask(shared_data / _GOLDEN[golden], "xprof"), "bottleneck").value == theirs
+
+
+@pytest.mark.parametrize("golden", sorted(_GOLDEN))
+def test_the_mean_step_is_that_of_todays_converter(shared_data: Path, golden: str) -> None:
+    pages: Any = json.loads((shared_data / "golden" / golden / "overview_page.json").read_text())
+    told = next(page["p"] for page in pages if "steptime_ms_average" in (page.get("p") or {}))
+    result = _ask(shared_data / _GOLDEN[golden], "xprof")
+    for theirs, ours in (
+        ("steptime_ms_average", "step_time_s"),
+        ("steptime_ms_maximum", "step_time_max_s"),
+        ("steptime_ms_minimum", "step_time_min_s"),
+        ("steptime_ms_standard_deviation", "step_time_deviation_s"),
+    ):
+        value = _fact(result, ours).value
+        if value is not None:  # of one step there is no deviation; the original says 0
+            assert f"{float(value) / 1e9:.1f}" == told[theirs]
+
+
+def test_the_steps_stand_under_the_converters_ids_and_labels(shared_data: Path) -> None:
+    pages: Any = json.loads((shared_data / "golden" / "custom_loop" / "overview_page.json").read_text())
+    theirs = next(page for page in pages if any(column["id"] == "stepnum" for column in page.get("cols", [])))
+    ours = as_json.as_dict(_ask(shared_data / "own" / "custom_loop", "xprof"))
+    table = next(table for table in ours["tables"] if table["name"] == "steps")
+    known = {column["id"]: column for column in table["columns"]}
+    for column in theirs["cols"]:
+        if column["id"] != "tooltip":
+            assert known[column["id"]]["label"] == column["label"]
+    assert ours["mode"] == "xprof"
+    at = [column["id"] for column in table["columns"]].index("stepTimeMs")
+    assert [row[at] for row in table["rows"]] == pytest.approx([row["c"][-1]["v"] for row in theirs["rows"]], abs=2e-6)
+
+
+def test_the_first_sentence_says_what_limits_by_how_much_and_what_to_do(shared_data: Path) -> None:
+    words = str(_fact(_ask(shared_data / "own" / "custom_loop"), "limit").value)
+    assert re.match(r"Input limits this run: 95\.\d % of a step \(11\d(\.\d)? ms of 11\d(\.\d)? ms\)", words)
+    assert "see input_pipeline_analyzer" in words
+
+
+def test_joules_of_a_step_of_a_sample_and_what_was_found(shared_data: Path) -> None:
+    result = _ask(shared_data / "own" / "two_epochs_with_burst")
+    step, sample = _fact(result, "step_joules"), _fact(result, "sample_joules")
+    assert _fact(result, "batch_size").value == 256
+    assert step.lo is not None and step.hi is not None  # noqa: PT018
+    assert step.lo < float(step.value or 0) < step.hi
+    assert float(sample.value or 0) == pytest.approx(float(step.value or 0) / 256)
+    assert "steps 46" in str(_fact(result, "finding_1").value)
+    assert _fact(result, "could_find").value
+
+
+def test_a_profile_of_a_host_alone_tells_its_threads_and_ops(shared_data: Path) -> None:
+    result = _ask(shared_data / "own" / "custom_loop")
+    threads = result["threads"]
+    busy = [threads["busy_share"].value(row) for row in range(len(threads))]
+    assert busy == sorted(busy, key=lambda share: -float(share or 0))
+    assert all(0 <= float(share or 0) <= 1 for share in busy)
+    assert result["top_ops"]["operation"].value(0) == "Iterator::MapAndBatch"
+
+
+def test_steps_that_are_dispatched_ahead_are_told_with_their_work(shared_data: Path) -> None:
+    """Twenty steps of 3.6 ms of which the original sees 0.02 ms each."""
+    result = _ask(shared_data / "own" / "jax_cpu" / "plugins" / "profile" / "2026_11_21_00_50_50")
+    assert 3.4e9 < float(_fact(result, "step_work_s").value or 0) < 3.9e9
+    assert "3.6" in str(_fact(result, "limit").value)
+
+
+@pytest.mark.parametrize("compat", COMPAT)
+def test_every_profile_has_an_overview_in_every_form(shared_data: Path, compat: Compat) -> None:
+    folders = ("public/kineto_list_format", "public/kineto_hta_ns", "public/tpu_v2_json_tools", "public/jax_rocm_mi300_gemm",
+               "public/tf_gpu_multiworker", "own/trace_export", "own/long_training",
+               "public/powerboard_tf22_run195247")  # fmt: skip
+    seen = 0
+    for folder in folders:
+        for entry in logdir.scan(str(shared_data / folder)).runs:
+            if entry.profiles:
+                result = registry.get("overview_page").answer(Question(Opened(entry), compat=compat))
+                assert _fact(result, "limit").value
+                assert all(write(result, form) for form in WRITERS)
+                seen += 1
+    assert seen >= 8
+
+
+# ── thresholds ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _shares(**parts: float) -> Shares:
+    known = dict.fromkeys(Shares._fields, 0.0)
+    return Shares(**{**known, "half": None, **parts})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("parts", "bound"), [
+    ({"input": 0.2}, "host"), ({"input": 0.1999}, "both"), ({"input": 0.05}, "both"), ({"input": 0.0499}, "device"),
+    ({"input": 0.01, "other": 0.03}, "both"), ({"input": 0.01, "other": 0.0299}, "device"),
+])  # fmt: skip
+def test_the_thresholds_of_input(parts: dict[str, float], bound: str) -> None:
+    assert bound_by_input(_shares(**parts))[0] == bound
+
+
+def test_without_a_step_nothing_is_said_of_the_input() -> None:
+    assert bound_by_input(None)[0] == "unknown"
+
+
+@pytest.mark.parametrize(("parts", "expected"), [
+    ({"input": 0.5, "collectives": 0.4}, {"data_transfer", "collective_bound"}),
+    ({"input": 0.05}, set()),
+])  # fmt: skip
+def test_smart_suggestions(parts: dict[str, float], expected: set[str]) -> None:
+    found = advice.smart(_shares(**parts), shuffles=0.1, special=None, memory=None, peak=None, transfer=0.9)
+    assert {one.id for one in found} == expected
+
+
+def test_memory_bound_needs_both_figures() -> None:
+    assert {one.id for one in advice.smart(None, shuffles=None, special=None, memory=0.8, peak=0.2, transfer=None)} == {
+        "memory_bound"
+    }
+    assert not advice.smart(None, shuffles=None, special=None, memory=0.8, peak=None, transfer=None)
+
+
+def test_advice_names_a_page_that_there_is() -> None:
+    pages = {tool.name for tool in registry.TOOLS} | {"timeline"}
+    later = {"input_pipeline_analyzer", "tf_data_bottleneck_analysis", "op_profile"}
+    named = {page for _, page in advice._DO.values()}
+    assert named <= pages | later
+    assert np.isfinite(len(named))
