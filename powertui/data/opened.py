@@ -74,6 +74,10 @@ class Around(Protocol):
         """Power on one of its profiles, where the whole training places it surer than the profile alone."""
         ...
 
+    def findings(self, profile: Profile, found: Any, aligning: Aligning) -> Any:
+        """What stands out in one of its profiles, with what stands out around it."""
+        ...
+
 
 class Opened:
     """One run. Reading it happens at the first question that needs it, or elsewhere: then it is handed over with `adopt`."""

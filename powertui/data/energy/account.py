@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -215,7 +216,9 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
 
     def compare() -> Findings:
         ops = ops_by_name(lambda lo, hi: op_stats.of(trace, lo, hi).ops)
-        return of(profile, how).compare(ops, profile.opened.run.scalars)
+        found = of(profile, how).compare(ops, profile.opened.run.scalars)
+        around = profile.opened.around
+        return found if around is None else cast("Findings", around.findings(profile, found, how))
 
     return profile.opened.cached(("findings", profile.index, how), compare)
 

@@ -11,10 +11,11 @@ from powertui.data.asked import Aligning
 from powertui.data.energy import align, anchor, placing, samples, signal
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.predict import OUTSIDE, Shares
-from powertui.data.model import NS_PER_S, PS_PER_S, Clock, Floats, LogPlace, PowerOnTrace, PowerSeries
+from powertui.data.model import NS_PER_S, PS_PER_S, Clock, LogPlace, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
 from powertui.data.training.parts import Moment
+from powertui.data.training.stretches import KINDS, TRAINING
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
@@ -48,7 +49,11 @@ class Channel:
 
     def on_axis(self, zero_ns: int, half_ns: int = 0) -> PowerOnTrace:
         """The channel on an axis whose zero lies there, give or take `half_ns`."""
-        return _placed(self.series, self.seen_from(zero_ns, half_ns)).power
+        return self.placed(zero_ns, half_ns).power
+
+    def placed(self, zero_ns: int, half_ns: int = 0) -> Placed:
+        """The same, with why."""
+        return _placed(self.series, self.seen_from(zero_ns, half_ns))
 
     def seen_from(self, zero_ns: int, half_ns: int = 0) -> Alignment:
         """Its alignment on that axis."""
@@ -178,45 +183,20 @@ def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str
 
 
 def shares_of(training: Training, base: int) -> Shares | None:
-    """What a sensor should have seen of the training: steps, validation, and neither. Seconds from `base`."""
-    stretches = working(training)
-    if not stretches["training"]:
+    """What a sensor should have seen of the training: steps, validation, pauses, and neither. Seconds from `base`."""
+    stretches = training.stretches
+    if not len(stretches) or not stretches.seconds(TRAINING):
         return None
-    lo = min(a for parts in stretches.values() for a, _ in parts)
-    hi = max(b for parts in stretches.values() for _, b in parts)
+    lo, hi = int(stretches.start[0]), int(stretches.end.max())
     span = ((lo - base) / NS_PER_S, (hi - base) / NS_PER_S)
-    grid = np.linspace(lo - base, hi - base, _BINS + 1)
-    names = [name for name, parts in stretches.items() if sum(b - a for a, b in parts) >= 0.02 * (hi - lo)]
-    table = np.stack([_running(grid, stretches[name], base) for name in names], axis=1)
-    length = span[1] - span[0]
+    grid = np.linspace(lo, hi, _BINS + 1).astype(np.int64)
+    length = (hi - lo) / NS_PER_S
+    every = np.stack([stretches.running(kind, grid) / NS_PER_S for kind in KINDS], axis=1)
+    names = [kind for kind in KINDS if stretches.seconds(kind) >= max(0.02 * length, 1.0)]
+    if TRAINING not in names:
+        return None
+    table = every[:, [KINDS.index(name) for name in names]]
     return Shares(("base", *names, OUTSIDE), span, span, table, table[-1] / max(length, 1e-12), length / _BINS, True)
-
-
-def working(training: Training) -> dict[str, list[tuple[int, int]]]:
-    """When it trained and when it validated (Unix ns), as far as its scalars tell."""
-    validation = [(one.validation[0].ns, one.validation[1].ns) for one in training.epochs if one.validation is not None]
-    known = [(one.start.ns, one.end.ns) for one in training.epochs if one.start is not None and one.end is not None]
-    if not known and len(training.rate) > 1:
-        known = [(int(training.rate.at_ns[0]), int(training.rate.at_ns[-1]))]
-    steps: list[tuple[int, int]] = []
-    for lo, hi in known:
-        inner = [part for part in validation if part[0] < hi and part[1] > lo]
-        at = lo
-        for a, b in sorted(inner):
-            if a > at:
-                steps.append((at, a))
-            at = max(at, b)
-        if hi > at:
-            steps.append((at, hi))
-    return {"training": steps, "validation": validation}
-
-
-def _running(grid: Floats, parts: list[tuple[int, int]], base: int) -> Floats:
-    """Seconds of these stretches up to each moment of the grid."""
-    out = np.zeros(len(grid))
-    for lo, hi in parts:
-        out += np.clip(grid - (lo - base), 0, hi - lo)
-    return np.asarray(out / NS_PER_S)
 
 
 def _wider(found: Alignment, by_s: float) -> Alignment:
@@ -230,4 +210,4 @@ def _placed(series: PowerSeries, found: Alignment) -> Placed:
     return Placed(align._on_trace(series, found), found)
 
 
-__all__ = ["PS_PER_S", "Channel", "LogPlace", "all_of", "on_profile", "placing", "shares_of", "working"]
+__all__ = ["PS_PER_S", "Channel", "LogPlace", "all_of", "on_profile", "placing", "shares_of"]

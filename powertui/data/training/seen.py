@@ -13,6 +13,7 @@ import numpy as np
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, leading
+from powertui.data.energy.align import Placed
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.marks import on_trace as marks_on_trace
 from powertui.data.model import PS_PER_NS, Epoch, Epochs, Int64s, Phase, PowerOnTrace
@@ -21,6 +22,7 @@ from powertui.data.training.parts import Island, Moment, Rate, Strip
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
+    from powertui.data.training.whole import Whole
 
 ROOM_NS = (1 << 61) // PS_PER_NS
 
@@ -49,8 +51,21 @@ class Seen:
     end: int
     islands: tuple[IslandSeen, ...]
     epochs: Epochs  # with validation as phases
-    power: tuple[PowerOnTrace, ...]  # the leading log first; those that nothing places are left out
+    placements: tuple[Placed, ...]  # of every channel, and why; the leading log first
     marks: tuple[MarkOnTrace, ...]
+    idle_w: float | None = None
+
+    @functools.cached_property
+    def power(self) -> tuple[PowerOnTrace, ...]:
+        """The channels that lie somewhere on the axis, the leading log first."""
+        return tuple(one.power for one in self.placements if one.power.status != "none")
+
+    @functools.cached_property
+    def whole(self) -> Whole:
+        """What it drew: joules of epochs, phases, hours, windows, and what stands out. Worked out when asked."""
+        from powertui.data.training import whole
+
+        return whole.of(self, self.idle_w)
 
     @property
     def half(self) -> int:
@@ -95,10 +110,11 @@ def of(training: Training, profile: Profile | None, aligning: Aligning) -> Seen:
     else:
         zero, half, wall = training.zero_ns, 0, _has_wall(training)
     islands = tuple(_island(one, profile, zero, half) for one in training.islands)
-    power = _power(training, profile, aligning, zero, half)
+    placements = _power(training, profile, aligning, zero, half)
+    power = tuple(one.power for one in placements if one.power.status != "none")
     epochs = _epochs(training, zero, half)
     lo, hi = _around(training, zero, islands, power)
-    return Seen(training, profile, zero, half, wall, lo, hi, islands, epochs, power, marks_on_trace(power))
+    return Seen(training, profile, zero, half, wall, lo, hi, islands, epochs, placements, marks_on_trace(power), aligning.idle_w)
 
 
 def span(training: Training) -> tuple[int, int]:
@@ -129,14 +145,15 @@ def _has_wall(training: Training) -> bool:
 
 def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:
     """A profile that nothing ties to wall time: nothing else lies on its axis but what is placed on it itself."""
-    power = _power(training, profile, aligning, 0, 0)
+    placements = _power(training, profile, aligning, 0, 0)
+    power = tuple(one.power for one in placements if one.power.status != "none")
     mine = next((one for one in training.islands if _is(one, profile)), None)
     lo, hi = profile.trace.span
     islands = (IslandSeen(mine, lo, hi, 0, True),) if mine is not None else ()
     for one in power:
         if len(one.times):
             lo, hi = min(lo, int(one.times[0])), max(hi, int(one.times[-1]))
-    return Seen(training, profile, 0, 0, False, lo, hi, islands, profile.epochs, power, marks_on_trace(power))
+    return Seen(training, profile, 0, 0, False, lo, hi, islands, profile.epochs, placements, marks_on_trace(power), aligning.idle_w)
 
 
 def _is(island: Island, profile: Profile) -> bool:
@@ -173,15 +190,13 @@ def _epochs(training: Training, zero: int, half: int) -> Epochs:
     return Epochs(tuple(table), tuple(phases), source)
 
 
-def _power(training: Training, profile: Profile | None, aligning: Aligning, zero: int, half: int) -> tuple[PowerOnTrace, ...]:
+def _power(training: Training, profile: Profile | None, aligning: Aligning, zero: int, half: int) -> tuple[Placed, ...]:
     if profile is not None:
-        found = [one.power for one in account.of(profile, aligning).placed]
+        found = list(account.of(profile, aligning).placed)
     else:
         asked = training if aligning == training.aligning else training.with_aligning(aligning)
-        found = [one.on_axis(zero, half) for one in asked.power]
-    placed = [one for one in found if one.status != "none"]
-    reach = _reach(training, zero, profile)
-    return tuple(placed[row] for row in leading.order(placed, reach))
+        found = [one.placed(zero, half) for one in asked.power]
+    return tuple(found[row] for row in leading.order([one.power for one in found], _reach(training, zero, profile)))
 
 
 def _reach(training: Training, zero: int, profile: Profile | None) -> tuple[int, int]:

@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from powertui.data.asked import Aligning, LogColumns, Reading
 from powertui.data.energy import marks as recorded_marks
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Placed
+from powertui.data.energy.findings.finding import Findings
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.loading import Beside
-from powertui.data.logdir import RunEntry, TrainingEntry
+from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
 from powertui.data.model import Mark, PowerSeries, Warn
 from powertui.data.opened import Opened, Profile
-from powertui.data.training import epochs, islands, placing, rate, seen
+from powertui.data.training import epochs, islands, placing, rate, seen, stretches
+from powertui.data.training.findings import joined
 from powertui.data.training.parts import Island, Moment, Rate, Strip, TrainedEpoch
 from powertui.data.training.placing import Channel
 from powertui.data.training.seen import Seen
+from powertui.data.training.stretches import Stretches
 from powertui.errors import UnreadableFile
 
 KEPT = 2  # sessions that stay read when nobody says which
@@ -140,6 +143,11 @@ class Training:
         """Its epochs, with validation."""
         return epochs.of(self.logs.events, self.strips, self.rate, self._clock_marks())
 
+    @functools.cached_property
+    def stretches(self) -> Stretches:
+        """When it ran steps, validated, or paused."""
+        return stretches.of(self.rate, self.epochs)
+
     def _clock_marks(self) -> Iterator[Mark]:
         """Marks and windows of recordings whose log has a clock of its own, in Unix ns."""
         for series in self.logs.power:
@@ -183,15 +191,41 @@ class Training:
         """Power on one of its profiles, put where the whole training places it surer than the profile alone."""
         return placing.on_profile(self, profile, found, aligning)
 
+    def findings(self, profile: Profile, found: Findings, aligning: Aligning) -> Findings:
+        """What stands out in one of its profiles, and around it."""
+        return joined(found, self.seen_from(profile, aligning).whole.findings, profile.trace.span)
+
     def with_aligning(self, aligning: Aligning) -> Training:
         """The same training with its power placed otherwise; what was read is shared."""
         other = Training(self.entry, self.options, aligning)
         other.beside = self.beside
-        for name in ("logs", "strips", "rate", "scalar_span", "epochs"):
+        for name in ("logs", "strips", "rate", "scalar_span", "epochs", "stretches"):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other
 
-    def named(self, name: str) -> Training:
-        """The same under another name."""
-        return Training(replace(self.entry, name=name), self.options, self.aligning)
+
+class Trainings:
+    """The trainings of a logdir, and the sessions that belong to each."""
+
+    def __init__(self, found: Logdir, options: Reading | None = None, aligning: Aligning | None = None) -> None:
+        self.all = tuple(Training(entry, options, aligning) for entry in found.trainings)
+        self._options = options
+        self._of = {id(run): one for one in self.all for run in one.entry.sessions}
+
+    def of(self, entry: RunEntry) -> Training | None:
+        """The training that a session belongs to."""
+        return self._of.get(id(entry))
+
+    def opened(self, entry: RunEntry) -> Opened:
+        """A run, opened as a session of its training where it has one."""
+        around = self.of(entry)
+        return around.opened(entry) if around is not None else Opened(entry, self._options)
+
+    def chosen(self, entries: Sequence[RunEntry], everything: bool) -> tuple[Training, ...]:
+        """The trainings of these sessions; `everything`: those without any session as well."""
+        wanted = {id(entry) for entry in entries}
+        return tuple(
+            one for one in self.all
+            if any(id(run) in wanted for run in one.entry.sessions) or (everything and not one.entry.sessions)
+        )  # fmt: skip

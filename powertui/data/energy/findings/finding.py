@@ -52,6 +52,8 @@ class Finding:
     explained: bool = False  # by ops that ran longer
     ops: tuple[Op, ...] = ()
     text: str = ""
+    step_half: int | None = None  # ± of the steps, where they are told by records beside the profile
+    share: tuple[float, float] | None = None  # of the epoch that it lies in, where that is all that tells
 
 
 @dataclass(frozen=True)

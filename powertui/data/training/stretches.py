@@ -1,0 +1,152 @@
+"""When a training ran steps, validated, or did neither, as far as its records tell: what its power is held against.
+
+From one record to the next so many steps were done. Where that took no longer than usual, they ran all the time. Where it took much
+longer, the steps filled their usual time and the rest was a pause: at the end of an epoch its validation, then whatever came before
+the first step of the next. Where the steps of such an interval lay in it is not known; the edges carry that as their ±.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import Floats, Int64s
+from powertui.data.training.parts import Rate, TrainedEpoch
+
+TRAINING, VALIDATION, PAUSE, STARTING = "training", "validation", "pause", "starting"
+KINDS = (TRAINING, VALIDATION, PAUSE, STARTING)
+_LONG = 2.0  # times the usual: then there was a pause between two records
+_AROUND = 50  # records on either side that tell what is usual
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """What a training did, by time and without holes: row i from `start[i]` to `end[i]` (Unix ns)."""
+
+    start: Int64s
+    end: Int64s
+    kind: Int64s  # into KINDS
+    half: Int64s  # ± of its start, ns
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def of(self, kind: str) -> tuple[Int64s, Int64s]:
+        """(starts, ends) of one kind."""
+        rows = self.kind == KINDS.index(kind)
+        return self.start[rows], self.end[rows]
+
+    def seconds(self, kind: str) -> float:
+        """How long it did that."""
+        start, end = self.of(kind)
+        return float((end - start).sum()) / _SECOND
+
+    def shares(self, lo: Int64s, hi: Int64s) -> Floats:
+        """[windows, kinds]: the share of each window (Unix ns) that each kind fills; the rest lies outside the training."""
+        length = np.maximum(hi - lo, 1).astype(np.float64)
+        return np.stack([(self.running(kind, hi) - self.running(kind, lo)) / length for kind in KINDS], axis=1)
+
+    def running(self, kind: str, at: Int64s) -> Floats:
+        """ns of a kind up to each moment."""
+        rows = self.kind == KINDS.index(kind)
+        start, end = self.start[rows], self.end[rows]
+        if not len(start):
+            return np.zeros(len(at))
+        before = np.concatenate([[0], np.cumsum(end - start)])
+        row = np.searchsorted(start, at, side="right") - 1
+        inside = np.clip(at - start[np.maximum(row, 0)], 0, (end - start)[np.maximum(row, 0)])
+        return np.where(row >= 0, before[np.maximum(row, 0)] + inside, 0).astype(np.float64)
+
+    def edges(self) -> tuple[Int64s, Int64s]:
+        """(moments at which what it does changes, the ± of each)."""
+        if not len(self):
+            return self.start, self.half
+        changed = np.concatenate([[True], (self.kind[1:] != self.kind[:-1]) | (self.start[1:] > self.end[:-1])])
+        return np.append(self.start[changed], self.end[-1]), np.append(self.half[changed], 20_000_000)
+
+
+def of(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
+    """From step records where there are any, else from the epochs alone."""
+    return _by_rate(rate, epochs) if len(rate) > 2 else _by_epochs(epochs)
+
+
+def _by_epochs(epochs: Sequence[TrainedEpoch]) -> Stretches:
+    known = [(one.start, one.end) for one in epochs if one.start is not None and one.end is not None]
+    rows = [(a.ns, b.ns, 0, a.half_ns) for a, b in known]
+    return _made(rows)
+
+
+def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
+    at, steps = rate.at_ns, np.diff(rate.step).astype(np.float64)
+    length = np.diff(at).astype(np.float64)
+    forward = rate.goes_on[1:] & (length > 0)
+    each = np.where(forward, length / np.maximum(steps, 1), np.nan)
+    usual = _usual(each)
+    taken = np.where(forward, steps * usual, 0.0)
+    paused = ~forward | (length > _LONG * taken)
+    bounds = np.array([one.end.ns for one in epochs if one.end is not None], np.int64)
+    rows: list[tuple[int, int, int, int]] = []
+    first = int(at[0])
+    begins = [one.start.ns for one in epochs if one.start is not None and one.start.ns <= first]
+    if begins:  # before the first record: its steps at the end, compiling before them
+        begin = min(begins)
+        before = max(first - round(rate.every * usual[0]), begin) if len(usual) else first
+        rows += [(begin, before, 3, 20_000_000), (before, first, 0, round(rate.every * usual[0]) // 2)]
+    quick = np.flatnonzero(paused)
+    last = 0
+    validated = {one.validation[0].ns: one.validation[1].ns for one in epochs if one.validation is not None}
+    for row in quick.tolist():
+        if row > last:
+            rows.append((int(at[last]), int(at[row]), 0, 0))
+        inside = bounds[(bounds > at[row]) & (bounds < at[row + 1])]
+        bound = int(inside[0]) if len(inside) else None
+        rows += _split(int(at[row]), int(at[row + 1]), float(taken[row]), bound, validated.get(int(at[row])))
+        last = row + 1
+    if last < len(at) - 1:
+        rows.append((int(at[last]), int(at[-1]), 0, 0))
+    end = max([one.end.ns for one in epochs if one.end is not None], default=0)
+    if end > int(at[-1]):
+        until = validated.get(int(at[-1]))
+        kind = 1 if until is not None else 0 if end - int(at[-1]) <= _LONG * rate.every * (usual[-1] if len(usual) else 0) else 2
+        rows.append((int(at[-1]), end, kind, 20_000_000))
+    return _made(rows)
+
+
+def _split(lo: int, hi: int, taken: float, bound: int | None, validated: int | None) -> list[tuple[int, int, int, int]]:
+    """An interval with a pause in it: what the epoch's end still did, the pause, and the steps before the next record."""
+    steps = max(hi - round(min(taken, hi - lo)), lo)
+    rows = []
+    at = lo
+    if bound is not None and bound < steps:
+        rows.append((lo, bound, 1 if validated is not None else 2, 20_000_000))
+        at = bound
+    if steps > at:
+        rows.append((at, steps, 2, 20_000_000))
+    if hi > steps:
+        rows.append((steps, hi, 0, max(20_000_000, round(taken) // 2)))
+    return rows
+
+
+def _usual(each: Floats) -> Floats:
+    """What a step usually takes around each interval, ns: a running median, pauses left aside."""
+    known = np.isfinite(each)
+    if not known.any():
+        return np.full(len(each), 0.0)
+    middle = float(np.median(each[known]))
+    values = np.where(known, each, middle)
+    size = 2 * _AROUND + 1
+    if len(values) < 2 * size:
+        return np.full(len(values), middle)
+    blocks = len(values) // size
+    medians = np.median(values[: blocks * size].reshape(blocks, size), axis=1)
+    at = (np.arange(blocks) + 0.5) * size
+    return np.asarray(np.interp(np.arange(len(values)), at, medians))
+
+
+def _made(rows: Sequence[tuple[int, int, int, int]]) -> Stretches:
+    rows = sorted(row for row in rows if row[1] > row[0])
+    columns = np.array(rows, np.int64).reshape(-1, 4)
+    return Stretches(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3])

@@ -1,0 +1,223 @@
+"""The energy of a training: joules of its epochs, validation, pauses, hours and windows, and what stands out, on any axis of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from powertui.data.energy import idle, leading, mixture, placing, scopes
+from powertui.data.energy.account import Account
+from powertui.data.energy.align import Alignment, Placed
+from powertui.data.energy.findings.finding import Findings
+from powertui.data.energy.integrate import Energy
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Badge, Clock, Figure, Int64s, PowerOnTrace, Stat, Steps, Trace
+from powertui.data.texts import Texts
+from powertui.data.training import findings
+from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
+
+if TYPE_CHECKING:
+    from powertui.data.training.seen import Seen
+
+HOUR_NS = 3600 * NS_PER_S
+MOST_HOURS = 24 * 400
+_NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
+
+
+class _NoNames:
+    """The names of a trace without events."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def full(self, index: int) -> str:
+        raise IndexError(index)
+
+    display = full
+
+    def stats(self, index: int) -> tuple[Stat, ...]:
+        raise IndexError(index)
+
+    def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
+        raise IndexError(indices)
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of a training with a name, and what it drew (None: no power lies there)."""
+
+    kind: str  # "epoch", "validation", "pause", "starting", "before", "after", "hour", "training", "whole", "window"
+    name: str
+    epoch: int | None
+    start: int  # ps on the axis
+    end: int
+    half: int  # ± of both bounds
+    energy: Energy | None
+    steps: tuple[int, int] | None = None  # of the rate's numbers
+    joules_per_step: tuple[float, float, float] | None = None  # with its interval
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """What a training drew."""
+
+    seen: Seen
+    account: Account
+    findings: Findings
+
+    def energy(self, lo: int, hi: int, half: int = 0) -> Energy | None:
+        """Any window of the axis (ps)."""
+        return self.account.energy(lo, hi, edge_ps=half / 1.96)
+
+    def epochs(self) -> list[Window]:
+        """Each epoch whose bounds are known."""
+        out = []
+        for index, epoch in enumerate(self.seen.epochs):
+            if epoch.start is not None and epoch.end is not None and epoch.end > epoch.start:
+                steps = self.seen.training.epochs[index].steps if index < len(self.seen.training.epochs) else None
+                out.append(self._window("epoch", f"epoch {epoch.number}", epoch.number, epoch.start, epoch.end, epoch.slack, steps))
+        return out
+
+    def phases(self) -> list[Window]:
+        """What was no step: validation, pauses, starting; and the idle machine before and after."""
+        stretches = self.seen.training.stretches
+        out = []
+        bounds = [(e.number, e.start.ns, e.end.ns) for e in self.seen.training.epochs if e.start is not None and e.end is not None]
+        for kind in (VALIDATION, PAUSE, STARTING):
+            start, end = stretches.of(kind)
+            long = np.flatnonzero(end - start >= NS_PER_S // 2)
+            for row in long.tolist():
+                a, b = int(start[row]), int(end[row])
+                number = next((n for n, lo, hi in bounds if lo <= (a + b) // 2 < hi), None)
+                words = _NAMES[kind] + (f" in epoch {number}" if number is not None else "")
+                out.append(self._window(kind, words, number, self.seen.at(a), self.seen.at(b), 20_000_000 * PS_PER_NS))
+        out.sort(key=lambda one: one.start)
+        return [*self._beside("before"), *out, *self._beside("after")]
+
+    def hours(self) -> list[Window]:
+        """Hour by hour of wall time, where it is longer than one."""
+        lo, hi = self.seen.unix_ns(self.seen.start), self.seen.unix_ns(self.seen.end)
+        if hi - lo < HOUR_NS or (hi - lo) // HOUR_NS > MOST_HOURS:
+            return []
+        first = lo - lo % HOUR_NS if self.seen.wall else lo
+        out = []
+        for number, at in enumerate(range(first, hi, HOUR_NS)):
+            a, b = max(at, lo), min(at + HOUR_NS, hi)
+            out.append(self._window("hour", f"hour {number}", None, self.seen.at(a), self.seen.at(b), 0))
+        return out
+
+    def training(self) -> Window | None:
+        """From its first to its last step or epoch."""
+        stretches = self.seen.training.stretches
+        if not len(stretches):
+            return None
+        a, b = int(stretches.start[0]), int(stretches.end.max())
+        rate = self.seen.training.rate
+        steps = (int(rate.step[0]) - rate.every, int(rate.step[-1])) if len(rate) and rate.goes_on[1:].all() else None
+        return self._window("training", "the training", None, self.seen.at(a), self.seen.at(b), 20_000_000 * PS_PER_NS, steps)
+
+    def whole(self) -> Window:
+        """Everything that is placed."""
+        lo, hi = self.seen.start, self.seen.end
+        power = self.account.power
+        if power is not None and len(power.times):  # no longer than the power tells, where all else lies inside that
+            lo, hi = max(lo, min(int(power.times[0]), hi)), min(hi, max(int(power.times[-1]), lo))
+        return self._window("whole", "everything", None, lo, hi, 0)
+
+    def _beside(self, which: str) -> list[Window]:
+        """The machine before the first and after the last record, as far as power was logged."""
+        training, power = self.training(), self.account.power
+        if training is None or power is None or not len(power.times):
+            return []
+        bounds = (int(power.times[0]), training.start) if which == "before" else (training.end, int(power.times[-1]))
+        if bounds[1] - bounds[0] < PS_PER_S // 2:
+            return []
+        return [self._window(which, f"{which} the training", None, *bounds, 20_000_000 * PS_PER_NS)]
+
+    def _window(
+        self, kind: str, name: str, epoch: int | None, lo: int, hi: int, half: int, steps: tuple[int, int] | None = None
+    ) -> Window:
+        found = self.energy(lo, hi, half)
+        return Window(kind, name, epoch, lo, hi, half, found, steps, _per_step(found, steps, self.seen.training.rate.every))
+
+
+def of(seen: Seen, idle_w: float | None = None) -> Whole:
+    """The energy of a training as it lies on this axis."""
+    found = account_of(seen, idle_w)
+    return Whole(seen, found, findings.of(seen.training, seen, found))
+
+
+def account_of(seen: Seen, idle_w: float | None = None) -> Account:
+    """The account of a training's power: the same arithmetic as for one profile, over all of its axis."""
+    reach = _reach(seen)
+    power = list(seen.power)
+    order = leading.order(power, reach)
+    usable = [row for row in order if power[row].status != "none" and leading.meets(power[row], reach)] or order
+    best = min((leading.RANK[power[row].status] for row in usable), default=2)
+    usable = [row for row in usable if leading.RANK[power[row].status] == best]
+    enough = [row for row in usable if leading.coverage(power[row], reach) >= leading.ENOUGH]
+    usable = enough or usable
+    total = scopes.of_one([power[row].series for row in usable])
+    counted = tuple(usable[i] for i in total.indices)
+    text = total.text
+    left = len(power) - len(usable)
+    if left and text:
+        text += f"; {left} channel{'s' if left > 1 else ''} not counted: placed less surely, or at another time"
+    led = leading.why(power, reach)
+    if led and text:
+        text += f"; {led}"
+    placed = tuple(Placed(one, _alignment(seen, one)) for one in power)
+    trace = Trace("", "", "training", (), _NoNames(), Clock(), reach, 0)
+    return Account(trace, Steps.none(), seen.epochs, placed, counted, text, _idle(seen, [power[i] for i in counted], idle_w))
+
+
+def _reach(seen: Seen) -> tuple[int, int]:
+    stretches = seen.training.stretches
+    if len(stretches):
+        return seen.at(int(stretches.start[0])), seen.at(int(stretches.end.max()))
+    islands = [(one.start, one.end) for one in seen.islands if one.start is not None and one.end is not None]
+    if islands:
+        return min(a for a, _ in islands), max(b for _, b in islands)
+    return seen.start, max(seen.end, seen.start + 1)
+
+
+def _alignment(seen: Seen, power: PowerOnTrace) -> Alignment:
+    """How it was placed, as told on this axis."""
+    for channel in seen.placements:
+        if channel.power is power or channel.power.series is power.series:
+            return channel.alignment
+    at, lo, hi = (ps / PS_PER_S for ps in (power.offset_ps, power.offset_lo_ps, power.offset_hi_ps))
+    return Alignment(at, lo, hi, power.status, power.source, ())
+
+
+def _idle(seen: Seen, channels: Sequence[PowerOnTrace], given: float | None) -> Figure | None:
+    """Idle power of all counted channels: what they drew while no record says that anything ran."""
+    if given is not None:
+        return Figure(given, Badge.ASSUMED)
+    stretches = seen.training.stretches
+    if not channels or not len(stretches) or any(one.status == "none" for one in channels):
+        return None
+    lo, hi = np.array([seen.at(int(stretches.start[0]))], np.int64), np.array([seen.at(int(stretches.end.max()))], np.int64)
+    total = 0.0
+    for channel in channels:
+        known = [
+            (place.weight, found.value)
+            for place, one in zip(channel.places, placing.everywhere(channel), strict=True)
+            if (found := idle.power(one, lo, hi)) is not None
+        ]
+        weight = sum(share for share, _ in known)
+        if weight < 1 - mixture.LEFT_OUT:
+            return None
+        total += sum(share * value for share, value in known) / weight
+    return Figure(total, Badge.MEASURED if all(len(one.places) == 1 for one in channels) else Badge.ESTIMATED)
+
+
+def _per_step(found: Energy | None, steps: tuple[int, int] | None, every: int) -> tuple[float, float, float] | None:
+    """Joules of one step by how many were logged: the interval holds that of the energy, and a record more or less."""
+    if found is None or found.joules is None or found.lo is None or found.hi is None or steps is None or steps[1] <= steps[0]:
+        return None
+    count = steps[1] - steps[0]
+    spare = every / 2 if every > 1 else 0.0
+    return found.joules / count, found.lo / (count + spare), found.hi / max(count - spare, 1.0)
