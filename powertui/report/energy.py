@@ -17,35 +17,45 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.power import registry
+from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
-from powertui.report import summary, text
-from powertui.report.energy_json import NO_POWER, Told, as_json, totals
+from powertui.report import summary, text, training
+from powertui.report.energy_json import NO_POWER, Told, as_json, json_energy, json_finding, totals
 
 WINDOWS_SHOWN = 50
 
 
 def tell(path: str, name: str | None, reading: Reading, aligning: Aligning, form: str) -> int:
     """Print the joules of the runs that were named. Exit code 3 when nothing of them could be read."""
-    told = gather(path, name, reading, aligning)
+    trainings = Trainings(logdir.scan(path), reading, aligning)
+    told = gather(path, name, reading, aligning, trainings)
+    chosen = trainings.chosen(trainings.found.chosen(name), name is None)
     if form == "json":
-        text.out(text.to_json(as_json(path, told)))
+        shown = [training.energy_json(one, json_energy, json_finding) for one in chosen]
+        text.out(text.to_json({**as_json(path, told), "trainings": shown}))
     elif form == "csv":
         text.emit_csv(text.to_csv(_COLUMNS, _csv_rows(told)))
     else:
         style = _Markdown() if form == "markdown" else _Plain()
         pages = [line for one in told for line in _page(one, style)]
-        text.out("\n".join([*pages, *(line for name, found in totals(told) for line in _total(name, found, style))]))
+        whole = [
+            line for one in chosen if training.worth_a_page(one) for line in training.page(one, style, _HEAD, _cells, _symmetry)
+        ]
+        text.out("\n".join([*pages, *(line for name, found in totals(told) for line in _total(name, found, style)), *whole]))
     return 0
 
 
-def gather(path: str, name: str | None, reading: Reading, aligning: Aligning) -> list[Told]:
+def gather(
+    path: str, name: str | None, reading: Reading, aligning: Aligning, trainings: Trainings | None = None
+) -> list[Told]:  # fmt: skip
     """The accounts of every run that was asked for."""
-    found_there = logdir.scan(path)
+    around = trainings if trainings is not None else Trainings(logdir.scan(path), reading, aligning)
+    found_there = around.found
     told: list[Told] = []
     problems: list[str] = []
     for entry in found_there.chosen(name):
-        opened = Opened(entry, reading)
+        opened = around.opened(entry)
         found, problem = summary.load(opened)
         if found is None:
             problems.append(problem)

@@ -98,10 +98,10 @@ def _json_total(name: str, found: RunEnergy, strangers: Sequence[PowerSeries]) -
     `unmatched` is the power that belongs to no host, over its whole log: in none of the sums.
     """
     return {
-        "name": name, **_json_energy(found.total),
-        "unmatched": [_json_name(s) | {"file": s.path} | _json_energy(integrate.of_series(s)) for s in strangers],
-        "hosts": [{"host": h, **_json_energy(e)} for h, e in zip(found.hosts, found.energies, strict=True)],
-        "epochs": [{"number": number, **_json_energy(e)} for number, e in found.epochs],
+        "name": name, **json_energy(found.total),
+        "unmatched": [_json_name(s) | {"file": s.path} | json_energy(integrate.of_series(s)) for s in strangers],
+        "hosts": [{"host": h, **json_energy(e)} for h, e in zip(found.hosts, found.energies, strict=True)],
+        "epochs": [{"number": number, **json_energy(e)} for number, e in found.epochs],
     }  # fmt: skip
 
 
@@ -119,18 +119,18 @@ def _json_run(one: Told) -> dict[str, Any]:
     }  # fmt: skip
     if found is None:
         shown["alignment"] = {**_NO_ALIGNMENT, "evidence": [one.problem]}
-        shown["whole_log"] = [_json_name(s) | _json_energy(integrate.of_series(s)) for s in one.power]
+        shown["whole_log"] = [_json_name(s) | json_energy(integrate.of_series(s)) for s in one.power]
         return shown
     alignment = found.alignment
     shown["alignment"] = alignment.as_dict() if alignment is not None else _NO_ALIGNMENT
     shown["counted"] = {"channels": [found.placed[i].power.series.sensor.name for i in found.counted], "text": found.text}
     shown["idle_watts"] = _figure(found.idle)
-    shown["profile"] = _json_energy(found.energy(*found.trace.span))
+    shown["profile"] = json_energy(found.energy(*found.trace.span))
     for index, lo, hi, edge in found.epoch_windows():
         shown["epochs"].append(
             {"number": found.epochs[index].number, "start_s": lo / PS_PER_S, "end_s": hi / PS_PER_S}
-            | _json_energy(found.energy(lo, hi, edge_ps=edge))
-            | {"per_step": _json_energy(found.per_step(index)), "channels": _json_channels(found, lo, hi, edge)}
+            | json_energy(found.energy(lo, hi, edge_ps=edge))
+            | {"per_step": json_energy(found.per_step(index)), "channels": _json_channels(found, lo, hi, edge)}
         )
     shown["devices"] = [_json_device(one, found) for one in one.devices]
     energies = found.step_energies
@@ -138,12 +138,12 @@ def _json_run(one: Told) -> dict[str, Any]:
         shown["steps"].append(
             {"index": step.index, "epoch": found.epoch_number(step.epoch), "number": step.number, "name": step.name,
              "start_s": step.start / PS_PER_S, "end_s": step.end / PS_PER_S}
-            | _json_energy(energies[step.index] if energies else None)
+            | json_energy(energies[step.index] if energies else None)
             | ({"devices": [_json_of_device(d, d.step_energies, step.index) for d in one.devices]} if one.devices else {})
         )  # fmt: skip
     if one.symmetry is not None:
-        shown["findings"] = [_json_finding(f) for f in one.symmetry.findings]
-        shown["smaller_findings"] = [_json_finding(f) for f in one.symmetry.smaller]
+        shown["findings"] = [json_finding(f) for f in one.symmetry.findings]
+        shown["smaller_findings"] = [json_finding(f) for f in one.symmetry.smaller]
         shown["could_find"] = [{"watts": limit.watts, "seconds": limit.seconds} for limit in one.symmetry.limits]
         shown["could_find_text"] = one.symmetry.could
         shown["notes"] += [*one.symmetry.notes, *([one.symmetry.reason] if one.symmetry.reason else [])]
@@ -156,10 +156,10 @@ def _json_device(one: DevicePower, found: Account) -> dict[str, Any]:
     windows = found.epoch_windows()
     return {
         "device": one.pair.device, **name, "how": one.pair.how.value, "sure": one.pair.sure, "why": one.pair.why,
-        **_json_energy(one.energy(*found.trace.span), one.pair.why), "per_step": _json_energy(one.per_step(None), one.pair.why),
+        **json_energy(one.energy(*found.trace.span), one.pair.why), "per_step": json_energy(one.per_step(None), one.pair.why),
         "epochs": [
             {"number": found.epochs[index].number, "start_s": lo / PS_PER_S, "end_s": hi / PS_PER_S}
-            | _json_energy(one.energy(lo, hi, edge_ps=edge), one.pair.why)
+            | json_energy(one.energy(lo, hi, edge_ps=edge), one.pair.why)
             for index, lo, hi, edge in windows
         ],
     }  # fmt: skip
@@ -167,14 +167,14 @@ def _json_device(one: DevicePower, found: Account) -> dict[str, Any]:
 
 def _json_of_device(one: DevicePower, energies: Sequence[Energy | None], row: int) -> dict[str, Any]:
     found = energies[row] if energies else None
-    told = _json_energy(found, one.pair.why)
+    told = json_energy(found, one.pair.why)
     return {"device": one.pair.device} | {key: told[key] for key in ("joules", "lo", "hi", "mean_watts", "badge", "reason")}
 
 
 def _json_windows(one: Told) -> list[dict[str, Any]]:
     """Windows of recordings: `start_s` and `end_s` on the trace (null where nothing places the log), and on the log's own clock."""
     return [
-        _json_mark(one, found.path, found.mark) | _json_energy(found.energy) for found in one.windows
+        _json_mark(one, found.path, found.mark) | json_energy(found.energy) for found in one.windows
     ]  # fmt: skip
 
 
@@ -199,7 +199,8 @@ _NO_ALIGNMENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _json_energy(energy: Energy | None, why: str = NO_POWER) -> dict[str, Any]:
+def json_energy(energy: Energy | None, why: str = NO_POWER) -> dict[str, Any]:
+    """Joules with all that is told beside them; null where there are none, and why."""
     if energy is None:
         return {"joules": None, "mean_watts": None, "max_watts": None, "lo": None, "hi": None, "badge": None, "reason": why}
     return {
@@ -232,7 +233,7 @@ def _json_own(found: Account) -> list[dict[str, Any]]:
 def _json_channels(found: Account, lo: int, hi: int, edge: float) -> list[dict[str, Any]]:
     energies = mixture.across([p.power for p in found.placed], lo, hi, edge_ps=edge)
     return [
-        _json_name(p.power.series) | {"counted": i in found.counted} | _json_energy(energy)
+        _json_name(p.power.series) | {"counted": i in found.counted} | json_energy(energy)
         for i, (p, energy) in enumerate(zip(found.placed, energies, strict=True))
     ]
 
@@ -255,7 +256,8 @@ def _json_sensor(series: PowerSeries, alignment: Alignment | None) -> dict[str, 
     }  # fmt: skip
 
 
-def _json_finding(one: Finding) -> dict[str, Any]:
+def json_finding(one: Finding) -> dict[str, Any]:
+    """One stretch that stands out."""
     return {
         "kind": one.kind, "witness": ", ".join(one.witnesses), "epoch": one.epoch, "step_lo": one.step_lo, "step_hi": one.step_hi,
         "start_s": one.start_ps / PS_PER_S, "end_s": one.end_ps / PS_PER_S,
@@ -266,7 +268,8 @@ def _json_finding(one: Finding) -> dict[str, Any]:
         "delta_joules": one.delta_joules, "lo_joules": one.lo_joules, "hi_joules": one.hi_joules,
         "delta_seconds": one.delta_seconds, "p": one.p, "badge": one.badge.value, "explained": one.explained,
         "ops": [{"name": op.name, "seconds": op.more_s, "usual_s": op.usual_s, "here_s": op.here_s} for op in one.ops],
-        "text": one.text,
+        "text": one.text, "step_half": one.step_half,
+        "share_lo": one.share[0] if one.share is not None else None, "share_hi": one.share[1] if one.share is not None else None,
     }  # fmt: skip
 
 

@@ -221,7 +221,7 @@ class _Grouping:
             if not one.sessions:
                 mine = {log.path: log for log in self.found.power if _below(one.path, log.path)}
             left = {path: log for path, log in left.items() if path not in mine}
-            said = f"{len(mine)} power log{'s' if len(mine) > 1 else ''} in or above its folder" if mine else ""
+            said = f"{len(mine)} power log{'s lie' if len(mine) > 1 else ' lies'} in or above its folder" if mine else ""
             out.append(replace(one, power=tuple(mine.values()), reasons=(*one.reasons, *([said] if said else ()))))
         folders: dict[str, list[PowerFile]] = {}
         for log in left.values():

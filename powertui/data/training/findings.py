@@ -280,7 +280,8 @@ def sentence(one: Finding) -> str:
         drew.append(f"{one.delta_watts:+.0f} W")
     if one.delta_joules is not None:
         drew.append(f"{one.delta_joules:+.0f} J")
-    if one.delta_seconds is not None and abs(one.delta_seconds) >= 0.005:
+    length = (one.end_ps - one.start_ps) / PS_PER_S
+    if one.delta_seconds is not None and abs(one.delta_seconds) >= 0.02 * length:
         drew.append(f"{one.delta_seconds:+.2f} s")
     return f"{where(one)}: {', '.join(drew)} against the usual level of training; {WOULD_TELL}"
 

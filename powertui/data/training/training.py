@@ -209,6 +209,7 @@ class Trainings:
     """The trainings of a logdir, and the sessions that belong to each."""
 
     def __init__(self, found: Logdir, options: Reading | None = None, aligning: Aligning | None = None) -> None:
+        self.found = found
         self.all = tuple(Training(entry, options, aligning) for entry in found.trainings)
         self._options = options
         self._of = {id(run): one for one in self.all for run in one.entry.sessions}
