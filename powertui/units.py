@@ -108,5 +108,11 @@ def quantity(value: float, unit: str, figures: int = 4) -> str:
         return f"– {unit}"
     for size, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")):
         if abs(value) >= size or (value == 0 and size == 1.0):
-            return f"{value / size:.{figures}g} {prefix}{unit}"
-    return f"{value:.{figures}g} {unit}"
+            return f"{_figures(value / size, figures)} {prefix}{unit}"
+    return f"{_figures(value, figures)} {unit}"
+
+
+def _figures(value: float, figures: int) -> str:
+    """So many figures, but never 2.6e+02 for 260."""
+    text = f"{value:.{figures}g}"
+    return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e6 else text

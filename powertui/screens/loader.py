@@ -5,19 +5,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from powertui import units
 from powertui.data import logdir, watch
-from powertui.data.asked import Reading
+from powertui.data.asked import Aligning, Reading
 from powertui.data.loading import stream_run
 from powertui.data.logdir import RunEntry
-from powertui.data.model import Run
+from powertui.data.model import PowerOnTrace, Run
+from powertui.data.opened import Opened, Profile
 from powertui.errors import Cancelled, PowertuiError
+from powertui.view import around
 from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
     from powertui.data.energy.account import Account
+    from powertui.data.training.training import Training
 
 TELL_EVERY_S = 0.2  # a person reads no faster, and each telling costs a few bytes on the line
 PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading needs
@@ -42,9 +46,11 @@ class Part:
 
     run: Run
     model: TimelineModel | None  # None: no timeline in it (yet)
-    account: Account | None  # of the power, where there is some
-    complete: bool
+    power: tuple[PowerOnTrace, ...] = ()  # what is drawn above it
+    complete: bool = False
     changed: bool = False  # the files are others already
+    account: Account | None = None  # of the power, where there is some
+    training: Training | None = None
 
 
 def size(count: int) -> str:
@@ -68,17 +74,20 @@ class Loader:
         on_progress: Callable[[Progress], None],
         on_part: Callable[[Part], None],
         on_failed: Callable[[Exception], None],
-        place_power: Callable[[Run, int], Account | None],
+        training: Callable[[], Training | None],
+        aligning: Aligning,
         trace_index: int = 0,
         look_in: str = "",
+        island: bool = False,
     ) -> None:
         self.entry = entry
         self.again = bool(look_in)  # it was read before: what is shown stays until the whole run is there
         self._look_in = look_in
         self._options = options
         self._on_progress, self._on_part, self._on_failed = on_progress, on_part, on_failed
-        self._place_power = place_power
+        self._training, self._aligning = training, aligning
         self._index = trace_index
+        self._island = island  # another profile is shown until this one is there
         self._cancelled = threading.Event()
         self._told = self._parted = 0.0
         self._thread = threading.Thread(target=self._read, name="powertui-reading", daemon=True)
@@ -109,14 +118,20 @@ class Loader:
             latest: Run | None = None
             if self._look_in:
                 self.entry = logdir.again(self._look_in, self.entry)
-            for run in stream_run(self.entry, options=self._options, progress=self._progress):
+            training = self._training()
+            beside = training.beside if training is not None else None
+            parts = not self.again and not self._island
+            if parts and training is not None and len(training.entry.sessions) != 1:
+                self._on_part(_first(training, self.entry))
+                parts = False
+            for run in stream_run(self.entry, options=self._options, progress=self._progress, beside=beside):
                 latest = run
                 now = time.monotonic()
-                if not self.again and any(not trace.complete for trace in run.traces) and now - self._parted >= PART_EVERY_S:
-                    self._give(run, complete=False)
+                if parts and any(not trace.complete for trace in run.traces) and now - self._parted >= PART_EVERY_S:
+                    self._give(run, None)
                     self._parted = time.monotonic()
             if latest is not None:
-                self._give(latest, complete=True)
+                self._give(latest, Opened(self.entry, self._options, latest, around=training))
         except Cancelled:
             pass
         except Exception as error:
@@ -124,15 +139,62 @@ class Loader:
                 error.add_note(f"while reading {self.entry.path}") if hasattr(error, "add_note") else None
             self._on_failed(error)
 
-    def _give(self, run: Run, *, complete: bool) -> None:
-        model = None
-        if run.traces:
-            index = min(self._index, len(run.traces) - 1)
-            model = TimelineModel.of(run, index, progress=self._stop_if_cancelled)
-        found = self._place_power(run, min(self._index, max(0, len(run.traces) - 1))) if complete else None
+    def _give(self, run: Run, opened: Opened | None) -> None:
+        """A part of the run; the whole of it where it was opened."""
+        index = min(self._index, max(0, len(run.traces) - 1))
+        model = TimelineModel.of(run, index, progress=self._stop_if_cancelled) if run.traces else None
+        if opened is None:
+            part = Part(run, model)
+        else:
+            part = whole(opened, index, model, self._aligning)
+            part = replace(part, changed=watch.changed(run))
         if not self._cancelled.is_set():
-            self._on_part(Part(run, model, found, complete, complete and watch.changed(run)))
+            self._on_part(part)
 
     def _stop_if_cancelled(self, _done: int, /) -> None:
         if self._cancelled.is_set():
             raise Cancelled("reading was stopped")
+
+
+def _first(training: Training, entry: RunEntry) -> Part:
+    """The axis of a training, by what names and heads tell: nothing of it was read."""
+    nothing = Run(entry.name, entry.path, (), (), ())
+    return Part(nothing, TimelineModel.without_profile(nothing, around.early(training)), training=training)
+
+
+def whole(opened: Opened, index: int, model: TimelineModel | None, aligning: Aligning) -> Part:
+    """A run that was read, with its power and its training. Takes as long as placing the power does: for a thread."""
+    run = opened.run
+    training = training_of(opened)
+    found: Account | None = None
+    if model is not None and run.power and index < len(run.traces):
+        from powertui.data.energy import account
+
+        found = account.of(Profile(opened, index), aligning)
+    power = found.drawn if found is not None else ()
+    if training is not None:
+        seen = training.seen_from(Profile(opened, index) if run.traces else None, aligning)
+        around_it = around.of(seen, _epoch_joules(found))
+        power = power or seen.power
+        model = TimelineModel.without_profile(run, around_it) if model is None else model.within(around_it)
+    return Part(run, model, power, complete=True, account=found, training=training)
+
+
+def _epoch_joules(found: Account | None) -> tuple[tuple[int, str], ...]:
+    """The energy of each epoch that lies somewhere, in words."""
+    if found is None:
+        return ()
+    out = []
+    for index, lo, hi, sigma in found.epoch_windows():
+        energy = found.energy(lo, hi, edge_ps=sigma)
+        if energy is not None and energy.joules is not None and energy.lo is not None and energy.hi is not None:
+            half = units.quantity((energy.hi - energy.lo) / 2, "J", 2)
+            out.append((found.epochs[index].number, f"{units.quantity(energy.joules, 'J')} ±{half}"))
+    return tuple(out)
+
+
+def training_of(opened: Opened) -> Training | None:
+    """The training that a run belongs to, as far as somebody looked."""
+    from powertui.data.training.training import Training
+
+    return opened.around if isinstance(opened.around, Training) else None

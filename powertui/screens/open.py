@@ -22,6 +22,7 @@ from powertui.errors import Cancelled, PowertuiError
 from powertui.plain import plain
 from powertui.report import runs as listing
 from powertui.report.runs import Known
+from powertui.screens import trainings
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.status import StatusLine
 from powertui.terminal.theme import Theme
@@ -189,8 +190,8 @@ class OpenScreen(BaseScreen):
                 self.say(f"{len(found.runs):,} runs.")
             elif quiet and new:
                 self.say(f"New: {new[0].name}" + (f" and {len(new) - 1:,} more" if len(new) > 1 else ""))
-            elif not quiet and self.shell.only_run(found) and self.session.entry is None:
-                self.shell.open_run(found.runs[0])
+            elif not quiet and self.session.entry is None and (alone := trainings.only(found)) is not None:
+                self.shell.open_run(alone)
 
     def _watch(self) -> None:
         """Ask the folders whether a run came, while this page is in front."""

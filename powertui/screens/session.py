@@ -13,7 +13,9 @@ if TYPE_CHECKING:  # names alone: importing all this would be time until the fir
     from powertui.data.logdir import Logdir, RunEntry
     from powertui.data.model import Epochs, PowerOnTrace, Run, Steps, Trace
     from powertui.data.opened import Opened, Profile
+    from powertui.data.training.training import Training
     from powertui.feed import Feed
+    from powertui.screens.trainings import Trainings
     from powertui.view.timeline_model import TimelineModel
 
 KEPT = 2  # runs that stay open: the one in front, and the one before it
@@ -38,6 +40,7 @@ class Session:
     window: tuple[int, int] | None = None  # marked by the person, ps
     view: tuple[int, int] | None = None  # visible in the timeline, ps
     cursor_ps: int | None = None
+    trainings: Trainings | None = None  # of the logdir as it was found last
     tool: str = "op_stats"  # the tool that the tool page shows
     _chosen: dict[str, Aligning] = field(default_factory=dict)  # by the run's path
     _markers: dict[str, str] = field(default_factory=dict)  # what marks the steps of a run, where a person chose: by its path
@@ -72,6 +75,25 @@ class Session:
     def aligning(self, chosen: Aligning) -> None:
         if self.opened is not None:
             self._chosen[self.opened.path] = chosen
+
+    @property
+    def training(self) -> Training | None:
+        """The training that the run in front belongs to, as soon as somebody has looked."""
+        if self.opened is None:
+            return None
+        from powertui.screens.loader import training_of
+
+        return training_of(self.opened)
+
+    def trainings_of(self) -> Trainings | None:
+        """The trainings of the logdir that is open."""
+        if self.logdir is None or not self.logdir.complete:
+            return None
+        if self.trainings is None or self.trainings.folder is not self.logdir:
+            from powertui.screens.trainings import Trainings
+
+            self.trainings = Trainings(self.logdir)
+        return self.trainings
 
     def reading_of(self, path: str) -> Reading:
         """How this run is read: as the command line says, with the step marker that was chosen here."""
@@ -130,6 +152,13 @@ class Session:
         self.opened = known if known is not None and known.complete and not anew else Opened(entry, self.reading_of(entry.path))
         self.others = before[: KEPT - 1]
         return self.opened
+
+    def turn_to(self, opened: Opened) -> Opened:
+        """Put another profile of the same training in front; the view stays where it is."""
+        before = tuple(one for one in self.runs.values() if one.path != opened.path and one.complete)
+        self.others = before[: KEPT - 1]
+        self.opened, self.trace_index = opened, 0
+        return opened
 
     def close(self) -> None:
         """No run is in front any more (the logdir stays)."""

@@ -18,14 +18,14 @@ from textual.dom import NoScreen
 from textual.screen import Screen
 
 from powertui.data import watch
-from powertui.data.logdir import Logdir, RunEntry
+from powertui.data.logdir import RunEntry
 from powertui.data.model import Run
-from powertui.data.opened import Opened, Profile
+from powertui.data.opened import Opened
 from powertui.errors import PowertuiError
 from powertui.plain import plain
-from powertui.screens import SCREENS, spec
+from powertui.screens import SCREENS, spec, trainings
 from powertui.screens.base import BaseScreen, Dialog, global_bindings
-from powertui.screens.loader import Loader, Part, Progress
+from powertui.screens.loader import Loader, Part, Progress, whole
 from powertui.screens.session import Session
 from powertui.screens.style import textual_theme
 from powertui.screens.typeahead import TypeAhead
@@ -37,6 +37,7 @@ from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
     from powertui.data.energy.account import Account
+    from powertui.data.training.training import Training
 
 SWITCH_S = 0.0005
 EASE_S = 1.0  # by then the first picture is there
@@ -64,6 +65,8 @@ class Shell(TypeAhead[int]):
         self._first = first
         self.before_help = ""  # the page that asked for help
         self._loader: Loader | None = None
+        self._reaching: Loader | None = None  # what reads another profile of the training
+        self._unreachable: set[str] = set()
         self._screens: dict[str, BaseScreen] = {}
         self._crash: BaseException | None = None
         self._compress_said = False
@@ -84,15 +87,11 @@ class Shell(TypeAhead[int]):
         self.set_timer(EASE_S, launch.at_ease)
         self.set_interval(LOOK_EVERY_S, self._look)
         folder = self.session.logdir
-        if self._first == "open" and folder is not None and self.only_run(folder):
-            self.open_run(folder.runs[0])  # one run: straight to its timeline
+        alone = trainings.only(folder) if self._first == "open" and folder is not None else None
+        if alone is not None:
+            self.open_run(alone)  # one training: straight to its timeline
         else:
             self.show(self._first)
-
-    @staticmethod
-    def only_run(folder: Logdir) -> bool:
-        """Whether there is but one run, with something to see."""
-        return folder.complete and len(folder.runs) == 1 and bool(folder.runs[0].profiles)
 
     def on_unmount(self) -> None:
         """Stop what still runs."""
@@ -266,11 +265,75 @@ class Shell(TypeAhead[int]):
             on_progress=lambda progress: self.from_thread(self._progressed, loader, progress),
             on_part=lambda part: self.from_thread(self._parted, loader, part),
             on_failed=lambda error: self.from_thread(self._failed, loader, error),
-            place_power=self.place_power,
+            training=self._training_of(self.session.entry, again=bool(again)),
+            aligning=self.session.aligning,
             trace_index=self.session.trace_index,
             look_in=again,
         )
         loader.start()
+
+    def _training_of(self, entry: RunEntry, *, again: bool = False) -> Callable[[], Training | None]:
+        """What finds the training of a run, in the thread that reads it."""
+        session = self.session
+        reading, placing = session.reading_of(entry.path), session.placing
+        if again:
+            session.trainings = None
+        known = session.trainings_of()
+        return lambda: known.of(entry, reading, placing) if known is not None else None
+
+    # ── the other profiles of the training ───────────────────────────────────────────────────────
+
+    def reach(self, path: str, name: str) -> None:
+        """The view came to another profile of the training: read it beside the one that is shown, and then show that."""
+        session = self.session
+        training = session.training
+        if training is None or self.is_loading:
+            return
+        entry = next((one for one in training.entry.sessions if (one.path, one.name) == (path, name)), None)
+        if entry is None or (self._reaching is not None and self._reaching.running and self._reaching.entry is entry):
+            return
+        if self._reaching is not None:
+            self._reaching.cancel()
+            self._reaching = None
+        known = session.runs.get(path)
+        if known is not None and known.complete and known.entry == entry and known is not session.opened:
+            self._work_out(session.turn_to(known), 0)
+            return
+        self._reaching = loader = Loader(
+            entry,
+            session.reading_of(entry.path),
+            on_progress=lambda progress: self.from_thread(self._progressed, loader, progress),
+            on_part=lambda part: self.from_thread(self._reached, loader, part),
+            on_failed=lambda error: self.from_thread(self._not_reached, loader, error),
+            training=lambda: training,
+            aligning=session.aligning,
+            island=True,
+        )
+        loader.start()
+
+    def _reached(self, loader: Loader, part: Part) -> None:
+        if loader is not self._reaching:
+            return
+        self._reaching = None
+        session = self.session
+        opened = session.turn_to(Opened(loader.entry, session.reading_of(loader.entry.path), around=part.training))
+        self._take(opened, part)
+        page = self.current()
+        if page is not None and page.is_mounted:
+            page.show_progress("")
+        self.tell()
+
+    def _not_reached(self, loader: Loader, error: Exception) -> None:
+        if not isinstance(error, PowertuiError):
+            raise error
+        if loader is self._reaching:
+            self._unreachable.add(loader.entry.path)
+            self._reaching = None
+            self.say(str(error), warn=True)
+
+    def can_reach(self, path: str) -> bool:
+        """Whether a profile was not found to be unreadable."""
+        return path not in self._unreachable
 
     def from_thread(self, function: Callable[..., None], *args: Any) -> None:
         loop = self._loop
@@ -286,22 +349,22 @@ class Shell(TypeAhead[int]):
             except Exception as error:
                 self._handle_exception(error)
 
-    def place_power(self, run: Run, index: int) -> Account | None:
-        """Put the run's power on the trace's clock (in the reading thread)."""
-        if not run.power or index >= len(run.traces):
-            return None
-        from powertui.data.energy import account
-
-        return account.of_run(run, index, self.session.entry, self.session.aligning)
-
-    def _keep(self, opened: Opened, index: int, model: TimelineModel | None, found: Account | None) -> None:
-        """What was worked out in a thread belongs to the run."""
+    def _take(self, opened: Opened, part: Part) -> None:
+        """A run as far as it was read, and what was worked out of it in a thread."""
+        session, model, found = self.session, part.model, part.account
+        opened.around = part.training
+        opened.adopt(part.run, complete=part.complete)
+        if model is not None:
+            session.trace_index = model.index
+        session.model, session.power = model, part.power
+        if not part.complete:
+            return
         if model is not None:
             opened.keep(("model", model.index), model)
         if found is not None:
             from powertui.data.energy import account
 
-            opened.keep(account.key(index, self.session.aligning), found)
+            opened.keep(account.key(session.trace_index, session.aligning), found)
 
     def show_trace(self, index: int) -> None:
         """Look at another host's profile of the same run."""
@@ -321,25 +384,21 @@ class Shell(TypeAhead[int]):
         def build() -> None:
             run = opened.run
             model = opened.cached(("model", index), lambda: TimelineModel.of(run, index)) if run.traces else None
-            found: Account | None = None
-            if model is not None and run.power:
-                from powertui.data.energy import account
-
-                found = account.of(Profile(opened, index), aligning)
-            self.from_thread(self._indexed, run, model, found)
+            self.from_thread(self._indexed, whole(opened, index, model, aligning))
 
         self.run_worker(build, thread=True, exclusive=True, group="trace")
 
-    def _indexed(self, run: Run, model: TimelineModel | None, found: Account | None) -> None:
+    def _indexed(self, part: Part) -> None:
+        run, model, found = part.run, part.model, part.account
         if run is not self.session.run or (model is not None and model.index != self.session.trace_index):
             return
-        self.session.model, self.session.power = model, found.drawn if found is not None else ()
+        self.session.model, self.session.power = model, part.power
         self.tell()
         if model is not None and len(run.traces) > 1:
             self.say(f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}). {_whose(run, found)}".strip())
 
     def _progressed(self, loader: Loader, progress: Progress) -> None:
-        if loader is self._loader:
+        if loader in (self._loader, self._reaching):
             page = self.current()
             if page is not None and page.is_mounted:
                 page.show_progress(str(progress))
@@ -351,12 +410,7 @@ class Shell(TypeAhead[int]):
         opened = session.opened
         if opened is None or opened.entry is not loader.entry:
             opened = session.opened = Opened(loader.entry, session.reading_of(loader.entry.path))
-        opened.adopt(part.run, complete=part.complete)
-        if part.model is not None:
-            session.trace_index = part.model.index
-        session.model, session.power = part.model, part.account.drawn if part.account is not None else ()
-        if part.complete:
-            self._keep(opened, session.trace_index, part.model, part.account)
+        self._take(opened, part)
         page = self.current()
         if part.complete and page is not None and page.is_mounted:
             page.show_progress("")
@@ -394,6 +448,9 @@ class Shell(TypeAhead[int]):
 
     def stop_loading(self) -> None:
         """Stop reading; what was read stays."""
+        if self._reaching is not None:
+            self._reaching.cancel()
+            self._reaching = None
         if self._loader is not None:
             self._loader.cancel()
             if self._loader.again and self.session.opened is not None:

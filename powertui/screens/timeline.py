@@ -25,18 +25,21 @@ from powertui.screens.moving import Moving
 from powertui.screens.status import StatusLine
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
+from powertui.view import around
 from powertui.view.context import Context
 from powertui.view.navigation import State
+from powertui.view.timeline_model import TimelineModel
 from powertui.widgets import background
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane
 from powertui.widgets.table import TableView
 from powertui.widgets.timeline import Timeline
-from powertui.widgets.view import TimelineView
+from powertui.widgets.view import MOST_VALUES, TimelineView
 
 CONTEXT_FROM = 100  # columns from which there is room for the context pane
 BELOW_FROM = 20  # rows from which there is room for a pane below
 WARNINGS = 6  # that fit on a page
+REACH_AFTER_S = 0.15  # the view stands still for so long before another profile is read
 OPS_AFTER_S = 0.25  # the op table follows the view once it has stood still for so long
 
 
@@ -53,6 +56,8 @@ class TimelineScreen(Moving):
         self._below: str = ""  # "details", "ops" or ""
         self._shown_path = ""
         self._ops_timer: Any = None
+        self._reach_timer: Any = None
+        self._values: list[str] | None = None  # the strips that a person chose, by name
         self._ops_of: object = None  # the trace that the op table was counted in
         self._box: str = ""  # what the input box is for: "search" or "filter"
 
@@ -133,8 +138,11 @@ class TimelineScreen(Moving):
         self._arrange()
         if self.timeline.model is not model or session.complete:
             shown = session.entry.path if session.entry else ""
-            self.view.show(model, session.power, keep=self._shown_path == shown)
+            keep = self._shown_path == shown or self._same_training(model)
+            self.view.show(model, session.power, keep=keep)
             self._shown_path = shown
+            self._show_values()
+            self._reach_soon()
             self._show_details()
         if session.view is not None and session.view != self._visible():
             lo, hi = session.view
@@ -148,6 +156,61 @@ class TimelineScreen(Moving):
             self.timeline.goto(lo)
         else:
             self.timeline.show_window(lo, hi)
+
+    def _same_training(self, model: TimelineModel) -> bool:
+        before = self.timeline.model
+        return before is not None and model.axis_after(before) is not None
+
+    # ── the training around the profile ──────────────────────────────────────────────────────────
+
+    def _reach_soon(self) -> None:
+        """Once the view stands still: the profile that it came to."""
+        if self._reach_timer is not None:
+            self._reach_timer.stop()
+        self._reach_timer = self.set_timer(REACH_AFTER_S, self._reach)
+
+    def _reach(self) -> None:
+        model, state = self.timeline.model, self.timeline.state
+        if model is None or state is None or model.around is None or not self.is_mounted:
+            return
+        found = around.wanted(model.around, state.viewport, state.cursor_ps)
+        if found is not None and self.shell.can_reach(model.around.islands[found].key[0]):
+            self.shell.reach(*model.around.islands[found].key)
+
+    def _show_values(self) -> None:
+        """The strips that were chosen here; else the step rate, losses, and as many others as there is room for."""
+        model = self.timeline.model
+        strips = model.around.strips if model is not None and model.around is not None else ()
+        by_name = {strip.name: strip for strip in strips}
+        if self._values is None:
+            self.view.set_values(strips[:MOST_VALUES])
+        else:
+            self.view.set_values([by_name[name] for name in self._values if name in by_name], picked=True)
+
+    def action_strips(self) -> None:
+        """Choose which scalars are drawn."""
+        from powertui.screens.strips import StripsDialog
+
+        model = self.timeline.model
+        strips = model.around.strips if model is not None and model.around is not None else ()
+        if not strips:
+            self.say("Nothing was logged beside this profile: no scalars, no step rate.")
+            return
+        chosen = [strip.name for strip in self.view.chosen]
+        self.shell.ask(StripsDialog([strip.name for strip in strips], chosen), self._choose_values)
+
+    def _choose_values(self, names: list[str] | None) -> None:
+        if names is not None:
+            self._values = names
+            self._show_values()
+
+    def action_profile_next(self) -> None:
+        """To the next profile of the training, around the end."""
+        model = self.timeline.model
+        if model is None or model.around is None or not model.around.islands:
+            self.say("There is no profile to go to." if model is None or not len(model.tracks) else "This is the only profile.")
+        self.timeline.island(1)
+        self._reach_soon()
 
     def _visible(self) -> tuple[int, int] | None:
         viewport = self.timeline.viewport
@@ -172,8 +235,9 @@ class TimelineScreen(Moving):
     # ── what follows a move ──────────────────────────────────────────────────────────────────────
 
     def on_timeline_viewport_changed(self, event: Timeline.ViewportChanged) -> None:
-        """The op table is of what is visible."""
+        """The op table is of what is visible, and so is the profile that is read."""
         self._show_ops_soon()
+        self._reach_soon()
 
     def on_timeline_cursor_moved(self, event: Timeline.CursorMoved) -> None:
         """Other pages ask where the cursor is."""

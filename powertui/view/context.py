@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +12,29 @@ import numpy as np
 from powertui import units
 from powertui.data import window as windows
 from powertui.data.category import MEANINGS, Category
-from powertui.data.energy import leading
+from powertui.data.energy import leading, mixture
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import PS_PER_US, Badge, PowerOnTrace
+from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, PowerOnTrace
 from powertui.plain import plain
 from powertui.view import power_facts
+from powertui.view.around import Around
 from powertui.view.navigation import State
+from powertui.view.power_curve import curve_of
 from powertui.view.power_facts import Told
 from powertui.view.timeline_model import TimelineModel
+
+FEW_SENSORS = 2  # channels whose sensors are told of
+
+
+def wall_time(ps: int, grid: int) -> str:
+    """A moment of Unix time in ps, as fine as the grid, in UTC."""
+    seconds, rest = divmod(ps, PS_PER_S)
+    try:
+        shown = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%H:%M:%S")
+    except (OverflowError, OSError, ValueError):
+        return "out of range"
+    decimals = min(9, units.decimals_for(grid, PS_PER_S))
+    return shown + (f".{rest // 10 ** (12 - decimals):0{decimals}d}" if decimals else "") + " UTC"
 
 
 @dataclass(frozen=True)
@@ -53,13 +69,17 @@ class Context:
             under = _under(model, state)
             if under is not None:
                 sections.append(under)
-        if state.window is not None:
+        if state.window is None:
+            sections.extend(_sensors(model, power))
+        else:
             sections.append(_window(model, state.window, power_facts.told(model, state, power)))
         return cls(tuple(section for section in sections if section.facts))
 
 
 def _run(model: TimelineModel) -> Section:
     trace = model.trace
+    if not len(model.tracks) and model.around is not None:
+        return _unprofiled(model, model.around)
     facts = [Fact("run", plain(model.run.name, 200)), Fact("host", plain(trace.host, 100) or "–")]
     devices = [plain(name, 80) for name in trace.devices]
     if devices:
@@ -71,8 +91,44 @@ def _run(model: TimelineModel) -> Section:
     return Section("run", tuple(facts))
 
 
+def _unprofiled(model: TimelineModel, around: Around) -> Section:
+    """A training of which nothing that was profiled is open."""
+    facts = [Fact("training", plain(model.run.name, 200)), Fact("length", units.duration(around.span[1] - around.span[0]))]
+    if around.islands:
+        facts.append(Fact("profiles", f"{len(around.islands)}, none of them read yet"))
+    else:
+        facts.append(Fact("profiles", "none: a capture would tell what ran"))
+    return Section("training", tuple(facts))
+
+
+def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Section]:
+    """What each channel is worth, where nothing else is to be told beside it."""
+    out = []
+    for one in power[:FEW_SENSORS] if not len(model.tracks) else ():
+        sensor = one.series.sensor
+        known = one.watts[np.isfinite(one.watts)]
+        facts = [Fact("readings", f"{len(one.series):,}")]
+        if len(known):
+            facts.append(Fact("range", f"{units.quantity(known.min(), 'W')} to {units.quantity(known.max(), 'W')}"))
+        for name, figure, unit in (
+            ("refresh", sensor.refresh_s, "s"),
+            ("step", sensor.quantum_w, "W"),
+            ("averages", sensor.window_s, "s"),
+        ):
+            if figure is not None:
+                facts.append(Fact(name, units.quantity(figure.value, unit, 3), figure.badge))
+        gaps = int((~curve_of(one).envelope(curve_of(one).at).known).sum()) if len(one.times) > 1 else 0
+        facts.append(Fact("gaps", f"{gaps:,}" if gaps else "none"))
+        if len(one.times) > 1:
+            facts += energy_facts(mixture.energy(one, int(one.times[0]), int(one.times[-1])))
+        out.append(Section(plain(sensor.label, 40), tuple(facts)))
+    return out
+
+
 def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> Section:
-    facts = [Fact("time", units.instant(state.cursor_ps, state.viewport.cell_ps))]
+    facts = [Fact("time", units.instant(state.cursor_ps - model.origin(state.viewport), state.viewport.cell_ps))]
+    if model.around is not None and model.around.clock:
+        facts.append(Fact("clock", wall_time(model.around.zero_ns * PS_PER_NS + state.cursor_ps, state.viewport.cell_ps)))
     epoch = model.epoch_at(state.cursor_ps)
     if epoch is not None:
         found = model.epochs[epoch]

@@ -37,8 +37,9 @@ class Navigator:
         self.model = model
         self._placed = state is not None  # False until the size of the screen is known: then the cursor goes to the middle
         if state is None:
-            state = State(Viewport.whole_of(model.span, width, height), model.span[0])
+            state = State(Viewport.whole_of(model.span, width, height).fit(*model.home), model.home[0])
         self._rows: tuple[Folds, tuple[Row, ...]] | None = None
+        self._before: Viewport | None = None  # what was in sight before a profile was gone to
         self.state = state
         self.resize(width, height)
 
@@ -65,10 +66,12 @@ class Navigator:
         """A trace that has grown, or another one: keep the place, drop what may not exist any more."""
         selected = self._same_event(model)
         row = self.row
+        at_home = self._at_home
         self.model = model
         self._rows = None
         cursor = self._clamp(self.state.cursor_ps)
-        self._set(self.viewport.on(model.span), selection=selected, hits=None, hit=None, cursor_ps=cursor)
+        view = self.viewport.on(model.span)
+        self._set(view.fit(*model.home) if at_home else view, selection=selected, hits=None, hit=None, cursor_ps=cursor)
         where = next(
             (i for i, r in enumerate(self.rows) if row and (r.kind, r.label, r.depth) == (row.kind, row.label, row.depth)), 0
         )
@@ -93,12 +96,61 @@ class Navigator:
     # ── the view ─────────────────────────────────────────────────────────────────────────────────
 
     def resize(self, width: int, height: int) -> None:
+        at_home = self._at_home or not self._placed
         view = self.viewport.resized(width, height)
+        if at_home:
+            view = view.fit(*self.model.home)
         self._set(view)
         if not self._placed and width > 1:
             self._placed = True
-            self._set(cursor_ps=self._clamp((max(view.t0, self.model.span[0]) + min(view.t1, self.model.span[1])) // 2))
+            self._set(cursor_ps=self._clamp((max(view.t0, self.model.home[0]) + min(view.t1, self.model.home[1])) // 2))
         self._keep_cursor_in_sight()
+
+    @property
+    def _at_home(self) -> bool:
+        """Whether the view is still the first one: it stays so while the run is read and the window changes its size."""
+        return self.viewport == self.viewport.fit(*self.model.home)
+
+    def move_to(self, model: TimelineModel, by: int) -> None:
+        """Another profile of the same training, whose zero lies `by` ps after the one before: the same stretch stays in sight."""
+        state = self.state
+        view = state.viewport
+        was_whole = view == view.whole()
+        self.model = model
+        self._rows = None
+        window = (state.window[0] - by, state.window[1] - by) if state.window else None
+        if self._before is not None:
+            self._before = _shifted(self._before, model.span, by)
+        self.state = State(
+            view.on(model.span).whole() if was_whole else _shifted(view, model.span, by),
+            self._clamp(state.cursor_ps - by), window=window,
+            mark=None if state.mark is None else state.mark - by, folds=state.folds,
+        )  # fmt: skip
+        self._keep_cursor_in_sight()
+
+    def island(self, direction: int) -> int | None:
+        """Show the next profile of the training (or the one before); its number, None where there is none."""
+        around = self.model.around
+        if around is None or not around.islands:
+            if len(self.model.tracks):
+                self.show_window(*self.model.profiled)
+            return None
+        found = around.island_beside(self.state.cursor_ps, direction)
+        assert found is not None
+        one = around.islands[found]
+        if self._before is None:
+            self._before = self.viewport
+        self._set(self.viewport.fit(one.lo, one.hi + 1), cursor_ps=self._clamp(one.lo), selection=None)
+        return found
+
+    def out(self) -> None:
+        """Back to what was in sight before a profile was gone to; else the whole training."""
+        before, self._before = self._before, None
+        if before is None or (before.rung, before.cell0) == (self.viewport.rung, self.viewport.cell0):
+            self.whole()
+            return
+        view = self.viewport
+        self._set(replace(before.resized(view.width, view.height), span=self.model.span, row0=view.row0).pan(0))
 
     def pan(self, cells: int) -> None:
         """Move the view; the cursor keeps its column, so that a zoom afterwards stays where one looks."""
@@ -399,3 +451,8 @@ class Navigator:
         self.select(found.track, found.row)
         self._set(hit=found.number)
         return True
+
+
+def _shifted(view: Viewport, span: tuple[int, int], by: int) -> Viewport:
+    """The same stretch by an axis whose zero lies `by` ps later."""
+    return replace(view, span=span, cell0=(view.t0 - by + view.cell_ps // 2) // view.cell_ps).pan(0)

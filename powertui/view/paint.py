@@ -128,6 +128,12 @@ class Painted:
         points = [ord(char) for char in text[: self.chars.shape[1]]]
         self.chars[row, : len(points)] = points
 
+    def note(self, row: int, column: int, text: str) -> None:
+        """Quiet words anywhere in a row, over what stands there."""
+        cells = slice(column, column + len(text))
+        self.chars[row, cells] = [ord(char) for char in text]
+        self.key[row, cells] = NOTE
+
     def fingerprint(self, row: int) -> bytes:
         return bytes(self.chars[row].tobytes() + self.key[row].tobytes())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,14 +14,37 @@ from powertui.data import search
 from powertui.data.by_number import ByNumber
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.lod import Forest
-from powertui.data.model import Epochs, Int64s, Phase, Run, Stat, Step, Steps, Trace
-from powertui.data.texts import Check, unhindered
+from powertui.data.model import PS_PER_NS, Clock, Epochs, Int64s, Phase, Run, Stat, Step, Steps, Trace
+from powertui.data.texts import Check, Texts, unhindered
 from powertui.errors import UsageError
 from powertui.units import parse_time
+from powertui.view.around import Around
 from powertui.view.labels import SHADES, Labels
 from powertui.view.rows import Folds, Row, RowModel, TrackInfo
+from powertui.view.viewport import Viewport
 
 PLACES = "Try 27.31s-28.78s, step 12 or epoch 1 step 185-258."
+
+
+NOT_PROFILED = "nothing of this training was profiled"
+
+
+class _NoNames:
+    """The names of a trace without events."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def full(self, index: int) -> str:
+        raise IndexError(index)
+
+    display = full
+
+    def stats(self, index: int) -> tuple[Stat, ...]:
+        raise IndexError(index)
+
+    def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
+        return Texts.of(())
 
 
 class Selected(NamedTuple):
@@ -61,7 +84,8 @@ class TimelineModel:
     forest: Forest
     row_model: RowModel
     labels: Labels
-    span: tuple[int, int]  # the end belongs to it: an event without length may stand there
+    span: tuple[int, int]  # what the view stays inside; the end belongs to it: an event without length may stand there
+    around: Around | None = None  # the training that the profile is a part of, on the profile's own axis
 
     @classmethod
     def of(cls, run: Run, index: int = 0, *, progress: Callable[[int], None] | None = None) -> TimelineModel:
@@ -72,6 +96,53 @@ class TimelineModel:
         forest = Forest.of(trace, progress=progress)
         lo, hi = trace.span
         return cls(run, index, trace, steps, epochs, forest, RowModel.of(trace, forest), Labels(trace.names), (lo, hi + 1))
+
+    @classmethod
+    def without_profile(cls, run: Run, around: Around) -> TimelineModel:
+        """A training that was never profiled: an axis without tracks."""
+        trace = Trace("", "", "", (), _NoNames(), Clock(), (0, 0), 0)
+        forest = Forest.of(trace)
+        bare = cls(
+            run, 0, trace, Steps.none(NOT_PROFILED), Epochs(), forest, RowModel.of(trace, forest), Labels(trace.names), (0, 1)
+        )
+        return bare.within(around)
+
+    def within(self, around: Around | None) -> TimelineModel:
+        """The same profile, seen as a part of this training."""
+        lo, hi = self.profiled
+        if around is None:
+            return self if self.around is None else replace(self, span=(lo, hi), around=None, epochs=self._own_epochs())
+        span = (min(lo, around.span[0]), max(hi, around.span[1] + 1)) if len(self.tracks) else around.span
+        return replace(self, span=span, around=around, epochs=around.epochs_with(self._own_epochs()))
+
+    def axis_after(self, before: TimelineModel) -> int | None:
+        """How much later this axis' zero lies than that of another profile of the same training; None where it is no other."""
+        one, other = self.around, before.around
+        if self.trace.path == before.trace.path or one is None or other is None or one.key is None or one.key != other.key:
+            return None
+        return (one.zero_ns - other.zero_ns) * PS_PER_NS
+
+    def _own_epochs(self) -> Epochs:
+        return self.run.epochs[self.index] if self.index < len(self.run.epochs) else Epochs()
+
+    @property
+    def profiled(self) -> tuple[int, int]:
+        """Where the profile lies; outside nothing is known of what ran."""
+        lo, hi = self.trace.span
+        return lo, hi + 1
+
+    @property
+    def home(self) -> tuple[int, int]:
+        """What is shown first: the profile where it is the only one, else the whole training."""
+        alone = self.around is None or len(self.around.islands) < 2
+        return self.profiled if alone and len(self.tracks) else self.span
+
+    def origin(self, view: Viewport) -> int:
+        """What times count from: the profile's zero, as in all tables; away from all of several profiles the training's start."""
+        if self.around is None or (len(self.tracks) and len(self.around.islands) < 2):
+            return 0
+        lo, hi = self.profiled
+        return 0 if len(self.tracks) and lo <= view.t0 + view.width * view.cell_ps // 2 < hi else self.span[0]
 
     @property
     def tracks(self) -> tuple[TrackInfo, ...]:

@@ -1,6 +1,7 @@
 """The whole run in one row, the part in sight marked. Click or drag to go there.
 
-A cell is as high as the time that all lines together are busy in it, against the busiest cell of the run: where the work is.
+Where it was profiled a cell is as high as the time that all lines together are busy in it, against the busiest cell of the run:
+where the work is. Around that the row shows the course of the power, where there is some, and where something was found.
 """
 
 from __future__ import annotations
@@ -9,12 +10,18 @@ import numpy as np
 from rich.segment import Segment
 from textual import events
 
+from powertui.data.model import PowerOnTrace
+from powertui.view.curve import sparkline
 from powertui.view.navigation import State
 from powertui.view.paint import levels
+from powertui.view.power_curve import curve_of
 from powertui.view.rows import Folds, RowKind
+from powertui.view.step_curve import StepCurve
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled
+
+FEW = 3  # cells in which a profile is too small to show its work
 
 
 class Overview(TimeLane):
@@ -22,9 +29,11 @@ class Overview(TimeLane):
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
-        self._drawn: tuple[TimelineModel, int, str] | None = None
+        self._drawn: tuple[object, ...] = ()
         self._whole: Viewport | None = None
         self._text = ""
+        self._roles: list[str] = []
+        self._power: StepCurve | None = None
         self._dragging = False
 
     def differs(self, before: State | None, after: State) -> bool:
@@ -33,30 +42,72 @@ class Overview(TimeLane):
     def label(self, y: int) -> list[Segment]:
         return self.name_label("whole run")
 
+    def set_power(self, power: PowerOnTrace | None) -> None:
+        """The course that is drawn where nothing was profiled."""
+        curve = curve_of(power) if power is not None else None
+        if curve is not self._power:
+            self._power = curve
+            self.refresh()
+
     def _overview(self) -> tuple[Viewport, str]:
-        """The whole run as text: computed once per model and width."""
+        """The whole run as text: computed once per model, power and width."""
         assert self.model is not None
-        model, width, full = self.model, self.columns, len(self.glyphs.levels)
-        if self._drawn is None or self._drawn[0] is not model or self._drawn[1:] != (width, self.glyphs.name):
-            whole = Viewport.whole_of(model.span, width)
-            folded = Folds(processes=frozenset(process.name for process in model.trace.processes))
-            lanes = [lane for row in model.rows(folded) if row.kind is RowKind.PROCESS for lane in row.lanes]
-            frame = model.forest.frame(whole.edges(), lanes)
-            together = frame.busy.sum(axis=0, keepdims=True)
-            level = levels(together, frame.count.sum(axis=0, keepdims=True), max(1, int(together.max(initial=1))), full)[0]
-            points = np.array([ord(char) for char in " " + self.glyphs.levels], "<u4")
-            self._whole = whole
-            self._drawn = (model, width, self.glyphs.name)
-            self._text = points[level].tobytes().decode("utf-32-le")
-        assert self._whole is not None
+        model, width = self.model, self.columns
+        asked = (model, self._power, width, self.glyphs.name)
+        if self._whole is None or self._drawn != asked:
+            self._whole = Viewport.whole_of(model.span, width)
+            self._drawn = asked
+            self._text, self._roles = self._whole_run(model, self._whole)
         return self._whole, self._text
+
+    def _whole_run(self, model: TimelineModel, whole: Viewport) -> tuple[str, list[str]]:
+        chars, roles = list(self._busy(model, whole)), ["overview"] * whole.width
+        around = model.around
+        if around is None:
+            return "".join(chars), roles
+        outside = np.ones(whole.width, np.bool_)
+        for lo, hi in [*(model.profiled for _ in model.tracks[:1]), *((one.lo, one.hi) for one in around.islands)]:
+            covered = whole.covered(lo, hi)
+            outside[covered.start : covered.stop] = False
+        course = self._course(whole)
+        for column in np.flatnonzero(outside).tolist():
+            chars[column], roles[column] = course[column], "dim"
+        for one in around.islands:
+            covered = whole.covered(one.lo, one.hi)
+            for column in covered:
+                if len(covered) < FEW or chars[column] == " ":
+                    chars[column], roles[column] = self.glyphs.vertical, "focus"
+        for noted in around.found:
+            for column in whole.covered(noted.lo, noted.hi):
+                roles[column] = "error" if outside[column] else "warn"
+                chars[column] = "!" if chars[column] == " " or not self._power else chars[column]
+        return "".join(chars), roles
+
+    def _busy(self, model: TimelineModel, whole: Viewport) -> str:
+        """How busy all lines of the profile are."""
+        folded = Folds(processes=frozenset(process.name for process in model.trace.processes))
+        lanes = [lane for row in model.rows(folded) if row.kind is RowKind.PROCESS for lane in row.lanes]
+        if not lanes:
+            return " " * whole.width
+        frame = model.forest.frame(whole.edges(), lanes)
+        together = frame.busy.sum(axis=0, keepdims=True)
+        full = len(self.glyphs.levels)
+        level = levels(together, frame.count.sum(axis=0, keepdims=True), max(1, int(together.max(initial=1))), full)[0]
+        points = np.array([ord(char) for char in " " + self.glyphs.levels], "<u4")
+        return str(points[level].tobytes().decode("utf-32-le"))
+
+    def _course(self, whole: Viewport) -> str:
+        """The power around the profile; without any, a line as long as the training."""
+        if self._power is not None and self._power.range is not None:
+            return sparkline(self._power.envelope(whole.edges()), self.glyphs)
+        return self.glyphs.horizontal * whole.width
 
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
         whole, text = self._overview()
         view, theme = self.state.viewport, self.theme_colors
         chars = list(text)
-        styles = [theme.style("overview")] * len(chars)
+        styles = [theme.style(role) for role in self._roles]
         if view.rung != whole.rung or view.cell0 != whole.cell0:
             for column in whole.covered(view.t0, view.t1):
                 styles[column] = theme.style("overview_view")

@@ -8,11 +8,13 @@ from rich.segment import Segment
 from rich.style import Style
 
 from powertui import units
+from powertui.data.model import PS_PER_S
 from powertui.view.navigation import State
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled
 
 REVERSE = Style(reverse=True)
+FAR = 120 * PS_PER_S  # beyond that whole seconds are written as on a clock
 LONGEST = 11  # a longer label is written as a distance from the first
 
 
@@ -33,14 +35,40 @@ def tick_step(cell_ps: int, cells: int) -> int:
         step *= 10
 
 
-def ticks(view: Viewport) -> list[Tick]:
-    """Marks at round moments, spaced so that their labels never meet."""
+# Round lengths of a clock, in seconds.
+_CLOCK = (10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
+
+
+def moment(ps: int, grid: int, *, clock: bool = False) -> str:
+    """A moment on a grid: in seconds, or as on a clock (1:02:30)."""
+    if not clock:
+        return units.instant(ps, grid)
+    seconds = abs(ps) // PS_PER_S
+    return f"{'-' if ps < 0 else ''}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+def by_clock(view: Viewport, origin: int, grid: int) -> bool:
+    """Whether moments read better as on a clock: whole seconds, minutes away from where they count."""
+    return not grid % PS_PER_S and max(abs(view.t0 - origin), abs(view.t1 - origin)) >= FAR
+
+
+def _step(view: Viewport, cells: int) -> int:
+    """The distance of two marks: round in seconds, or on a clock where the view is that long."""
+    step = tick_step(view.cell_ps, cells)
+    if step < 10 * PS_PER_S:
+        return step
+    least, day = view.cell_ps * cells, _CLOCK[-1] * PS_PER_S
+    return next((s * PS_PER_S for s in _CLOCK if s * PS_PER_S >= least), -(-least // day) * day)
+
+
+def ticks(view: Viewport, origin: int = 0) -> list[Tick]:
+    """Marks at round moments, spaced so that their labels never meet. They count from `origin`."""
     width = 9
     for _ in range(4):
-        step = tick_step(view.cell_ps, width + 2)
-        first = -(-view.t0 // step) * step
-        moments = range(first, view.t1, step)
-        labels = [units.instant(ps, step) for ps in moments]
+        step = _step(view, width + 2)
+        first = -(-(view.t0 - origin) // step) * step
+        moments = range(first, view.t1 - origin, step)
+        labels = [moment(ps, step, clock=by_clock(view, origin, step)) for ps in moments]
         if labels and max(map(len, labels)) > LONGEST:
             # Deep inside a long run: the first in full, the others as what is added to it.
             labels[1:] = ["+" + units.duration(ps - first) for ps in list(moments)[1:]]
@@ -48,7 +76,7 @@ def ticks(view: Viewport) -> list[Tick]:
         if longest <= width:
             break
         width = longest
-    out = [Tick(view.column(ps), text) for ps, text in zip(moments, labels, strict=True)]
+    out = [Tick(view.column(ps + origin), text) for ps, text in zip(moments, labels, strict=True)]
     if len(out) > 1 and out[0].column + 1 + len(out[0].text) >= out[1].column:
         del out[1 : 1 + next((i for i, t in enumerate(out[1:]) if t.column > out[0].column + 2 + len(out[0].text)), len(out))]
     return out
@@ -66,9 +94,15 @@ class Ruler(TimeLane):
         assert self.state is not None
         view = self.state.viewport
         return self.name_label(
-            units.instant(self.state.cursor_ps, view.cell_ps),
+            moment(self.state.cursor_ps - self._origin, view.cell_ps, clock=by_clock(view, self._origin, view.cell_ps)),
             f"{units.duration(view.cell_ps)}/cell" if self.label_width > 22 else "",
         )
+
+    @property
+    def _origin(self) -> int:
+        assert self.model is not None
+        assert self.state is not None
+        return self.model.origin(self.state.viewport)
 
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
@@ -76,7 +110,7 @@ class Ruler(TimeLane):
         base, marked, cursor = theme.style("ruler"), theme.style("marked"), theme.style("cursor")
         chars = [" "] * width
         styles: list[Style] = [base] * width
-        for tick in ticks(view):
+        for tick in ticks(view, self._origin):
             if tick.column >= width:
                 break
             text = self.glyphs.vertical + tick.text

@@ -14,10 +14,13 @@ from powertui import units
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.model import Int64s, Step
 from powertui.plain import plain
+from powertui.view.around import Around
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import tick_step
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
+
+APART = 12  # cells between two step numbers
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Stretch:
     texts: tuple[str, ...]  # from the longest to the shortest: the first that fits is written
     role: str
     cut: bool = False  # write a part of the last text when none fits
+    bar: str = ""  # stands between it and the one before, where both look alike
 
 
 def draw(stretches: Sequence[Stretch], view: Viewport, style: dict[str, Style], ellipsis: str) -> list[Segment]:
@@ -48,6 +52,11 @@ def draw(stretches: Sequence[Stretch], view: Viewport, style: dict[str, Style], 
         text = next((t for t in stretch.texts if len(t) <= width), "")
         if not text and stretch.cut and width >= 3:
             text = fit_text(stretch.texts[-1], width, ellipsis)
+        if stretch.bar and width > 1 and styles and styles[-1] is style[stretch.role]:
+            chars.append(stretch.bar)
+            styles.append(styles[-1])
+            width -= 1
+            text = next((t for t in stretch.texts if len(t) <= width), "")
         chars.extend(text.center(width) if width < 24 else (" " + text if len(text) < width else text).ljust(width))
         styles.extend([style[stretch.role]] * width)
     return styled(chars, styles)
@@ -68,7 +77,44 @@ class EpochLane(TimeLane):
         if not len(self.model.epochs) and not self.model.epochs.phases:
             why = plain(self.model.epochs.source or "no epochs were found", 200)
             return [Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), theme.style("dim"))]
-        return draw(_epochs(self.model, self.state.viewport), self.state.viewport, roles, self.glyphs.ellipsis)
+        return draw(
+            _epochs(self.model, self.state.viewport, self.glyphs.vertical), self.state.viewport, roles, self.glyphs.ellipsis
+        )
+
+
+class ProfileLane(TimeLane):
+    """Which stretches were profiled. Between them it says so, quietly."""
+
+    def label(self, y: int) -> list[Segment]:
+        around = self.model.around if self.model else None
+        return self.name_label("profiles", str(len(around.islands)) if around and around.islands else "none")
+
+    def cells(self, y: int) -> list[Segment]:
+        assert self.model is not None
+        assert self.state is not None
+        view, theme, around = self.state.viewport, self.theme_colors, self.model.around
+        roles = {role: theme.style(role) for role in ("marked", "dim", "warn")}
+        out = [Stretch(lo, hi, (" not profiled", ""), "dim") for lo, hi in _between(self.model.span, around)]
+        if around is not None:
+            for number in _seen(around.lows, around.highs, view):
+                one = around.islands[number]
+                name = plain(one.name, 60)
+                short = name.rpartition("/")[2]
+                told = (f"{name}: {plain(one.problem, 100)}",) if one.problem else ()
+                length = units.duration(one.hi - one.lo, 3)
+                texts = (*told, f"{name}  {length}", name, f"{short}  {length}", short, length)
+                out.append(Stretch(one.lo, max(one.hi, one.lo + 1), texts, "warn" if one.problem else "marked"))
+        return draw(out, view, roles, self.glyphs.ellipsis)
+
+
+def _between(span: tuple[int, int], around: Around | None) -> list[tuple[int, int]]:
+    """Where nothing was profiled."""
+    out, at = [], span[0]
+    for lo, hi in sorted((one.lo, one.hi) for one in (around.islands if around is not None else ())):
+        if lo > at:
+            out.append((at, lo))
+        at = max(at, hi)
+    return [*out, (at, span[1])] if at < span[1] else out
 
 
 def _seen(lo: Int64s, hi: Int64s, view: Viewport) -> list[int]:
@@ -82,15 +128,16 @@ def _seen(lo: Int64s, hi: Int64s, view: Viewport) -> list[int]:
     return [int(row) for row in rows]
 
 
-def _epochs(model: TimelineModel, view: Viewport) -> list[Stretch]:
+def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[Stretch]:
     out = []
     starts, ends = model.epoch_spans
     for index in _seen(starts, ends, view):
         epoch = model.epochs[index]
         scalars = "  ".join(f"{plain(tag, 40)} {value:.4g}" for tag, value in epoch.scalars)
         name = f"epoch {epoch.number}"
-        texts = (f"{name}  {scalars}".rstrip(), name, str(epoch.number))
-        out.append(Stretch(int(starts[index]), int(ends[index]), texts, "epoch"))
+        joules = model.around.joules_of.get(epoch.number, "") if model.around is not None else ""
+        texts = (f"{name}  {joules}  {scalars}".rstrip(), f"{name}  {joules}".rstrip(), name, str(epoch.number))
+        out.append(Stretch(int(starts[index]), int(ends[index]), texts, "epoch", bar=bar))
     for index in _seen(model.phase_spans[:, 0], model.phase_spans[:, 1], view):
         phase = model.epochs.phases[index]
         out.append(Stretch(phase.start, phase.end, (plain(phase.name, 60),), "phase", cut=True))
@@ -150,14 +197,15 @@ class StepLane(TimeLane):
         assert self.model is not None
         assert self.state is not None
         steps, view, theme = self.model.steps, self.state.viewport, self.theme_colors
-        if not len(steps):
+        beyond = numbered(self.model.around, view) if self.model.around is not None else []
+        if not len(steps) and not beyond:
             why = plain(steps.source or "no steps were found", 200)
             return [Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), theme.style("dim"))]
         end = np.maximum(steps.ends(), steps.start + 1) if steps.asynchronous else steps.start + np.maximum(steps.duration, 1)
         first = max(0, int(steps.start.searchsorted(view.t0, side="right")) - 1)
         last = int(steps.start.searchsorted(view.t1, side="left"))
         if first >= last:
-            return [Segment(" " * self.columns)]
+            return self._beyond([" "] * view.width, [Style.null()] * view.width, beyond)
         # Numbers fit when neighbours are two cells apart, on average.
         if int(steps.start[last - 1] - steps.start[first]) >= 2 * view.cell_ps * (last - first - 1):
             stretches = [
@@ -166,9 +214,22 @@ class StepLane(TimeLane):
             ]
             roles = {role: theme.style(role) for role in ("step", "step_alt")}
             return draw(stretches, view, roles, self.glyphs.ellipsis)
-        return self._dense(view, first, last, end)
+        chars, styles = self._dense(view, first, last, end, told=not beyond or len(view.covered(*self.model.profiled)) >= APART)
+        return self._beyond(chars, styles, beyond)
 
-    def _dense(self, view: Viewport, first: int, last: int, end: Int64s) -> list[Segment]:
+    def _beyond(self, chars: list[str], styles: list[Style], ticks: Sequence[tuple[int, str]]) -> list[Segment]:
+        """The numbers that records tell where the profile has no steps."""
+        style = self.theme_colors.style("dim")
+        for column, text in ticks:
+            text = self.glyphs.vertical + text
+            cells = slice(column, column + len(text))
+            if cells.stop <= len(chars) and all(char == " " for char in chars[max(0, column - 1) : cells.stop + 1]):
+                chars[cells], styles[cells] = list(text), [style] * len(text)
+        return styled(chars, styles)
+
+    def _dense(
+        self, view: Viewport, first: int, last: int, end: Int64s, *, told: bool
+    ) -> tuple[list[str], list[Style]]:  # fmt: skip
         assert self.model is not None
         steps, theme = self.model.steps, self.theme_colors
         starts, ends = steps.start[first:last], end[first:last]
@@ -179,7 +240,7 @@ class StepLane(TimeLane):
         chars = [self.glyphs.horizontal if on else " " for on in some.tolist()]
         styles = [theme.style("axis")] * len(chars)
         numbers = steps.number[first:last]
-        if len(numbers) > 1 and int(numbers[-1]) > int(numbers[0]):
+        if told and len(numbers) > 1 and int(numbers[-1]) > int(numbers[0]):
             cells = max(1, view.column(int(starts[-1])) - view.column(int(starts[0])))
             per_cell = max(1, (int(numbers[-1]) - int(numbers[0])) // cells)
             round_to = tick_step(per_cell, 10)
@@ -190,7 +251,24 @@ class StepLane(TimeLane):
                     chars[column : column + len(text)] = list(text)
                     styles[column : column + len(text)] = [theme.style("label")] * len(text)
                     blocked = column + len(text)
-        return styled(chars, styles)
+        return chars, styles
+
+
+def numbered(around: Around, view: Viewport) -> list[tuple[int, str]]:
+    """(column, number) of round step numbers in sight; one that no record has says ~: it is interpolated."""
+    out = []
+    for part in around.numbers:
+        lo, hi = part.number_at(view.t0), part.number_at(view.t1)
+        if hi <= lo:
+            continue
+        begin, end = part.moment_of(lo)[0], part.moment_of(hi)[0]
+        cells = max(1, (end - begin) // view.cell_ps)
+        round_to = tick_step(max(1, APART * (hi - lo) // cells), 1)
+        for number in range(-(-lo // round_to) * round_to, hi + 1, round_to):
+            at, exact = part.moment_of(number)
+            if view.shows(at):
+                out.append((view.column(at), f"{number} " if exact else f"~{number} "))
+    return out
 
 
 def _told(step: Step) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ Keys are not bound here: screens call the methods, from the one table of actions
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.geometry import Region
@@ -28,6 +28,7 @@ from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.view.viewport import FACTOR_TWO, WHEEL, Viewport
 
 KEPT_STRIPS = 1024
+OUTSIDE = "not profiled"
 SCROLL_ROWS = 3
 
 
@@ -111,7 +112,11 @@ class Timeline(Widget, can_focus=True):
         """Draw this model. `keep` holds on to place, folds and selection: the same trace, further loaded."""
         before = self.state
         if keep and self._navigator is not None:
-            self._navigator.replace_model(model)
+            by = model.axis_after(self._navigator.model)
+            if by is None:
+                self._navigator.replace_model(model)
+            else:
+                self._navigator.move_to(model, by)
         else:
             self._navigator = Navigator(model, *self._grid())
         self.scene = Scene(model, self.look.full)
@@ -159,6 +164,13 @@ class Timeline(Widget, can_focus=True):
 
     def fit(self) -> None:
         self._do(lambda n: n.fit())
+
+    def island(self, direction: int) -> int | None:
+        found = self._do(lambda n: n.island(direction))
+        return found if isinstance(found, int) else None
+
+    def out(self) -> None:
+        self._do(lambda n: n.out())
 
     def start(self) -> None:
         self._do(lambda n: n.start())
@@ -301,7 +313,19 @@ class Timeline(Widget, can_focus=True):
         painted = paint(
             self.scene.cells(navigator.state, rows), navigator.model.labels, self.look, cell0=view.cell0, budget=self.run_budget
         )
+        self._say_not_profiled(painted, rows)
         self._strips = [self._strip(painted, y, row) for y, row in enumerate(rows)]
+
+    def _say_not_profiled(self, painted: Painted, rows: Sequence[Row]) -> None:
+        """A blank cell inside of the profile says that nothing ran; outside nobody knows, and the first row says so."""
+        model, view = self.model, self.viewport
+        first = next((y for y, row in enumerate(rows) if row.lanes), None)
+        if model is None or view is None or first is None or model.around is None:
+            return
+        inside = view.covered(*model.profiled)
+        for lo, hi in ((0, inside.start), (inside.stop, view.width)) if len(inside) else ((0, view.width),):
+            if hi - lo >= len(OUTSIDE) + 2:
+                painted.note(first, (lo + hi - len(OUTSIDE)) // 2, OUTSIDE)
 
     def _strip(self, painted: Painted, y: int, row: Row) -> Strip:
         if row.note and not row.lanes:

@@ -12,17 +12,23 @@ from textual.containers import Horizontal, Vertical
 from powertui.data.energy import marks
 from powertui.data.model import PowerOnTrace
 from powertui.terminal.theme import Theme
+from powertui.view.around import Strip
 from powertui.view.navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.gutter import Gutter
 from powertui.widgets.overview import Overview
 from powertui.widgets.power_strip import PowerStrip
 from powertui.widgets.ruler import Ruler
-from powertui.widgets.stretches import EpochLane, MarkLane, StepLane
+from powertui.widgets.stretches import EpochLane, MarkLane, ProfileLane, StepLane
 from powertui.widgets.time_lane import TimeLane
 from powertui.widgets.timeline import Timeline
+from powertui.widgets.value_strip import ValueStrip
 
 MOST_STRIPS = 4
+MOST_VALUES = 6
+VALUE_ROWS = 4
+FEW_ROWS = 3  # of the tracks, where nothing in sight was profiled
+INSIDE = 0.7  # so much of the view inside of one profile, and its tracks are what is looked at
 
 
 def label_width(width: int) -> int:
@@ -47,6 +53,25 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
     return heights
 
 
+PARTLY = 0.15
+
+
+def far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list[int], list[int]]:
+    """Rows of the power strips and of the other strips where nothing in sight was profiled: they share what tracks would take."""
+    spare = height - 2 - lanes - FEW_ROWS
+    power, values = min(power, MOST_STRIPS), min(values, MOST_VALUES)
+    if not power:
+        values = min(values, spare // 2)
+        return [], [min(7, spare // values)] * values if values else []
+    values = min(values, max(2, (spare - 6) // VALUE_ROWS), max(0, spare - 3) // 2)
+    rows = min(VALUE_ROWS, (spare // 2) // values) if values else 0
+    rows = max(2, rows) if values else 0
+    left = spare - rows * values
+    power = min(power, max(1, left // 5))
+    first = min(16, max(2, left - 3 * (power - 1)))
+    return [first, *([3] * (power - 1))], [rows] * values
+
+
 class TimelineView(Vertical):
     """Composes the lanes and keeps them in step with the timeline."""
 
@@ -59,8 +84,10 @@ class TimelineView(Vertical):
         super().__init__(id=id)
         options: dict[str, Any] = {"theme": theme, "glyphs": glyphs}
         self.strips = [PowerStrip(**options) for _ in range(MOST_STRIPS)]
+        self.values = [ValueStrip(**options) for _ in range(MOST_VALUES)]
         self.ruler = Ruler(**options)
         self.overview = Overview(**options)
+        self.profiles = ProfileLane(**options)
         self.epochs = EpochLane(**options)
         self.steps = StepLane(**options)
         self.marks = MarkLane(**options)
@@ -68,6 +95,9 @@ class TimelineView(Vertical):
         self.timeline = Timeline(**options)
         self.timeline.listeners.append(self._follow)
         self._power: tuple[PowerOnTrace, ...] = ()
+        self._chosen: tuple[Strip, ...] = ()
+        self._picked = False  # whether a person chose them
+        self._was_inside = (True, True)
 
     @property
     def power(self) -> tuple[PowerOnTrace, ...]:
@@ -76,12 +106,14 @@ class TimelineView(Vertical):
 
     @property
     def lanes(self) -> tuple[TimeLane, ...]:
-        return (*self.strips, self.ruler, self.overview, self.marks, self.epochs, self.steps)
+        return (*self.strips, *self.values, self.ruler, self.overview, self.profiles, self.marks, self.epochs, self.steps)
 
     def compose(self) -> ComposeResult:
         yield from self.strips
+        yield from self.values
         yield self.ruler
         yield self.overview
+        yield self.profiles
         yield self.marks
         yield self.epochs
         yield self.steps
@@ -109,7 +141,36 @@ class TimelineView(Vertical):
         for strip, series in zip(self.strips, self._power, strict=False):
             strip.set_power(series)
         self.marks.set_marks(marks.on_trace(self._power))
+        self.overview.set_power(self._power[0] if self._power else None)
         self._arrange()
+
+    def set_values(self, chosen: Sequence[Strip], *, picked: bool = False) -> None:
+        """Which scalars, counters and rates are drawn. Those that a person picked stay beside the tracks, too."""
+        if (tuple(chosen), picked) != (self._chosen, self._picked):
+            self._chosen, self._picked = tuple(chosen), picked
+            for lane, strip in zip(self.values, self._chosen, strict=False):
+                lane.set_strip(strip)
+            self._arrange()
+
+    @property
+    def chosen(self) -> tuple[Strip, ...]:
+        """The scalars, counters and rates that are drawn where there is room."""
+        return self._chosen
+
+    @property
+    def _partly_inside(self) -> bool:
+        model, view = self.timeline.model, self.timeline.viewport
+        return model is not None and view is not None and len(view.covered(*model.profiled)) >= PARTLY * view.width
+
+    @property
+    def inside(self) -> bool:
+        """Whether what is looked at is a profile, and not the training around it."""
+        model, view = self.timeline.model, self.timeline.viewport
+        if model is None or view is None or model.around is None:
+            return True
+        if not len(model.tracks):
+            return False
+        return len(view.covered(*model.profiled)) >= INSIDE * view.width
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         for lane in self.lanes:
@@ -132,16 +193,34 @@ class TimelineView(Vertical):
         epochs = model is not None and (len(model.epochs) > 0 or len(model.epochs.phases) > 0)
         self.epochs.display = epochs
         self.marks.display = bool(self.marks.marks)
-        heights = strip_heights(self.size.height, len(self._power), int(epochs) + int(self.marks.display))
-        for number, strip in enumerate(self.strips):
-            strip.display = number < len(heights)
-            if number < len(heights):
-                strip.styles.height = heights[number]
+        inside = self.inside
+        self._was_inside = (inside, self._partly_inside)
+        around = model.around if model is not None else None
+        profiled = model is None or len(model.tracks) > 0
+        self.profiles.display = not inside and (profiled or bool(around and around.islands))
+        self.steps.display = profiled or bool(around and around.numbers)
+        lanes = int(epochs) + int(self.marks.display)
+        if inside:
+            heights = strip_heights(self.size.height, len(self._power), lanes)
+            spare = self.size.height - 3 - lanes - 8 - sum(heights)
+            values = [2] * min(len(self._chosen), MOST_VALUES, max(0, spare // 2)) if self._picked else []
+        else:
+            lanes += int(self.profiles.display) + int(self.steps.display)
+            # Where a profile takes a part of the view its tracks are worth rows, too.
+            room = self.size.height * 2 // 3 if self._partly_inside else self.size.height
+            heights, values = far_heights(room, len(self._power), len(self._chosen), lanes)
+        for rows, strips in ((heights, self.strips), (values, self.values)):
+            for number, strip in enumerate(strips):
+                strip.display = number < len(rows)
+                if number < len(rows):
+                    strip.styles.height = rows[number]
 
     def _follow(self, before: State | None, after: State) -> None:
         model = self.timeline.model
         if model is None:
             return
+        if self._was_inside != (self.inside, self._partly_inside):
+            self._arrange()
         for lane in self.lanes:
             lane.update_state(model, after)
         self.row_labels.update_rows(self.timeline.rows, after)

@@ -149,16 +149,18 @@ async def test_cursor_selection_and_steps(make: Maker) -> None:
         assert timeline.cursor_ps < step
         await pilot.press("g")
         start = timeline.cursor_ps
-        await pilot.press("right_curly_bracket")
+        await pilot.press("right_curly_bracket", "right_curly_bracket")
         epoch = timeline.cursor_ps
         assert epoch > start
         await pilot.press("left_curly_bracket")
         assert timeline.cursor_ps < epoch
-        moved = timeline.cursor_ps
+        viewport = timeline.viewport
+        assert viewport is not None
+        moved = viewport.column(timeline.cursor_ps)
         await pilot.press("shift+right", "L")
-        assert timeline.cursor_ps > moved
+        assert viewport.column(timeline.cursor_ps) == moved + 2
         await pilot.press("shift+left", "H")
-        assert timeline.cursor_ps == moved
+        assert viewport.column(timeline.cursor_ps) == moved
         await pilot.press("pagedown")
         assert timeline.state.cursor_row > 0
         await pilot.press("pageup")

@@ -1,0 +1,75 @@
+"""Which training a run belongs to: worked out once for each state of the logdir, in the threads that read."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from powertui.data.asked import Aligning, Reading
+from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
+
+if TYPE_CHECKING:
+    from powertui.data.training.training import Training
+
+FEW = 100  # runs of a folder that may be one training's
+
+
+class Trainings:
+    """Of one logdir. What was read of a training is kept as long as the folder is what it was."""
+
+    def __init__(self, folder: Logdir) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._grouped: tuple[TrainingEntry, ...] | None = None
+        self._made: dict[tuple[str, str], Training] = {}
+
+    @property
+    def entries(self) -> tuple[TrainingEntry, ...]:
+        """All of them: heads and ends of files are read for that."""
+        with self._lock:
+            if self._grouped is None:
+                self._grouped = self.folder.trainings
+            return self._grouped
+
+    def of(self, run: RunEntry, options: Reading, aligning: Aligning) -> Training | None:
+        """The training that has this run as one of its sessions; None where none has."""
+        found = next((one for one in self.entries if any(_same(run, mine) for mine in one.sessions)), None)
+        if found is None and not run.profiles:  # scalars and power, never profiled
+            named = (one for one in self.entries if (one.path, one.name) == (run.path, run.name))
+            found = next(named, self.entries[0] if len(self.entries) == 1 else None)
+        return self.made(found, options, aligning) if found is not None else None
+
+    def made(self, entry: TrainingEntry, options: Reading, aligning: Aligning) -> Training:
+        """The training of an entry, made when it is first asked for."""
+        from powertui.data.training.training import Training
+
+        key = (entry.path, entry.name)
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = Training(entry, options, aligning)
+            return self._made[key]
+
+
+def only(folder: Logdir) -> RunEntry | None:
+    """What to open where there is but one thing to see: a run, or the first session of the only training."""
+    if not folder.complete or len(folder.runs) > FEW:
+        return None
+    if len(folder.runs) == 1 and folder.runs[0].profiles:
+        return folder.runs[0]
+    if len(folder.trainings) != 1:
+        return None
+    training = folder.trainings[0]
+    if not training.tfevents and not training.power:
+        return None  # sessions that nothing but their folder holds together
+    if training.sessions:
+        return next((run for run in training.sessions if run.profiles), None)
+    return as_run(training)
+
+
+def as_run(entry: TrainingEntry) -> RunEntry:
+    """A training that was never profiled, as a run without profiles: scalars and power."""
+    return RunEntry(entry.name, entry.path, tfevents=entry.tfevents, power=entry.power, above=entry.above)
+
+
+def _same(run: RunEntry, other: RunEntry) -> bool:
+    return (run.path, run.name) == (other.path, other.name)

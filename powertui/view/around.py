@@ -1,0 +1,282 @@
+"""The training around a profile, on the profile's own axis: where the others lie, epochs, steps by number, scalars, findings.
+
+Picoseconds count from the profile's zero, as everywhere: what was before it is negative. No profile has to be read for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from powertui.data.model import PS_PER_NS, Epochs, Int64s, Phase
+from powertui.data.training import islands, parts
+from powertui.data.training.seen import Seen
+from powertui.view.curve import Envelope
+from powertui.view.step_curve import StepCurve, before, of_points
+from powertui.view.viewport import Viewport
+
+if TYPE_CHECKING:
+    from powertui.data.training.training import Training
+
+WIDE = 6  # cells that a profile must take before it is read
+
+
+@dataclass(frozen=True)
+class Island:
+    """A stretch that was profiled."""
+
+    name: str
+    lo: int
+    hi: int
+    half: int = 0  # of its place, ps
+    problem: str = ""  # why its own clock is not believed
+    key: tuple[str, str] = ("", "")  # the session's path and name
+
+    @property
+    def middle(self) -> int:
+        return (self.lo + self.hi) // 2
+
+
+@dataclass(frozen=True)
+class Noted:
+    """A stretch that something was found in."""
+
+    lo: int
+    hi: int
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """Values over time that can be drawn above the timeline: a scalar, a counter, the step rate.
+
+    Their moments are ns on the training's axis, so that they serve every profile in it; asked for is ps on the profile's.
+    """
+
+    name: str
+    make: Callable[[], StepCurve]  # by moments in ns: made when it is first drawn
+    zero_ns: int
+    unit: str = ""
+
+    @property
+    def curve(self) -> StepCurve:
+        return self.make()
+
+    def value(self, ps: int) -> float:
+        """What stands at a moment; NaN where nobody knows."""
+        return self.curve.value(ps // PS_PER_NS + self.zero_ns)
+
+    def envelope(self, edges: Int64s) -> Envelope:
+        """The least and the most in each [edge, next edge)."""
+        return self.curve.envelope(edges // PS_PER_NS + self.zero_ns)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Steps that are known by their numbers: records of (ns, number), rising. Between two of them numbers are interpolated."""
+
+    at_ns: Int64s
+    numbers: Int64s
+    zero_ns: int
+
+    def number_at(self, ps: int) -> int:
+        """The step at a moment: of the first or last record outside of them."""
+        ns = ps // PS_PER_NS + self.zero_ns
+        row = int(self.at_ns.searchsorted(ns, side="right")) - 1
+        if row < 0 or row + 1 >= len(self.at_ns):
+            return int(self.numbers[max(row, 0)])
+        begin, lo = int(self.at_ns[row]), int(self.numbers[row])
+        return lo + (int(self.numbers[row + 1]) - lo) * (ns - begin) // max(1, int(self.at_ns[row + 1]) - begin)
+
+    def moment_of(self, number: int) -> tuple[int, bool]:
+        """When (ps) a step was, and whether a record says so itself."""
+        row = min(int(self.numbers.searchsorted(number)), len(self.numbers) - 1)
+        if int(self.numbers[row]) == number or not row:
+            return (int(self.at_ns[row]) - self.zero_ns) * PS_PER_NS, int(self.numbers[row]) == number
+        lo, begin = int(self.numbers[row - 1]), int(self.at_ns[row - 1])
+        length = int(self.at_ns[row]) - begin
+        at = begin + length * (number - lo) // max(1, int(self.numbers[row]) - lo)
+        return (at - self.zero_ns) * PS_PER_NS, False
+
+
+@dataclass(frozen=True, eq=False)
+class Around:
+    """What is known of a training beside what one profile holds."""
+
+    span: tuple[int, int]
+    islands: tuple[Island, ...] = ()
+    here: int = -1  # the island that the profile is; -1: none
+    epochs: Epochs = field(default_factory=Epochs)
+    numbers: tuple[Numbers, ...] = ()  # one for each stretch in which numbers only rise
+    strips: tuple[Strip, ...] = ()  # the step rate first, where there is one; then as they matter
+    found: tuple[Noted, ...] = ()
+    key: object = None  # the training: two of one key lie on one axis
+    zero_ns: int = 0  # the profile's zero on that axis (Unix time, where a clock is known)
+    clock: bool = False  # whether it is
+    energies: tuple[tuple[int, str], ...] = ()  # (epoch number, its joules in words)
+    notes: tuple[str, ...] = ()
+
+    def epochs_with(self, own: Epochs) -> Epochs:
+        """The profile's epochs, which its steps count, with the bounds that the training tells; then those it does not have."""
+        known = {epoch.number: epoch for epoch in self.epochs}
+        kept = []
+        for epoch in own:
+            told = known.pop(epoch.number, None)
+            if told is not None:
+                epoch = replace(
+                    epoch,
+                    start=epoch.start if epoch.start is not None else told.start,
+                    end=epoch.end if epoch.end is not None else told.end,
+                    scalars=epoch.scalars or told.scalars,
+                )
+            kept.append(epoch)
+        here = {(phase.name, phase.epoch) for phase in own.phases}
+        phases: Sequence[Phase] = [phase for phase in self.epochs.phases if (phase.name, phase.epoch) not in here]
+        return Epochs((*kept, *known.values()), (*own.phases, *phases), own.source or self.epochs.source)
+
+    def nearest(self, ps: int) -> list[int]:
+        """The islands, the nearest to a moment first; those whose clock is not believed last."""
+        distance = [max(one.lo - ps, ps - one.hi, 0) for one in self.islands]
+        return sorted(range(len(self.islands)), key=lambda i: (bool(self.islands[i].problem), distance[i]))
+
+    def island_beside(self, ps: int, direction: int) -> int | None:
+        """The next island that begins behind a moment, or the last one that begins before it; around the end."""
+        order = sorted(range(len(self.islands)), key=lambda i: self.islands[i].lo)
+        if not order:
+            return None
+        if direction > 0:
+            return next((i for i in order if self.islands[i].lo > ps), order[0])
+        return next((i for i in reversed(order) if self.islands[i].hi < ps), order[-1])
+
+    @cached_property
+    def lows(self) -> Int64s:
+        """Where the islands begin."""
+        return np.array([one.lo for one in self.islands], np.int64)
+
+    @cached_property
+    def highs(self) -> Int64s:
+        """Where they end."""
+        return np.array([one.hi for one in self.islands], np.int64)
+
+    @cached_property
+    def joules_of(self) -> dict[int, str]:
+        """The energy of an epoch, by its number."""
+        return dict(self.energies)
+
+
+def wanted(around: Around, view: Viewport, cursor_ps: int) -> int | None:
+    """Which profile should be open for this view; None where the one that is open will do, or none is in reach.
+
+    One that is too narrow to show anything is not worth reading. The one under the cursor comes first, then the widest; the one
+    that is open stays as long as it has nearly as many cells, for its own grid may give it one less.
+    """
+    if not around.islands:
+        return None
+    if around.here < 0:  # none is open: the pages beside the timeline need one
+        return around.nearest(cursor_ps)[0]
+    cells = [len(view.covered(one.lo, one.hi + 1)) for one in around.islands]
+    reached = [i for i, count in enumerate(cells) if count >= WIDE]
+    under = [i for i in reached if around.islands[i].lo <= cursor_ps <= around.islands[i].hi]
+    stays = cells[around.here] >= WIDE - 2
+    if not reached or (stays and (not under or _over(around.islands[around.here], under, around))):
+        return None
+    return max(under or reached, key=lambda i: cells[i])
+
+
+def _over(here: Island, under: Sequence[int], around: Around) -> bool:
+    """Whether the profile that is open lies under the cursor, too."""
+    return any(around.islands[i] == here for i in under)
+
+
+# ── from the training ────────────────────────────────────────────────────────────────────────────
+
+STEP_RATE = "steps a second"
+
+_curves: weakref.WeakKeyDictionary[object, StepCurve] = weakref.WeakKeyDictionary()
+
+
+def of(seen: Seen, energies: Sequence[tuple[int, str]] = (), found: Sequence[Noted] = ()) -> Around:
+    """What the timeline shows of a training, on the axis of `seen`."""
+    sessions: dict[tuple[str, str], Island] = {}
+    here, unplaced = None, []
+    for one in seen.islands:
+        key = (one.island.entry.path, one.island.entry.name)
+        if one.start is None or one.end is None:
+            unplaced.append(f"{one.island.entry.name}: {one.island.status}")
+            continue
+        here = key if one.here else here
+        lo, hi, half = one.start, one.end, one.half
+        if key in sessions:  # its hosts
+            lo, hi, half = min(lo, sessions[key].lo), max(hi, sessions[key].hi), max(half, sessions[key].half)
+        sessions[key] = Island(one.island.entry.name, lo, hi, half, key=key)
+    rate, zero = seen.rate, seen.zero_ns
+    strips = [Strip(STEP_RATE, functools.partial(_rate_curve, rate), zero, "/s")] if len(rate) > 1 else []
+    for strip in sorted(seen.strips, key=_telling):
+        if len(strip.at_ns):
+            strips.append(Strip(strip.label.replace("validation/", "val/"), functools.partial(_curve, strip), zero))
+    tied = seen.profile is None or seen.wall  # a profile without a clock lies on no axis but its own
+    return Around(
+        (seen.start, seen.end), tuple(sessions.values()), list(sessions).index(here) if here is not None else -1, seen.epochs,
+        _numbers(rate, zero), tuple(strips), tuple(found), seen.training if tied else None, zero, seen.wall, tuple(energies),
+        tuple(dict.fromkeys(unplaced)),
+    )  # fmt: skip
+
+
+def early(training: Training) -> Around:
+    """What names, heads and ends of files tell of a training: where its sessions lie, and from when to when it logged."""
+    entry = training.entry
+    logged = (entry.first_ns, entry.last_ns) if entry.first_ns is not None and entry.last_ns is not None else None
+    sessions: dict[tuple[str, str], tuple[int, int, int]] = {}
+    for session in entry.sessions:
+        for one in islands.unread(session):
+            judged = islands.judged(one, logged)
+            if judged.start is not None and judged.end is not None:
+                key = (session.path, session.name)
+                lo, hi, half = sessions.get(key, (judged.start.ns, judged.end.ns, judged.start.half_ns))
+                sessions[key] = (min(lo, judged.start.ns), max(hi, judged.end.ns), half)
+    ends = [ns for lo, hi, _ in sessions.values() for ns in (lo, hi)] + [*(logged or ())]
+    zero = min(ends, default=0)
+    seen = tuple(
+        Island(key[1], (lo - zero) * PS_PER_NS, (hi - zero) * PS_PER_NS, half * PS_PER_NS, key=key)
+        for key, (lo, hi, half) in sorted(sessions.items(), key=lambda one: one[1])
+    )
+    span = (0, max(PS_PER_NS, (max(ends, default=0) - zero) * PS_PER_NS))
+    return Around(span, seen, key=training, zero_ns=zero, clock=bool(ends))
+
+
+def _telling(strip: parts.Strip) -> tuple[bool, bool, bool, bool, str]:
+    """Losses of training first, those of every few steps before those of epochs; what has but one record last."""
+    tag = strip.tag.casefold()
+    return len(strip.at_ns) < 2, "loss" not in tag, strip.group not in ("", "train", "training"), strip.unit != "steps", tag
+
+
+def _curve(strip: parts.Strip) -> StepCurve:
+    known = _curves.get(strip)
+    if known is None:
+        # What is logged at the end of an epoch tells of that epoch, a record of a step of the time from there on.
+        known = _curves[strip] = (
+            before(strip.at_ns, strip.values) if strip.unit == "epochs" else of_points(strip.at_ns, strip.values)
+        )
+    return known
+
+
+def _rate_curve(rate: parts.Rate) -> StepCurve:
+    known = _curves.get(rate)
+    if known is None:
+        known = _curves[rate] = StepCurve(rate.at_ns, rate.per_s)
+    return known
+
+
+def _numbers(rate: parts.Rate, zero_ns: int) -> tuple[Numbers, ...]:
+    """The stretches in which step numbers only rise."""
+    if len(rate) < 2:
+        return ()
+    bounds = [0, *(np.flatnonzero(~rate.goes_on[1:]) + 1).tolist(), len(rate)]
+    return tuple(Numbers(rate.at_ns[lo:hi], rate.step[lo:hi], zero_ns) for lo, hi in pairwise(bounds) if hi - lo > 1)

@@ -1,0 +1,66 @@
+"""A scalar, a counter or the step rate over time, cell for cell above the timeline."""
+
+from __future__ import annotations
+
+import math
+
+from rich.segment import Segment
+
+from powertui.view.around import Strip
+from powertui.view.curve import Axis, axis, columns_per_cell, draw
+from powertui.view.navigation import State
+from powertui.widgets.power_strip import half_edges
+from powertui.widgets.time_lane import TimeLane, fit_text
+
+
+class ValueStrip(TimeLane):
+    """One strip. Give it a height by its styles."""
+
+    DEFAULT_CSS = "ValueStrip { height: 2; width: 1fr; }"
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self.strip: Strip | None = None
+        self._lines: tuple[object, list[str]] | None = None
+
+    def set_strip(self, strip: Strip | None) -> None:
+        if strip is not self.strip:
+            self.strip = strip
+            self._lines = None
+            self.refresh()
+
+    def differs(self, before: State | None, after: State) -> bool:
+        return before is None or (before.viewport, before.cursor_ps) != (after.viewport, after.cursor_ps)
+
+    @property
+    def axis(self) -> Axis:
+        """Of the whole strip: the scale stays while one moves along it."""
+        lo, hi = self.strip.curve.range if self.strip is not None and self.strip.curve.range else (math.nan, math.nan)
+        return axis(lo, hi, max(1, self.size.height))
+
+    def label(self, y: int) -> list[Segment]:
+        assert self.state is not None
+        if self.strip is None:
+            return self.name_label("")
+        value = self.strip.value(self.state.cursor_ps)
+        unit = f" {self.strip.unit}" if self.strip.unit else ""
+        shown = "no value" if math.isnan(value) else f"{value:.4g}{unit}"
+        scale, height = self.axis, self.size.height
+        if y == 0:
+            return self.name_label(self.strip.name, shown if height == 1 else scale.text(scale.hi))
+        if y == height - 1:
+            return self.name_label(shown, scale.text(scale.lo))
+        return self.name_label("")
+
+    def cells(self, y: int) -> list[Segment]:
+        assert self.state is not None
+        view, height = self.state.viewport, max(1, self.size.height)
+        style = self.theme_colors.style("label")
+        if self.strip is None or self.strip.curve.range is None:
+            why = " no values" if y == 0 else ""
+            return [Segment(fit_text(why, view.width), self.theme_colors.style("dim"))]
+        asked = (self.strip, view.cell0, view.rung, view.width, height, self.glyphs)
+        if self._lines is None or self._lines[0] != asked:
+            edges = half_edges(view) if columns_per_cell(self.glyphs) == 2 else view.edges()
+            self._lines = (asked, draw(self.strip.envelope(edges), self.axis, height, self.glyphs))
+        return [Segment(self._lines[1][y], style)]
