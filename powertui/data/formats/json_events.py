@@ -25,7 +25,7 @@ from powertui.errors import UnreadableFile
 
 __all__ = [
     "EVENT_BYTES", "OBJECT_BYTES", "PYTORCH", "UNIX_US", "ArgStats", "PairNames", "Thread", "as_text", "clean", "clock_of",
-    "number_of", "picoseconds", "read",
+    "number_of", "picoseconds", "read", "stat",
 ]  # fmt: skip
 
 CHUNK = 1 << 18  # a piece of text; decoding it never holds the interpreter for long
@@ -73,7 +73,7 @@ class ArgStats:
 
     def of(self, position: int) -> tuple[Stat, ...]:
         """All args of the event at this position, in file order."""
-        return tuple(_stat(name, value) for name, value in _args(self._line(int(position))).items())
+        return tuple(stat(name, value) for name, value in _args(self._line(int(position))).items())
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """Each named arg for each of these events. Numbers that were written as text count as numbers."""
@@ -107,7 +107,8 @@ def _args(line: bytes) -> dict[str, Any]:
     return args
 
 
-def _stat(name: str, value: Any) -> Stat:
+def stat(name: str, value: Any) -> Stat:
+    """One arg, by the kind that its value has."""
     kind: StatKind = "str"
     if isinstance(value, int) and not isinstance(value, bool):
         kind = "int64" if -(1 << 63) <= value < 1 << 63 else "uint64"
@@ -142,9 +143,13 @@ class PairNames:
         pair = (display, full)
         found = self._index.get(pair)
         if found is None:
-            found = self._index[pair] = len(self._pairs)
-            self._pairs.append((clean(display), clean(full)))
+            found = self._index[pair] = self.add(display, full)
         return found
+
+    def add(self, display: str, full: str) -> int:
+        """A name more, whether there is one like it or not."""
+        self._pairs.append((clean(display), clean(full)))
+        return len(self._pairs) - 1
 
     def __len__(self) -> int:
         return len(self._pairs)

@@ -32,6 +32,7 @@ from powertui.data.formats.json_events import (
     clock_of,
     number_of,
     read,
+    stat,
 )
 from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.registry import Progress
@@ -52,6 +53,8 @@ DEVICE_WORK = frozenset(
 DEVICE_COPIES = frozenset(("gpu_user_annotation", "cuda_sync"))  # drawn, but no work of the device's
 PYTHON = "python_function"
 SYNTHETIC = frozenset(("trace",))  # the profiling window itself
+ZERO = "ts of the trace's zero (us)"  # a stat of the host: what was written as `ts` where the trace begins
+_PROPERTIES = {"name": "device_name"}  # of a device, under the names that the rest of the program asks for
 _NUMBER = re.compile(r"\d+")
 _SEPARATE = {
     "b": "async spans are not drawn (ph b)",
@@ -106,17 +109,39 @@ def _details(args: dict[str, str | None]) -> str | None:
     return " ".join(parts)
 
 
+class CategoryNames(PairNames):
+    """Event names, each with the category of its events: one text in two categories is two names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._of: dict[tuple[str, str], int] = {}
+        self._categories: list[str] = []
+
+    def of(self, category: str, name: str) -> int:
+        """The index of a name in a category; a new one when it is new."""
+        found = self._of.get((category, name))
+        if found is None:
+            found = self._of[category, name] = self.add(name, name)
+            self._categories.append(clean(category))
+        return found
+
+    def stats(self, index: int) -> tuple[Stat, ...]:
+        """What holds for every event of this name: its category, in small letters ("cpu_op")."""
+        return (Stat("cat", self._categories[index], "str"),) if self._categories[index] else ()
+
+
 class _Collector:
     """Sorts the events of the stream to threads of the host and streams of devices."""
 
     def __init__(self, builder: TraceBuilder) -> None:
         self.builder = builder
-        self.stats, self.names = LaunchStats(), PairNames()
+        self.stats, self.names = LaunchStats(), CategoryNames()
         self.host: dict[tuple[Any, Any, bool], Thread] = {}  # by pid, tid, and whether they are Python's frames
         self.device: dict[tuple[int, int, str], Thread] = {}  # by device, stream, and what is drawn from its work
         self.processes: dict[Any, str] = {}
         self.labels: dict[tuple[Any, Any], str] = {}
-        self.devices: dict[int, str] = {}  # the maker's names
+        self.devices: dict[int, tuple[Stat, ...]] = {}  # what is said of each
+        self.about: tuple[Stat, ...] = ()  # what is said of the run: rank, world size, versions
         self.first_us = math.inf  # the earliest ts: the trace's zero
         self.readings = Readings()
         self.held: dict[str, float] = {}  # bytes since the start, by device
@@ -173,7 +198,7 @@ class _Collector:
             thread = self.host.setdefault((event.get("pid"), event.get("tid"), category == PYTHON), Thread())
         name = event.get("name")
         name = name if isinstance(name, str) else as_text(name) if name is not None else ""
-        thread.name.append(self.names.index(name, name))
+        thread.name.append(self.names.of(category, name))
         thread.ts.append(ts)
         thread.dur.append(dur)
         thread.position.append(self.stats.add(args, stream.raw()) if args else 0)
@@ -211,8 +236,15 @@ class _Collector:
             self.origin_ns = int(value)
         elif key == "deviceProperties" and isinstance(value, list):
             for one in value:
-                if isinstance(one, dict) and isinstance(one.get("id"), int) and isinstance(one.get("name"), str):
-                    self.devices[one["id"]] = clean(one["name"])
+                if isinstance(one, dict) and isinstance(one.get("id"), int):
+                    self.devices[one["id"]] = tuple(
+                        stat(_PROPERTIES.get(key, clean(key)), said) for key, said in one.items()
+                        if key != "id" and isinstance(said, (str, int, float))
+                    )  # fmt: skip
+        elif key == "distributedInfo" and isinstance(value, dict):
+            self.about += tuple(stat(clean(name), said) for name, said in value.items() if isinstance(said, (str, int, float)))
+        elif key.endswith("_version") and isinstance(value, (str, int)):
+            self.about += (stat(clean(key), value),)
 
     # ── what it comes to ──
 
@@ -229,9 +261,7 @@ class _Collector:
             process.add(key, label, line)
 
         for device in sorted({device for device, _, _ in self.device}):
-            known = self.devices.get(device, "")
-            about = (Stat("device_name", known, "str"),) if known else ()
-            process = builder.process(f"/device:GPU:{device}", about, self.stats)
+            process = builder.process(f"/device:GPU:{device}", self.devices.get(device, ()), self.stats)
             for (owner, stream, what), thread in self.device.items():
                 if owner == device:
                     # A name with " - from #" is a line that was drawn from another one's work.
@@ -239,7 +269,8 @@ class _Collector:
         pids = list(dict.fromkeys(pid for pid, _, _ in self.host))
         for pid in pids:
             alone = "" if len(pids) == 1 else f" {self.processes.get(pid) or 'process'} {pid}"
-            process = builder.process(f"/host:CPU{alone}", (), self.stats)
+            zero = Stat(ZERO, round(base), "int64")
+            process = builder.process(f"/host:CPU{alone}", (*self.about, zero), self.stats)
             for (owner, tid, python), thread in self.host.items():
                 if owner == pid:
                     label = self.labels.get((pid, tid)) or f"thread {tid}"

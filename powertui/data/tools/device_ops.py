@@ -26,7 +26,7 @@ class DeviceOp:
     """One op on all devices. Times in ps."""
 
     name: str  # of the HLO op; of others "op/kernel"
-    provenance: str  # the framework's op with its type; "" where nothing tells
+    framework: op_names.Op | None  # the framework's op; None where nothing tells
     category: str
     program: str = ""  # label of XLA's program
     program_id: str = ""
@@ -136,30 +136,31 @@ def _key(said: Said, programs: dict[str, Module], compat: Compat) -> tuple[str, 
         return said.program or said.hlo_module, said.hlo_op.rpartition("::")[2]
     if said.category:  # an op of a TPU
         return said.program or said.hlo_module, said.short or said.name
-    op = op_of(said, compat)
-    if not op:
-        return None
-    return "", f"{op_names.parsed(op, compat).name}/{said.name}"
+    op = framework_op(said, compat)
+    return ("", f"{op.name}/{said.name}") if op is not None else None
 
 
-def op_of(said: Said, compat: Compat) -> str:
-    """The framework op that a kernel says it belongs to, with its type. Today's converter does not know old files' name for it."""
-    if said.tf_op:
-        return said.tf_op
-    return "" if compat == "xprof" else said.level
+def framework_op(said: Said, compat: Compat) -> op_names.Op | None:
+    """The framework op that a kernel belongs to. Today's converter does not know the name under which old files tell it."""
+    if said.operator:
+        return op_names.torch(said.operator) if compat == "corrected" else None
+    told = said.tf_op or ("" if compat == "xprof" else said.level)
+    return op_names.parsed(told, compat) if told else None
 
 
 def _new(said: Said, key: tuple[str, str], programs: dict[str, Module], compat: Compat) -> DeviceOp:
     module = hlo.find(programs, said.program, said.hlo_module)
     if not (said.hlo_op or said.category) or (said.hlo_op and module is None and compat != "corrected"):
-        op = op_names.parsed(op_of(said, compat), compat)
-        return DeviceOp(key[1], op_of(said, compat), op.type, eager=said.eager)
+        op = framework_op(said, compat)
+        assert op is not None  # else there would be no key
+        return DeviceOp(key[1], op, op.type, eager=said.eager)
     known = module.instructions.get(key[1]) if module is not None else None
     label = module.label if module is not None else f"{said.hlo_module}({said.program})" if said.program else said.hlo_module
     provenance = (known.provenance if known is not None else "") or said.provenance or (said.tf_op if said.category else "")
     category = said.category or (known.category if known is not None else "") or op_names.hlo(key[1]).type
+    op = op_names.parsed(provenance, compat) if provenance else None
     return DeviceOp(
-        key[1], provenance, category, label, said.program, key[1], said.dedup,
+        key[1], op, category, label, said.program, key[1], said.dedup,
         said.source or (known.source if known is not None else ""), said.eager, instruction=known,
     )  # fmt: skip
 

@@ -51,7 +51,7 @@ def answer(question: Question) -> Result:
     host = host_ops.of(profile.trace, lo, hi, question.compat)
     device = device_ops.of(profile, lo, hi, question.compat)
     facts = device_facts.of(profile.trace)
-    sides = (_device_rows(device, question), _host_rows(host))
+    sides = (_device_rows(device), _host_rows(host))
     with_idle = _table("with_idle", "Ops, with idle time", sides, (device.span, host.span), question, facts)
     busy = tuple([row for row in rows if row.type != IDLE] for rows in sides)
     sums = (device.busy, int(host.self_time.sum()))
@@ -63,14 +63,10 @@ def answer(question: Question) -> Result:
 # ── rows ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _device_rows(device: DeviceOps, question: Question) -> list[_Row]:
+def _device_rows(device: DeviceOps) -> list[_Row]:
     found: dict[str, _Row] = {}
     for op in device.ops:
-        if op.provenance:
-            parsed = op_names.parsed(op.provenance, question.compat)
-            name, kind = parsed.name, parsed.type
-        else:
-            name, kind = op.name, op_names.UNKNOWN
+        name, kind = (op.framework.name, op.framework.type) if op.framework is not None else (op.name, op_names.UNKNOWN)
         row = found.setdefault(name, _Row("Device", kind, name))
         if op.kernel_time > row.kernel_time and op.events:
             row.event = op.events[0]

@@ -15,6 +15,7 @@ import numpy as np
 from powertui.data.model import Int32s, Int64s, Process, ProcessKind, StatColumn, Trace, Track
 from powertui.data.opened import Profile
 from powertui.data.run.work import working
+from powertui.data.tools import torch_links
 
 _CHUNK = 1 << 16
 # Field of `Said` → the stat that tells it. The event's own value goes before that of its name.
@@ -52,6 +53,7 @@ class Said(NamedTuple):
     bytes: float | None
     model_flops: float | None
     occupancy: float | None  # percent
+    operator: str = ""  # PyTorch's, that launched it
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,27 +79,39 @@ class Kernels:
 
 def of(profile: Profile) -> Kernels:
     """The work of the devices of a profile, read at the first question."""
-    return profile.cached("kernels", lambda: read(profile.trace))
+    return profile.cached("kernels", lambda: read(profile.trace, _operators(profile)))
 
 
-def read(trace: Trace) -> Kernels:
-    """The same of a trace, read now."""
+def _operators(profile: Profile) -> dict[int, Int64s]:
+    """For each line of PyTorch's devices the name of the operator that launched each event; -1 for none."""
+    links = torch_links.of(profile)
+    if links is None:
+        return {}
+    name = np.where(links.operator >= 0, links.host.name[np.maximum(links.operator, 0)] if len(links.host) else -1, -1)
+    return {line: name[links.device.line == line] for line in np.unique(links.device.line).tolist()}
+
+
+def read(trace: Trace, operators: dict[int, Int64s] | None = None) -> Kernels:
+    """The same of a trace, read now. `operators`: who launched the events of a line, by name."""
     known: dict[tuple[object, ...], int] = {}
     said: list[Said] = []
     of_name: dict[int, dict[str, object]] = {}
     lines = []
     for number, process, track in _lines(trace):
         codes = np.empty(len(track.events), np.int32)
+        launchers = operators.get(number) if operators else None
         for at in range(0, len(track.events), _CHUNK):
             rows = slice(at, min(at + _CHUNK, len(track.events)))
             names = track.events.name[rows].tolist()
             columns = process.source.columns(track.events.positions(rows), _SAID)
             some = []
-            for key in zip(names, *(_values(columns[stat]) for stat in _SAID), strict=True):
+            launcher = [-1] * len(names) if launchers is None else launchers[rows].tolist()
+            for key in zip(names, launcher, *(_values(columns[stat]) for stat in _SAID), strict=True):
                 code = known.get(key)
                 if code is None:
                     code = known[key] = len(said)
-                    said.append(_said(trace, key[0], dict(zip(_SAID, key[1:], strict=True)), of_name))
+                    one = _said(trace, key[0], dict(zip(_SAID, key[2:], strict=True)), of_name)
+                    said.append(one if key[1] < 0 else one._replace(operator=trace.names.full(key[1])))
                 some.append(code)
             codes[rows] = some
         lines.append(Line(number, process, track, codes))
