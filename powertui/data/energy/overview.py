@@ -18,7 +18,7 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.model import ProcessKind, Trace
 from powertui.data.run.steps import work_of
 from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Table, optional, text_column
-from powertui.data.tools import advice, breakdown, environment, shares, threads, top_ops
+from powertui.data.tools import advice, breakdown, environment, hosts, shares, threads, top_ops
 from powertui.data.tools.advice import Advice
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.event_types import Kind
@@ -38,13 +38,14 @@ def answer(question: Question) -> Result:
     if question.lo is not None or question.hi is not None:
         steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
     parts = shares.of(steps)
-    tops = top_ops.of(profile.trace, *question.window)
+    tops = top_ops.of(profile, *question.window, question.compat)
     found = account.of(profile, question.aligning)
     told = _verdict(question, steps, parts, tops)
     facts = [
         Fact("limit", "what limits it", told.sentence),
         Fact("bottleneck", "input", told.bound, why=advice.bound_by_input(parts)[1]),
         *_performance(steps, parts),
+        *_held_up(question),
         *_asynchronous(question),
         *_joules(question, found),
         *_precision(parts),
@@ -54,6 +55,7 @@ def answer(question: Question) -> Result:
         _summary(steps),
         _ops(tops, device=_has_device(profile.trace)),
         _advice(_advised(question, steps, parts, tops)),
+        *_hosts(question),
         *([] if _has_device(profile.trace) else [_threads(question)]),
         _diagnostics(question, steps),
         _steps(question, steps, found),
@@ -247,6 +249,64 @@ def _advice(rows: Sequence[Advice]) -> Table:
         text_column("rule", "rule", [one.id for one in rows], weight=0),
     )
     return Table("recommendations", "What to do", columns, empty="Nothing stands out.", key=("rule",), noun="recommendation")
+
+
+def _held_up(question: Question) -> list[Fact]:
+    """The run's step over all hosts, and who holds the others up."""
+    found = hosts.together(question.opened, question.compat)
+    if found is None:
+        return _devices_held_up(question)
+    times = shares.spread(found.combined().length)
+    assert times is not None
+    facts = [Fact("run_step_time_s", "step of all hosts", round(times.mean), "duration",
+                  why=f"{found.count:,} steps of {len(found.hosts)} hosts, each as long as the longest")]  # fmt: skip
+    slow = hosts.stragglers(found.own())
+    for one in slow[:3]:
+        names = ", ".join(found.steps[one.member].names[int(found.rows[one.member][i])] for i in one.worst)
+        words = (
+            f"{found.hosts[one.member]} takes {units.duration(round(one.excess))} a step longer than the others ({one.share:.1%}) "
+            f"and was the slowest in {one.slowest:,} of {found.count:,} steps"
+        )
+        facts.append(Fact(f"straggler_{one.member}", "straggler", words + (f"; most of all in {names}." if names else ".")))
+    if not slow:
+        facts.append(Fact("straggler", "straggler", "No host holds the others up."))
+    return facts
+
+
+def _devices_held_up(question: Question) -> list[Fact]:
+    """Of the devices of one host."""
+    steps = question.profile.steps
+    found = hosts.devices(steps)
+    if found is None:
+        return []
+    names, rows, work = found
+    facts = []
+    for one in hosts.stragglers(work)[:3]:
+        worst = ", ".join(steps.names[int(rows[i])] for i in one.worst)
+        words = (
+            f"{names[one.member]} works {units.duration(round(one.excess))} a step longer than the others ({one.share:.1%}) "
+            f"and longest in {one.slowest:,} of {len(rows):,} steps"
+        )
+        facts.append(Fact(f"straggler_{one.member}", "straggler", words + (f"; most of all in {worst}." if worst else ".")))
+    return facts
+
+
+def _hosts(question: Question) -> list[Table]:
+    found = hosts.together(question.opened, question.compat)
+    if found is None:
+        return []
+    lengths, own = found.lengths(), found.own()
+    slow = {one.member for one in hosts.stragglers(own)}
+    slowest = np.bincount(own.argmax(axis=1), minlength=len(found.hosts))
+    columns = (
+        text_column("host", "host", found.hosts, weight=9),
+        Column("steps", "steps", "integer", np.full(len(found.hosts), found.count, np.int64), weight=3),
+        Column("step_s", "step time", "duration", lengths.mean(axis=0).round().astype(np.int64), weight=8),
+        Column("own_s", "without collectives", "duration", own.mean(axis=0).round().astype(np.int64), weight=9),
+        Column("slowest", "slowest in", "integer", slowest.astype(np.int64), weight=7),
+        Column("straggler", "straggler", "flag", np.array([i in slow for i in range(len(found.hosts))], np.bool_), weight=8),
+    )
+    return [Table("hosts", "The hosts side by side", columns, order=None, key=("host",), noun="host")]
 
 
 def _threads(question: Question) -> Table:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from powertui.data import category
-from powertui.data.model import Int64s, ProcessKind, Trace, TrackKind
-from powertui.data.tools import event_types, op_stats
-from powertui.data.tools.kernel_stats import op_of
-from powertui.data.window import touches
+from powertui.data.asked import Compat
+from powertui.data.model import ProcessKind, Trace
+from powertui.data.opened import Profile
+from powertui.data.tools import device_ops, event_types, op_stats
 
 SHOWN = 10
-_NAMING = ("tf_op", "level 0")  # the framework's op that launched a kernel; the second in old files
 
 
 class Top(NamedTuple):
@@ -28,10 +25,11 @@ class Top(NamedTuple):
     category: str
 
 
-def of(trace: Trace, lo: int, hi: int) -> list[Top]:
+def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> list[Top]:
     """All ops of the window by time: of devices where there are some, else of the host."""
+    trace = profile.trace
     if any(process.kind is ProcessKind.DEVICE and process.event_count for process in trace.processes):
-        sums = list(_on_devices(trace, lo, hi))
+        sums = list(_on_devices(profile, lo, hi, compat))
     else:
         sums = list(_on_host(trace, lo, hi))
     whole = max(1, sum(time for _, _, _, time in sums))
@@ -51,41 +49,12 @@ def _on_host(trace: Trace, lo: int, hi: int) -> Iterator[tuple[str, str, int, in
             yield name, kind, op.count, op.self_time
 
 
-def _on_devices(trace: Trace, lo: int, hi: int) -> Iterator[tuple[str, str, int, int]]:
-    names: dict[str, int] = {}
-    counts: list[Int64s] = []
-    for process, track in trace.tracks():
-        if process.kind is not ProcessKind.DEVICE or track.derived or not len(track.events):
-            continue
-        if track.kind is not TrackKind.STREAM and not (track.kind is TrackKind.OPS and not _streams(process.tracks)):
-            continue
-        events = track.events
-        rows = np.flatnonzero(touches(events.start, events.end, lo, hi))
-        if not len(rows):
-            continue
-        own = np.minimum(events.end[rows], hi) - np.maximum(events.start[rows], lo)
-        columns = process.source.columns(events.positions(rows), _NAMING)
-        told = [columns[name].texts or [None] * len(rows) for name in _NAMING]
-        texts = [new or old for new, old in zip(*told, strict=True)]
-        index = np.empty(len(rows), np.int64)
-        known: dict[tuple[str | None, int], int] = {}
-        for i, (text, name) in enumerate(zip(texts, events.name[rows].tolist(), strict=True)):
-            key = (text, -1) if text else (None, name)
-            if key not in known:
-                known[key] = names.setdefault(text or trace.names.full(name), len(names))
-            index[i] = known[key]
-        counts.append(np.stack([index, own]))
-    if not counts:
-        return
-    every = np.concatenate(counts, axis=1)
-    count = np.bincount(every[0], minlength=len(names))
-    total = np.zeros(len(names), np.int64)
-    np.add.at(total, every[0], every[1])
-    for text, number in names.items():
-        name = op_of(text)
-        kind = text[len(name) + 1 :] if text.startswith(name + ":") else ""
-        yield name, kind, int(count[number]), int(total[number])
-
-
-def _streams(tracks: tuple[object, ...]) -> bool:
-    return any(getattr(track, "kind", None) is TrackKind.STREAM for track in tracks)
+def _on_devices(profile: Profile, lo: int, hi: int, compat: Compat) -> Iterator[tuple[str, str, int, int]]:
+    """By the framework's op; of its kernels' counts the largest, as TensorBoard has it."""
+    sums: dict[str, tuple[str, int, int]] = {}
+    for op in device_ops.of(profile, lo, hi, compat).ops:
+        name, kind = (op.framework.name, op.framework.type) if op.framework is not None else (op.name, op.category)
+        _, count, time = sums.get(name, ("", 0, 0))
+        sums[name] = kind, max(count, op.occurrences), time + op.self_time
+    for name, (kind, count, time) in sums.items():
+        yield name, kind, count, time
