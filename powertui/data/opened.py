@@ -161,6 +161,11 @@ class Opened:
                 self._making.pop(key, None)
             return made
 
+    def known(self, key: Hashable) -> Any:
+        """What is kept under this key; None when nobody has worked it out."""
+        with self._lock:
+            return self._kept.get(key)
+
     def forget(self, *prefix: Hashable, but: Hashable = None) -> None:
         """Let go of everything whose key begins like this, but for one."""
         with self._lock:

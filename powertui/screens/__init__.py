@@ -1,32 +1,66 @@
 """The screens, one file each, and the table of them.
 
-A screen is plugged in with one line here: its number key, its title, and where its class is. The module is imported when the screen
-is first shown. Nothing here imports textual.
+A page is plugged in with one line here: its number key, its title, and where its class is. A page that shows one tool names the
+tool and needs no class of its own. The module is imported when the page is first shown. Nothing here imports textual.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from powertui.screens.session import Session
 
 
 @dataclass(frozen=True)
 class ScreenSpec:
     """One entry of the table."""
 
-    name: str  # the name that `Action.screens` and `BaseScreen.NAME` use
+    name: str  # the name that `Shell.show` takes
     key: str  # the number key; "" for a screen that is reached in another way
     title: str
     target: str  # "module:class"
     needs_run: bool = True
+    tool: str = ""  # the tool that this page shows, for pages of one tool
+    lacks: Callable[[Session], str] | None = None  # why it can have no content in this run; "" when it can
 
+
+def no_profile(session: Session) -> str:
+    """Why a page about a profile is empty."""
+    run = session.run
+    return "" if run is None or run.traces else "This run has no profile."
+
+
+def no_power(session: Session) -> str:
+    """Why a page about power is empty."""
+    run = session.run
+    return "" if run is None or run.power else "No power log was found with this run. Name one: --power FILE."
+
+
+def no_steps(session: Session) -> str:
+    """Why a page about steps is empty."""
+    return no_profile(session) or ("" if len(session.steps) else "No steps were found. Name what marks them: --step-marker REGEX.")
+
+
+def nothing_sampled(session: Session) -> str:
+    """Why the live page is empty."""
+    return "" if session.feed is not None else "Nothing is being sampled. Watch a server's power with: powertui live --host BMC"
+
+
+TOOL = "powertui.screens.tool:ToolScreen"
 
 SCREENS: tuple[ScreenSpec, ...] = (
-    ScreenSpec("open", "", "Runs", "powertui.screens.open:OpenScreen", needs_run=False),
-    ScreenSpec("timeline", "1", "Timeline", "powertui.screens.timeline:TimelineScreen"),
-    ScreenSpec("symmetry", "2", "Symmetry", "powertui.screens.symmetry:SymmetryScreen"),
-    ScreenSpec("alignment", "3", "Alignment", "powertui.screens.alignment:AlignmentScreen"),
-    ScreenSpec("tool", "4", "Tools", "powertui.screens.tool:ToolScreen"),
-    ScreenSpec("live", "9", "Live power", "powertui.screens.live:LiveScreen", needs_run=False),
+    ScreenSpec("open", "8", "Runs", "powertui.screens.open:OpenScreen", needs_run=False),
+    ScreenSpec("overview", "1", "Overview", TOOL, tool="overview_page", lacks=no_profile),
+    ScreenSpec("timeline", "2", "Timeline", "powertui.screens.timeline:TimelineScreen", lacks=no_profile),
+    ScreenSpec("symmetry", "3", "Findings", "powertui.screens.symmetry:SymmetryScreen", lacks=no_profile),
+    ScreenSpec("alignment", "4", "Alignment", "powertui.screens.alignment:AlignmentScreen", lacks=no_power),
+    ScreenSpec("ops", "5", "Ops", TOOL, tool="op_stats", lacks=no_profile),
+    ScreenSpec("steps", "6", "Steps", TOOL, tool="steps", lacks=no_steps),
+    ScreenSpec("tool", "7", "Tools", TOOL),
+    ScreenSpec("live", "9", "Live", "powertui.screens.live:LiveScreen", needs_run=False, lacks=nothing_sampled),
     ScreenSpec("help", "", "Help", "powertui.screens.help:HelpScreen", needs_run=False),
 )
 
@@ -34,3 +68,8 @@ SCREENS: tuple[ScreenSpec, ...] = (
 def spec(name: str) -> ScreenSpec:
     """The entry of this name."""
     return next(entry for entry in SCREENS if entry.name == name)
+
+
+def page_of(tool: str) -> str:
+    """The page that shows a tool: its own, where it has one."""
+    return next((entry.name for entry in SCREENS if entry.tool == tool), "tool")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
@@ -106,6 +107,7 @@ class AlignmentScreen(BaseScreen):
         self._chosen = next((i for i, way in enumerate(ways) if way.mode == mode), 0)
         self._shift = now.pins.nudge_s
         self._draw()
+        self.footer()
 
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
 
@@ -172,6 +174,12 @@ class AlignmentScreen(BaseScreen):
         lines += [(("     ", style("dim")), (plain(words, 400), style("estimated"))) for words in self._whose]
         lines.append((("     ", style("dim")), ("* is in use. Enter uses the one at the cursor; < and > shift it.", style("dim"))))
         return lines
+
+    def useful(self) -> Iterable[str | tuple[str, str]]:
+        """Of the way under the cursor first."""
+        if self._ways:
+            yield from (("choice-take", "use this one"), ("choice-up+choice-down", "choose"), ("nudge-left+nudge-right", "shift"))
+            yield from (("pin", "pin an edge to the cursor"), ("unpin", "remove the last pin"), ("unshift", "undo all shifts"))
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 

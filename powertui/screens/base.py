@@ -12,8 +12,11 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from powertui.plain import plain
+from powertui.screens import frame
 from powertui.screens.session import Session
-from powertui.screens.status import StatusLine
+from powertui.screens.status import Hint, StatusLine, hint
+from powertui.screens.top_line import TopLine
 from powertui.terminal import keymap
 from powertui.terminal.capabilities import SMALLEST
 from powertui.terminal.keymap import Action
@@ -21,6 +24,9 @@ from powertui.terminal.theme import Theme
 
 if TYPE_CHECKING:
     from powertui.screens.shell import Shell
+
+
+MOST_HINTS = 8  # that a footer takes of a page that names none itself
 
 
 def bindings_for(screen: str) -> list[BindingType]:
@@ -65,6 +71,11 @@ class BaseScreen(_Paced):
 
     NAME: ClassVar[str] = ""
     AUTO_FOCUS: ClassVar[str | None] = "*"
+    BINDINGS: ClassVar[list[BindingType]] = [  # Textual's own screens have these keys, nearer than the application's
+        Binding("tab", "next_pane(1)", show=False),
+        Binding("shift+tab", "next_pane(-1)", show=False),
+    ]
+    page_name = ""  # its name in the table of screens: NAME, but for pages that several entries share
     _drawn_with: Theme | None = None
 
     @property
@@ -79,8 +90,9 @@ class BaseScreen(_Paced):
 
     def compose(self) -> ComposeResult:
         self._drawn_with = self.shell.look
+        yield TopLine(theme=self.shell.look, show=self.shell.show, id="top")
         yield from self.body()
-        yield StatusLine(self.NAME, theme=self.shell.look, id="status")
+        yield StatusLine(theme=self.shell.look, id="status")
         yield Static(
             f"This window is too small.\npowertui needs {SMALLEST[0]} columns and {SMALLEST[1]} rows.\nq quits.",
             id="too-small",
@@ -99,8 +111,53 @@ class BaseScreen(_Paced):
     def on_screen_resume(self) -> None:
         """Shown (again): catch up with what changed meanwhile."""
         self.adapt()
-        self.session_changed()
+        self.catch_up()
         self.shell.arrived(self)
+
+    def catch_up(self) -> None:
+        """The session changed, or this page came to the front: the page, and what stands around it."""
+        self.session_changed()
+        self.top_line()
+        self.footer()
+
+    # ── what stands around the page ──────────────────────────────────────────────────────────────
+
+    def top_line(self) -> None:
+        """What is open, and the pages."""
+        if self.is_mounted:
+            self.query_one(TopLine).tell(frame.head(self.session), frame.tabs(self.session, self.page_name or self.NAME))
+
+    def footer(self) -> None:
+        """What can be done now. A page calls this when its selection changed."""
+        if self.is_mounted:
+            useful = [hint(one) if isinstance(one, str) else hint(*one) for one in self.useful()]
+            self.query_one("#status", StatusLine).can(useful, self._way_back())
+
+    def useful(self) -> Iterable[str | tuple[str, str]]:
+        """What this page and this selection can do, most useful first: ids of actions, or (id, words). "a+b" is a pair of them."""
+        return [action.id for action in keymap.ACTIONS if self.NAME in action.screens][:MOST_HINTS]
+
+    def closes(self) -> str:
+        """What Esc would close on this page; "" when it would leave it."""
+        return ""
+
+    def _way_back(self) -> Hint | None:
+        closes = self.closes()
+        if closes:
+            return Hint("Esc", f"closes {closes}")
+        back = self.shell.way_back(self)
+        return Hint("Esc", f"back to {back}") if back else None
+
+    def action_next_pane(self, by: int) -> None:
+        """Tab."""
+        self.next_pane(by)
+
+    def next_pane(self, by: int) -> None:
+        """Tab: the focus goes round the panes."""
+        if by > 0:
+            self.focus_next()
+        else:
+            self.focus_previous()
 
     def action_act(self, id: str) -> None:
         """What an action of the keymap carries."""
@@ -124,17 +181,20 @@ class BaseScreen(_Paced):
             self._drawn_with = self.shell.look
             self.restyle(self.shell.look)
             self.query_one("#status", StatusLine).restyle(self.shell.look)
+            self.query_one(TopLine).restyle(self.shell.look)
 
     def restyle(self, look: Theme) -> None:
         """Draw with these styles from now on."""
 
     def say(self, message: str, *, warn: bool = False) -> None:
-        """One sentence on the bottom line, until the next key."""
+        """One sentence on the bottom line, until the next key. It is kept in the list of messages."""
+        message = plain(message.replace("\n", "  "))
+        self.shell.messages.add(message, warn=warn)
         self.query_one("#status", StatusLine).say(message, warn=warn)
 
-    def goto(self, lo: int, hi: int) -> None:
-        """Show a stretch of time (ps) in the timeline."""
-        self.shell.goto(lo, hi)
+    def goto(self, lo: int, hi: int, *, mark: bool = False) -> None:
+        """Show a stretch of time (ps) in the timeline; `mark` makes it the window."""
+        self.shell.goto(lo, hi, mark=mark)
 
     def leaving(self) -> bool:
         """Whether the program may end now. A page that says False has asked the person first."""

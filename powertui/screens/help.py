@@ -1,7 +1,9 @@
-"""Every key, from the one table; and what this terminal and connection can do."""
+"""The keys of the page that asked for help, first and alone; behind Tab those of the other pages, terminal and connection."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.table import Table
@@ -12,47 +14,114 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from powertui import __version__
-from powertui.screens import SCREENS
+from powertui.plain import width
+from powertui.screens import SCREENS, spec
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.terminal import keymap
 from powertui.terminal.capabilities import Capabilities
+from powertui.terminal.keymap import Action
 from powertui.terminal.pacing import PaintGate
 from powertui.terminal.theme import Theme
+from powertui.view import cut
 
 MOUSE = "wheel scrolls, Ctrl+wheel zooms, click selects, drag marks a window"
-NARROW = 100  # below so many columns the groups stand under one another
+NARROWEST = 36  # cells of one column of keys
+ENOUGH = 58  # as many as let most lines be read in full
+BETWEEN = 2
+EVERYWHERE = "Everywhere"
 
 
-def keys_table(look: Theme, groups: tuple[str, ...]) -> Table:
-    """The keys of some groups, as a person reads them."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, min_width=12)
-    table.add_column()
+@dataclass(frozen=True)
+class Entry:
+    """A line of help: a heading, or a key with what it does."""
+
+    keys: str
+    title: str = ""
+    more: str = ""
+
+
+def entries(actions: Iterable[Action]) -> list[list[Entry]]:
+    """Groups of lines, each with its heading, in the order of the keymap."""
+    groups: dict[str, list[Entry]] = {}
+    for action in actions:
+        groups.setdefault(action.group, [Entry(action.group)]).append(Entry(action.keys_shown, action.title, action.help))
+    return list(groups.values())
+
+
+def of_page(name: str) -> list[list[Entry]]:
+    """What the keys of one page do, and those that work everywhere."""
+    page = spec(name).target.rpartition(":")[2] if name else ""
+    key = next((one.name for one in SCREENS if one.target.endswith(page) and _has_actions(one.name)), name) if page else name
+    own = [action for action in keymap.ACTIONS if key in action.screens]
+    pages = [Entry("Pages"), *(Entry(entry.key, entry.title) for entry in sorted(SCREENS, key=lambda one: one.key) if entry.key)]
+    return [*entries(own), pages, *entries(action for action in keymap.ACTIONS if "*" in action.screens)]
+
+
+def of_others(name: str) -> list[list[Entry]]:
+    """What keys do on the other pages."""
+    own = {entry.keys for group in of_page(name) for entry in group if not entry.title}
+    return [group for group in entries(keymap.ACTIONS) if group[0].keys not in own]
+
+
+def _has_actions(name: str) -> bool:
+    return any(name in action.screens for action in keymap.ACTIONS)
+
+
+def columns(groups: Sequence[Sequence[Entry]], cells: int, rows: int) -> tuple[list[list[Entry]], int]:
+    """The groups in columns: as few as fit into the height, as many as the width has room for. Then the cells of each."""
+    lines = sum(len(group) + 1 for group in groups)
+    most = max(1, min(len(groups), (cells + BETWEEN) // (NARROWEST + BETWEEN)))
+    roomy = max(1, min(most, (cells + BETWEEN) // (ENOUGH + BETWEEN)))
+    count = next((n for n in range(roomy, most + 1) if max(map(len, _spread(groups, n, lines))) <= rows), most)
+    out = _spread(groups, count, lines)
+    return out, (cells + BETWEEN) // len(out) - BETWEEN
+
+
+def _spread(groups: Sequence[Sequence[Entry]], count: int, lines: int) -> list[list[Entry]]:
+    """Into so many columns of about the same height. A group that is longer than a column goes on in the next."""
+    height = -(-lines // count)
+    out: list[list[Entry]] = [[]]
     for group in groups:
-        rows = [action for action in keymap.ACTIONS if action.group == group]
-        if not rows:
-            continue
-        table.add_row(Text(group, look.style("title")), "")
-        for action in rows:
-            text = Text(action.title)
-            if action.help:
-                text.append(f"  {action.help}", look.style("dim"))
-            table.add_row(Text("  " + action.keys_shown, look.style("key")), text)
-        table.add_row("", "")
-    return table
+        if out[-1] and len(out[-1]) + min(len(group), 3) > height and len(out) < count:
+            out.append([])
+        for entry in group:
+            if len(out[-1]) >= height and len(out) < count:
+                out.append([])
+            out[-1].append(entry)
+        out[-1].append(Entry(""))
+    for column in out:
+        while column and not column[-1].keys:
+            column.pop()
+    return [column for column in out if column]
 
 
-def groups_for(page: str) -> list[str]:
-    """The groups of keys, those of the page that asked for help first."""
-    groups = [*keymap.GROUPS, *sorted({action.group for action in keymap.ACTIONS} - set(keymap.GROUPS))]
-    own = {action.group for action in keymap.ACTIONS if page in action.screens}
-    return sorted(groups, key=lambda group: group not in own)
+def drawn(groups: Sequence[Sequence[Entry]], cells: int, rows: int, look: Theme) -> Text:
+    """The columns side by side."""
+    beside, each = columns(groups, cells, rows)
+    text = Text(no_wrap=True, end="")
+    for y in range(max(map(len, beside), default=0)):
+        for column in beside:
+            entry = column[y] if y < len(column) else Entry("")
+            used = _draw(text, entry, each, look)
+            text.append("\n" if column is beside[-1] else " " * (each - used + BETWEEN))
+    return text
 
 
-def balance(groups: list[str]) -> int:
-    """Where to break the groups into two columns of about the same height."""
-    heights = [sum(action.group == group for action in keymap.ACTIONS) + 2 for group in groups]
-    return min(range(1, len(groups)), key=lambda cut: abs(sum(heights[:cut]) - sum(heights[cut:])))
+def _draw(text: Text, entry: Entry, cells: int, look: Theme) -> int:
+    if not entry.title:
+        text.append(cut.end(entry.keys, cells), look.style("title"))
+        return min(cells, width(entry.keys))
+    keys = cut.end(entry.keys, 12)
+    text.append(keys, look.style("key"))
+    text.append(" " * (14 - width(keys)))
+    title = cut.end(entry.title, cells - 14)
+    text.append(title)
+    used = 14 + width(title)
+    if entry.more and (used + 2 + width(entry.more) <= cells or cells >= ENOUGH):
+        more = cut.end(entry.more, cells - used - 2)
+        text.append(f"  {more}", look.style("dim"))
+        used += 2 + width(more)
+    return used
 
 
 def link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, str]]:
@@ -73,58 +142,61 @@ def link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, s
 
 
 def _colors(color: str) -> str:
-    return {"none": "no colours", "true": "24-bit colour"}.get(color, f"{color} colours")
+    return {"none": "no colors", "true": "24-bit color"}.get(color, f"{color} colors")
 
 
 class HelpScreen(BaseScreen):
-    """Keys on the left, terminal and line below."""
+    """One page of keys; Tab turns to the others."""
 
     NAME = "help"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("help")
     AUTO_FOCUS = "#page"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._others = False
 
     def body(self) -> ComposeResult:
         with VerticalScroll(id="page"):
             yield Static(id="keys", markup=False)
 
     def session_changed(self) -> None:
-        """The measured round trip is of now."""
+        """The measured round trip is of now; the page that asked is another one, perhaps."""
         self._show()
 
     def on_mount(self) -> None:
         self._show()
 
+    def useful(self) -> Iterable[str | tuple[str, str]]:
+        """Tab alone: all else is on the page."""
+        yield "pane-next", "keys of this page" if self._others else "other pages, terminal, connection"
+
+    def next_pane(self, by: int) -> None:
+        """Tab: this page's keys, or the others."""
+        self._others = not self._others
+        self._show()
+        self.query_one("#page", VerticalScroll).scroll_home(animate=False)
+        self.footer()
+
     def _show(self) -> None:
         shell = self.shell
         look = shell.look
-        groups = groups_for(shell.before_help)
-        page = Table.grid(padding=(0, 1), expand=True)
-        if self.size.width >= NARROW:
-            half = balance(groups)
-            page.add_column(ratio=1)
-            page.add_column(ratio=1)
-            page.add_row(keys_table(look, tuple(groups[:half])), keys_table(look, tuple(groups[half:])))
-        else:
-            page.add_column()
-            page.add_row(keys_table(look, tuple(groups)))
-        facts = Table.grid(padding=(0, 2, 0, 0))
-        facts.add_column(no_wrap=True, min_width=12)
-        facts.add_column()
-        for name, text in link_lines(shell.capabilities, shell.gate):
-            facts.add_row(Text("  " + name, look.style("key")), Text(text))
-        numbered = "  ".join(f"{entry.key} {entry.title}" for entry in SCREENS if entry.key)
-        facts.add_row(Text("  screens", look.style("key")), Text(numbered))
+        name = shell.before_help or "timeline"
         whole = Table.grid(expand=True)
-        whole.add_row(Text(f"powertui {__version__}: this terminal and connection", look.style("title")))
-        whole.add_row(facts)
-        whole.add_row("")
-        whole.add_row(page)
+        room = self.size.height - 4
+        if self._others:
+            facts = Table.grid(padding=(0, 2, 0, 0))
+            facts.add_column(no_wrap=True, min_width=12)
+            facts.add_column()
+            for label, text in link_lines(shell.capabilities, shell.gate):
+                facts.add_row(Text(label, look.style("key")), Text(text))
+            whole.add_row(Text(f"powertui {__version__}: this terminal and connection", look.style("title")))
+            whole.add_row(facts)
+            whole.add_row("")
+        groups = of_others(name) if self._others else of_page(name)
+        whole.add_row(drawn(groups, max(NARROWEST, self.size.width - 3), room, look))
         self.query_one("#keys", Static).update(whole)
 
     def on_resize(self, event: object) -> None:
         super().on_resize(event)  # type: ignore[arg-type]
         self._show()
-
-    def back(self) -> bool:
-        """To where one came from."""
-        return False

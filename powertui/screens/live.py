@@ -152,7 +152,7 @@ class LiveScreen(BaseScreen):
                 [[("Nothing is being sampled. ", "title")], [("Watch a server's power with: powertui live --host BMC", "text")]]
             )
             return
-        columns, height = self.size.width, self.size.height - 1
+        columns, height = self.size.width, self.size.height - 2  # the top line, and the bottom line
         glyphs = glyph_sets.get(self.shell.capabilities.glyphs)
         now = feed.now_ns()
         head.show([rows.head(feed, columns)])

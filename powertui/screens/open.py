@@ -289,12 +289,14 @@ class OpenScreen(BaseScreen):
         elif self.query_one("#status", StatusLine).message in {one.problem for one in self._known.values() if one.problem}:
             self.say("")
         self._look_into()
+        self.footer()
 
     def action_filter_runs(self) -> None:
         """Type words: rows that have them all stay."""
         box = self.query_one("#filter", Input)
         box.display = True
         self.set_focus(box)
+        self.footer()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter while typing."""
@@ -322,8 +324,15 @@ class OpenScreen(BaseScreen):
             box.value = ""
             box.display = False
             self.set_focus(self.table)
-            return True
-        if self.session.run is not None:
-            self.shell.show("timeline")
+            self.footer()
             return True
         return False
+
+    def useful(self) -> Iterable[str | tuple[str, str]]:
+        """Of the run under the cursor first."""
+        if self._run(self.table.place) is not None:
+            yield "run-open", "open"
+        yield from (("filter-runs", "filter"), ("runs-sort", "sort"), ("reload", "rescan"))
+
+    def closes(self) -> str:
+        return "the filter" if self.query_one("#filter", Input).display else ""

@@ -107,7 +107,7 @@ class Palette(Dialog):
                 line.append(f"  {entry.note}", look.style("dim"))
             options.append(Option(line, id=entry.command))
         if not options:
-            options.append(Option(Text(plain(why or "No such command."), look.style("warn")), disabled=True))
+            options.append(Option(Text(plain((why or "No such command.").replace("\n", " ")), look.style("warn")), disabled=True))
         listed = self.query_one(OptionList)
         listed.clear_options()
         listed.add_options(options)

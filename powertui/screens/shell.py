@@ -23,11 +23,13 @@ from powertui.data.model import Run
 from powertui.data.opened import Opened
 from powertui.errors import PowertuiError
 from powertui.plain import plain
-from powertui.screens import SCREENS, spec, trainings
+from powertui.screens import SCREENS, page_of, spec, trainings
 from powertui.screens.base import BaseScreen, Dialog, global_bindings
 from powertui.screens.loader import Loader, Part, Progress, whole
+from powertui.screens.messages import Messages
 from powertui.screens.session import Session
 from powertui.screens.style import textual_theme
+from powertui.screens.trail import How, Trail
 from powertui.screens.typeahead import TypeAhead
 from powertui.terminal import clipboard, keymap, launch, signals
 from powertui.terminal import theme as themes
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 SWITCH_S = 0.0005
 EASE_S = 1.0  # by then the first picture is there
 CHANGED = "The file has changed since it was read. Press r to read it again."
+LOOK_FOR_NEWS_S = 1.5  # after a run was read: the first keys come before what nobody has asked for
 LOOK_EVERY_S = 2.0  # whether the files of the run are still those that were read
 COMPRESS = "This connection is slow. `ssh -C` (compression) makes powertui several times faster."
 
@@ -63,7 +66,8 @@ class Shell(TypeAhead[int]):
         sys.setswitchinterval(SWITCH_S)
         self.session = session
         self._first = first
-        self.before_help = ""  # the page that asked for help
+        self.trail = Trail()
+        self.messages = Messages()
         self._loader: Loader | None = None
         self._reaching: Loader | None = None  # what reads another profile of the training
         self._unreachable: set[str] = set()
@@ -76,7 +80,7 @@ class Shell(TypeAhead[int]):
         self._changes: deque[Callable[[], None]] = deque()  # of the screen in front, while one is coming up
         for entry in SCREENS:
             if entry.key:
-                self.bind(entry.key, f"show('{entry.name}')", description=entry.title, show=False)
+                self.bind(entry.key, f"show_page('{entry.name}')", description=entry.title, show=False)
 
     # ── start and end ────────────────────────────────────────────────────────────────────────────
 
@@ -127,21 +131,27 @@ class Shell(TypeAhead[int]):
     def page(self, name: str) -> BaseScreen:
         """The screen of this name, made when it is first asked for."""
         if name not in self._screens:
-            module, _, cls = spec(name).target.partition(":")
-            self._screens[name] = getattr(importlib.import_module(module), cls)()
+            entry = spec(name)
+            module, _, cls = entry.target.partition(":")
+            page = getattr(importlib.import_module(module), cls)(*((entry.tool,) if entry.tool else ()))
+            page.page_name = name
+            self._screens[name] = page
         return self._screens[name]
 
-    def show(self, name: str) -> None:
-        """Bring a screen to the front."""
+    def show(self, name: str, *, how: How = "page") -> None:
+        """Bring a screen to the front. `how` says what Esc does there: see `Trail`."""
         entry = spec(name)
         if entry.needs_run and self.session.entry is None:
             self.say("Open a run first: choose one and press Enter.", warn=True)
             return
-        if self._must_wait(lambda: self.show(name)):
+        if self._must_wait(lambda: self.show(name, how=how)):
             return
         page = self.page(name)
         if self.screen is page:
             return
+        left = self.current()
+        if left is not None:
+            self.trail.turn(left.page_name, name, how)
         page.is_there = False
         while len(self.screen_stack) > 2:
             self.pop_screen()
@@ -178,9 +188,22 @@ class Shell(TypeAhead[int]):
             self.say(message, warn=warn)
         self.release_keys()
 
-    def action_show(self, name: str) -> None:
+    def action_show_page(self, name: str) -> None:
         """A number key."""
         self.show(name)
+
+    def way_back(self, page: BaseScreen) -> str:
+        """What the page is called that Esc leads to from this one; "" when there is none."""
+        name = self._before(page)
+        return spec(name).title if name else ""
+
+    def _before(self, page: BaseScreen) -> str:
+        """The page that Esc leads to: where one came from, else the timeline, else the list of runs."""
+        if self.trail.last or page.page_name == "timeline":
+            return self.trail.last
+        if self.session.entry is not None:
+            return "timeline"
+        return self._first if page.page_name not in ("open", self._first) else ""
 
     def current(self) -> BaseScreen | None:
         """The page in front (behind a dialog, the page below it)."""
@@ -198,12 +221,18 @@ class Shell(TypeAhead[int]):
         """The session changed: the page in front catches up now, the others when they are shown."""
         page = self.current()
         if page is not None and page.is_mounted:
-            page.session_changed()
+            page.catch_up()
 
-    def goto(self, lo: int, hi: int) -> None:
-        """Show a stretch of time in the timeline."""
-        self.session.view = (lo, hi)
-        self.show("timeline")
+    def goto(self, lo: int, hi: int, *, mark: bool = False) -> None:
+        """Show a stretch of time in the timeline. Esc leads back to where one came from.
+
+        `mark` makes exactly this stretch the window, and shows it with some room on either side.
+        """
+        margin = (hi - lo) // 2 if mark else 0
+        if mark and hi > lo:
+            self.session.window = (lo, hi)
+        self.session.view = (lo - margin, hi + margin)
+        self.show("timeline", how="into")
         self.tell()
 
     # ── runs ─────────────────────────────────────────────────────────────────────────────────────
@@ -422,6 +451,27 @@ class Shell(TypeAhead[int]):
             self.say(notice)
         if part.changed:
             self._say_changed()
+        if part.complete:
+            self.set_timer(LOOK_FOR_NEWS_S, lambda: self._look_for_news(opened))
+
+    def _look_for_news(self, opened: Opened) -> None:
+        """What stands out is told in the top line of every page: it is looked for once the first picture is there."""
+        profile, aligning = self.session.profile, self.session.aligning
+        if opened is not self.session.opened or profile is None or self.is_loading:
+            return
+
+        def look() -> None:
+            from powertui.data.energy import account
+
+            account.findings(profile, aligning)
+            self.from_thread(self._news)
+
+        self.run_worker(look, thread=True, exclusive=True, group="news")
+
+    def _news(self) -> None:
+        page = self.current()
+        if page is not None:
+            page.top_line()
 
     def _failed(self, loader: Loader, error: Exception) -> None:
         if loader is not self._loader:
@@ -483,18 +533,34 @@ class Shell(TypeAhead[int]):
                 self.session.close()
                 self.show("open")
             self.say("Reading was stopped." + (" What was read so far is shown." if self.session.run else ""))
-        elif page.NAME == "help" and self.before_help:
-            self.show(self.before_help)
-        elif page.NAME not in ("timeline", "open"):
-            home = "live" if self._first == "live" else "open"
-            self.show("timeline" if self.session.entry is not None else home)
+        elif before := self._before(page):
+            self.show(before, how="back")
 
     def action_help(self) -> None:
         """The keys, and what the terminal can do."""
+        self.show("help", how="into")
+
+    @property
+    def before_help(self) -> str:
+        """The page that asked for help."""
+        return self.trail.last
+
+    def action_messages(self) -> None:
+        """What was said so far."""
+        from powertui.screens.messages import MessagesDialog
+
+        if not isinstance(self.screen, MessagesDialog):
+            self.ask(MessagesDialog(self.messages, self.look), lambda _answer: None)
+
+    def next_pane(self, by: int) -> None:
+        """Tab."""
         page = self.current()
-        if page is not None and page.NAME != "help":
-            self.before_help = page.NAME
-        self.show("help")
+        if page is not None and page is self.screen:
+            page.next_pane(by)
+        elif by > 0:
+            self.screen.focus_next()
+        else:
+            self.screen.focus_previous()
 
     def action_palette(self) -> None:
         """Commands, times and ranges."""
@@ -512,9 +578,7 @@ class Shell(TypeAhead[int]):
         if kind == "show":
             self.show(text)
         elif kind == "tool":
-            self.session.tool = text
-            self.show("tool")
-            self.tell()
+            self.show_tool(text)
         elif kind == "goto":
             lo, hi = (int(part) for part in text.split(","))
             self.goto(lo, hi)
@@ -524,6 +588,14 @@ class Shell(TypeAhead[int]):
             result = action.do(target) if action.do is not None else getattr(target, f"action_{action.method}")()
             if asyncio.iscoroutine(result):
                 await result
+
+    def show_tool(self, name: str) -> None:
+        """A tool, on its own page where it has one."""
+        page = page_of(name)
+        if page == "tool":
+            self.session.tool = name
+        self.show(page)
+        self.tell()
 
     async def action_quit(self) -> None:
         """Leave, unless a page has something to ask."""

@@ -1,6 +1,12 @@
-"""The bottom line of every page: a message, or the keys that matter here; and on the right what goes on meanwhile."""
+"""The bottom line of every page: a message, or what this page and this selection can do; on the right what goes on meanwhile.
+
+Nothing is cut without a sign. A message that is longer than the line ends in an ellipsis and the key that opens all messages.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.segment import Segment
 from textual.strip import Strip
@@ -9,24 +15,46 @@ from textual.widget import Widget
 from powertui import plain
 from powertui.terminal import keymap
 from powertui.terminal.theme import Theme
+from powertui.view import cut
 
-HINTS = {
-    "timeline": "W/S zoom  A/D pan  ←→ event  ↑↓ row  [ ] step  / search  m mark  t ops  i details  : go to  ? help  q quit",
-    "open": "Enter opens  / filter  r rescan  ? help  q quit",
-    "live": "W/S span  A/D scroll  Space pause  ↑↓ channel  m mark  0 all  ? help  q quit",
-    "tool": "Enter shows it  o sort  / filter  [ ] tool  → table  y copy  ? help  q quit",
-    "help": "↑↓ scroll  Esc back  q quit",
-}
-ANYWHERE = "? help  q quit"
-MOST_HINTS = 6
+APART = "   "  # between two hints
+MORE = " … "  # some hints had no room
+OPENS = " … ! shows all of it"
 
 
-def hints(page: str) -> str:
-    """The keys of a page: chosen by hand where there are many, else its first actions."""
-    if page in HINTS:
-        return HINTS[page]
-    own = [f"{action.keys_shown} {action.title.lower()}" for action in keymap.ACTIONS if page in action.screens]
-    return "  ".join([*own[:MOST_HINTS], ANYWHERE])
+@dataclass(frozen=True)
+class Hint:
+    """A key, or several, and what it does here."""
+
+    keys: str
+    words: str
+
+    @property
+    def cells(self) -> int:
+        return plain.width(self.keys) + 1 + plain.width(self.words)
+
+
+HELP = Hint("?", "help")
+
+
+def hint(ids: str, words: str = "") -> Hint:
+    """The hint of an action of the keymap; several that belong together are joined by a plus sign."""
+    actions = [keymap.get(id) for id in ids.split("+")]
+    keys = "/".join(keymap.shown(action.keys[0]) for action in actions)
+    return Hint(keys, words or actions[0].title[0].lower() + actions[0].title[1:])
+
+
+def fitting(hints: Sequence[Hint], way_back: Hint | None, room: int) -> list[Hint | None]:
+    """As many hints as there is room for, the way back and help always; None stands where some were left out."""
+    always = [*([way_back] if way_back is not None else []), HELP]
+    kept = list(hints)
+
+    def cells(shown: Sequence[Hint]) -> int:
+        return sum(one.cells for one in shown) + len(APART) * (len(shown) - 1) + (0 if len(kept) == len(hints) else len(MORE))
+
+    while kept and cells([*kept, *always]) > room:
+        kept.pop()
+    return [*kept, *([] if len(kept) == len(hints) else [None]), *always]
 
 
 class StatusLine(Widget):
@@ -34,10 +62,11 @@ class StatusLine(Widget):
 
     DEFAULT_CSS = "StatusLine { height: 1; width: 100%; }"
 
-    def __init__(self, page: str, *, theme: Theme, id: str) -> None:
+    def __init__(self, *, theme: Theme, id: str) -> None:
         super().__init__(id=id)
         self.look = theme
-        self._page = page
+        self._hints: tuple[Hint, ...] = ()
+        self._back: Hint | None = None
         self._message = ""
         self._warn = False
         self._right = ""
@@ -54,10 +83,16 @@ class StatusLine(Widget):
 
     def say(self, message: str, *, warn: bool = False) -> None:
         """Show a message; "" takes the last one back."""
-        message = plain.plain(message.replace("\n", "  "))
         if (message, warn) != (self._message, self._warn):
             self._message, self._warn = message, warn
             self.refresh()
+
+    def can(self, hints: Sequence[Hint], way_back: Hint | None) -> None:
+        """What can be done now, the most useful first, and where Esc leads."""
+        if (tuple(hints), way_back) != (self._hints, self._back):
+            self._hints, self._back = tuple(hints), way_back
+            if not self._message:
+                self.refresh()
 
     @property
     def right(self) -> str:
@@ -70,38 +105,38 @@ class StatusLine(Widget):
             self._right = text
             self.refresh()
 
+    @property
+    def text(self) -> str:
+        """The line as it stands here."""
+        return self.render_line(0).text
+
     def render_line(self, y: int) -> Strip:
         """The row."""
         width = self.size.width
         if y or width < 2:
             return Strip.blank(width)
         right = f" {self._right} " if self._right else ""
-        room = max(0, width - 1 - plain.width(right))
+        room = max(0, width - 2 - plain.width(right))
         base = self.look.style("ruler")
-        if self._message:
-            style = self.look.style("warn") if self._warn else self.look.style("title")
-            text = fit(self._message, room)
-        else:
-            style = self.look.style("dim")
-            text = fit_words(hints(self._page), room)
-        segments = [Segment(" ", base), Segment(text, base + style)]
-        segments.append(Segment(" " * (room - plain.width(text)), base))
-        segments.append(Segment(right, base + self.look.style("focus")))
+        left = self._said(room) if self._message else self._can(room)
+        segments = [Segment(" ", base), *(Segment(text, base + self.look.style(role)) for text, role in left)]
+        used = sum(plain.width(text) for text, _ in left)
+        segments += [Segment(" " * (room - used + 1), base), Segment(right, base + self.look.style("focus"))]
         return Strip(segments).adjust_cell_length(width, base)
 
+    def _said(self, room: int) -> list[tuple[str, str]]:
+        role = "warn" if self._warn else "title"
+        if plain.width(self._message) <= room:
+            return [(self._message, role)]
+        return [(cut.end(self._message, room - len(OPENS), ""), role), (OPENS, "key")]
 
-def fit(text: str, room: int) -> str:
-    """As much as there is room for; an ellipsis says that there was more."""
-    if plain.width(text) <= room:
-        return text
-    while text and plain.width(text) > max(0, room - 1):
-        text = text[:-1]
-    return text + "…" if room > 0 else ""
-
-
-def fit_words(hints: str, room: int) -> str:
-    """Whole hints only, and help and quit always: the ones in the middle give way."""
-    parts = hints.split("  ")
-    while len(parts) > 2 and len("  ".join(parts)) > room:
-        del parts[-3]
-    return fit("  ".join(parts), room)
+    def _can(self, room: int) -> list[tuple[str, str]]:
+        line: list[tuple[str, str]] = []
+        for one in fitting(self._hints, self._back, room):
+            if one is None:
+                line.append((MORE.rstrip(), "dim"))
+                continue
+            if line:
+                line.append((APART, "dim"))
+            line += [(one.keys, "key"), (f" {one.words}", "dim")]
+        return line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from rich.style import Style
@@ -17,8 +17,6 @@ from powertui.plain import plain
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.widgets.folded_chart import FoldedChart, FoldedView
 from powertui.widgets.lines import Line, LinesPane
-
-AROUND = 0.5  # a finding is shown in the timeline with half its length on either side
 
 
 class SymmetryScreen(BaseScreen):
@@ -76,6 +74,8 @@ class SymmetryScreen(BaseScreen):
         self._line = len(found.folded.epochs) - 1 if found.folded is not None else 0
         self._look_at(self._listed()[:1])
         self._draw()
+        self.top_line()
+        self.footer()
 
     def _listed(self) -> tuple[Finding, ...]:
         """The findings that have a line of their own."""
@@ -133,6 +133,15 @@ class SymmetryScreen(BaseScreen):
         chosen = number == self._chosen
         return self.shell.look.style("marked" if chosen else "text"), " > " if chosen else "   "
 
+    def useful(self) -> Iterable[str | tuple[str, str]]:
+        """Of the chosen finding first."""
+        found = self._found
+        if found is not None and (found.findings or found.smaller):
+            yield "finding-show", "show it in the timeline"
+            yield "finding-up+finding-down", "choose"
+        if found is not None and found.folded is not None:
+            yield from (("other-epoch-back+other-epoch", "other epoch"), ("power-or-time", "power or time"))
+
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
     def move(self, by: int) -> None:
@@ -173,8 +182,7 @@ class SymmetryScreen(BaseScreen):
             self.say("There is no finding to show.")
             return
         one = listed[min(self._chosen, len(listed) - 1)]
-        margin = round((one.end_ps - one.start_ps) * AROUND)
-        self.goto(one.start_ps - margin, one.end_ps + margin)
+        self.goto(one.start_ps, one.end_ps, mark=True)
 
 
 def _details(one: Finding) -> str:

@@ -144,10 +144,12 @@ class TimelineScreen(Moving):
             self._show_values()
             self._reach_soon()
             self._show_details()
-        if session.view is not None and session.view != self._visible():
-            lo, hi = session.view
-            session.view = None
-            self._go(lo, hi)
+        if session.view is not None:
+            (lo, hi), session.view = session.view, None
+            if session.window is not None and session.window != self.timeline.window:
+                self.timeline.set_window(*session.window)
+            if (lo, hi) != self._visible():
+                self._go(lo, hi)
         self._show_context()
         self._show_ops_soon()
 
@@ -246,6 +248,7 @@ class TimelineScreen(Moving):
     def on_timeline_selection_changed(self, event: Timeline.SelectionChanged) -> None:
         """The details are of what is selected."""
         self._show_details()
+        self.footer()
 
     def on_timeline_window_marked(self, event: Timeline.WindowMarked) -> None:
         """A window was marked, or given up. `powertui export --marked` finds it later."""
@@ -257,6 +260,7 @@ class TimelineScreen(Moving):
             marked.forget(trace.path)
         self._show_context()
         self._show_ops_soon()
+        self.footer()
         if event.window is not None:
             lo, hi = event.window
             self.say(f"Window of {units.duration(hi - lo)} marked: t op table, e export, f fit, y copy, Esc clears it.")
@@ -334,6 +338,7 @@ class TimelineScreen(Moving):
         box.value = ""
         box.display = True
         self.set_focus(box)
+        self.footer()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """The table is filtered while one types; a search waits for Enter."""
@@ -353,6 +358,7 @@ class TimelineScreen(Moving):
         self._box = ""
         self.query_one("#box", Input).display = False
         self.set_focus(self.timeline)
+        self.footer()
 
     def _search(self, text: str) -> None:
         model = self.timeline.model
@@ -379,6 +385,7 @@ class TimelineScreen(Moving):
         if model is not self.timeline.model:
             return
         self.timeline.set_hits(hits if len(hits) else None)
+        self.footer()
         if not len(hits):
             self.say(f"No event name matches {text}.", warn=True)
             return
@@ -398,10 +405,52 @@ class TimelineScreen(Moving):
         else:
             self.say("There is no search to repeat. Press / and type part of a name.", warn=True)
 
+    # ── what can be done ─────────────────────────────────────────────────────────────────────────
+
+    def useful(self) -> Iterable[str | tuple[str, str]]:
+        """Of what is open or selected first, then how to move."""
+        state = self.timeline.state
+        if state is None:
+            return
+        if self._below == "ops":
+            yield from (("sort", "sort"), ("filter", "filter"), ("ops", "close"))
+        if state.mark is not None:
+            yield "mark", "end the window here"
+        elif state.window is not None:
+            yield from (("ops", "ops of the window"), ("export", "export it"), ("fit", "fit"), ("copy", "copy its facts"))
+        elif state.selection is not None:
+            yield from (
+                ("details", "details"),
+                ("fit", "fit"),
+                ("event-previous+event-next", "event before, after"),
+                ("copy", "copy"),
+            )
+        if state.hits is not None:
+            yield "hit-next+hit-previous", "next hit, the one before"
+        yield from (("zoom-in+zoom-out", "zoom"), ("pan-left+pan-right", "pan"), ("event-left+event-right", "event"))
+        yield from (("step-previous+step-next", "step"), ("search", "search"), ("mark", "mark a window"), ("ops", "ops"))
+        yield "palette", "go to a time or step"
+
+    def closes(self) -> str:
+        """In the order in which `back` gives things up."""
+        state = self.timeline.state
+        if self._box:
+            return "the box"
+        if self._below:
+            return "the table" if self._below == "ops" else "the details"
+        if state is None:
+            return ""
+        held = (
+            (state.mark, "the window's begin"), (state.window, "the window"), (state.hits, "the search"),
+            (state.selection, "the selection"),
+        )  # fmt: skip
+        return next((what for value, what in held if value is not None), "")
+
     # ── panes ────────────────────────────────────────────────────────────────────────────────────
 
     def action_mark(self) -> None:
         self.timeline.mark()
+        self.footer()
         state = self.timeline.state
         if state is not None and state.mark is not None:
             self.say("The window starts here. Move the cursor and press m again.")
@@ -433,6 +482,7 @@ class TimelineScreen(Moving):
         self._arrange()
         if not self._below:
             self.set_focus(self.timeline)
+        self.footer()
 
     def action_sort(self) -> None:
         if self._below == "ops":
@@ -509,4 +559,6 @@ class TimelineScreen(Moving):
             return True
         background.cancel(self, "search")
         self.say("")
-        return self.timeline.clear()
+        cleared = self.timeline.clear()
+        self.footer()
+        return cleared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -28,8 +29,9 @@ class ToolScreen(BaseScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("tool")
     AUTO_FOCUS = "#rows"
 
-    def __init__(self) -> None:
+    def __init__(self, tool: str = "") -> None:
         super().__init__()
+        self._own = tool  # the one tool of this page; "": whichever the session names
         self._question: tuple[Tool, Question, object] | None = None
         self._result: Result | None = None
         self._table = 0
@@ -41,6 +43,11 @@ class ToolScreen(BaseScreen):
         yield Input(placeholder="filter: any part of a name", id="filter", compact=True)
         yield TableView(theme=look, glyphs=glyphs, id="rows")
         yield LinesPane(theme=look, glyphs=glyphs, id="notes")
+
+    @property
+    def tool(self) -> Tool:
+        """What is asked here."""
+        return registry.get(self._own or self.session.tool)
 
     @property
     def table(self) -> TableView:
@@ -63,7 +70,7 @@ class ToolScreen(BaseScreen):
             self._show(None, "Reading …" if session.opened is not None else "Open a run first.")
             return
         lo, hi = session.window or (None, None)
-        tool = registry.get(session.tool)
+        tool = self.tool
         question = Question(session.opened, session.trace_index, lo, hi, session.aligning)
         asked = (tool, question, session.run)
         if asked == self._question and self._result is not None:
@@ -113,10 +120,7 @@ class ToolScreen(BaseScreen):
         self.query_one("#title", Static).update(self._title())
 
     def _title(self) -> str:
-        tool = registry.get(self.session.tool)
-        words = tool.title if self._result is None else plain(self._result.title, 80)
-        if self.session.opened is not None:
-            words += f" · {plain(self.session.opened.name, 60)}"
+        words = self.tool.title if self._result is None else plain(self._result.title, 80)
         profile = self.session.profile
         if profile is not None and len(profile.opened.profiles) > 1:
             words += f" · {plain(profile.host, 40)}"
@@ -128,12 +132,28 @@ class ToolScreen(BaseScreen):
             words += f" · {plain(tables[at].title, 60)} ({at + 1} of {len(tables)})"
         return f" {words}"
 
+    def useful(self) -> Iterable[str | tuple[str, str]]:
+        """Of the row under the cursor first."""
+        if self.table.place is not None:
+            yield "row-show", "show it in the timeline"
+        yield from (("table-sort", "sort"), ("table-filter", "filter"))
+        if self._result is not None and len(self._result.tables) > 1:
+            yield "table-next", "next table"
+        yield from (("tool-previous+tool-next", "other tools"), ("table-copy", "copy"))
+
+    def closes(self) -> str:
+        return "the filter" if self.query_one("#filter", Input).display else ""
+
     def _fact(self, fact: Fact) -> Line:
         style = self.shell.look.style
         badge = f"  {fact.badge.value}" if fact.badge is not None else ""
         return ((f" {plain(fact.label, 40):<24} ", style("dim")), (plain(fact.text(), 200), style("text")), (badge, style("dim")))
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
+
+    def on_table_view_moved(self, event: TableView.Moved) -> None:
+        """Another row can do other things."""
+        self.footer()
 
     def on_table_view_chosen(self, event: TableView.Chosen) -> None:
         """Enter on a row: to where it lies."""
@@ -142,20 +162,19 @@ class ToolScreen(BaseScreen):
             self.say("This row has no place in the timeline.")
             return
         hi = place.hi if place.hi is not None and place.hi > place.lo else place.lo + 1
-        margin = (hi - place.lo) // 2
-        self.goto(place.lo - margin, hi + margin)
+        self.goto(place.lo, hi, mark=True)
 
     def turn(self, by: int) -> None:
         """Another tool."""
         names = [tool.name for tool in registry.TOOLS]
-        self.session.tool = names[(names.index(self.session.tool) + by) % len(names)]
-        self.session_changed()
+        self.shell.show_tool(names[(names.index(self.tool.name) + by) % len(names)])
 
     def action_table_filter(self) -> None:
         """Type a part of a name."""
         box = self.query_one("#filter", Input)
         box.display = True
         self.set_focus(box)
+        self.footer()
 
     def action_table_next(self) -> None:
         """The next table of this answer."""
@@ -194,4 +213,5 @@ class ToolScreen(BaseScreen):
         box.value = ""
         box.display = False
         self.set_focus(self.table)
+        self.footer()
         return True

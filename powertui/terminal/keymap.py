@@ -46,7 +46,7 @@ _TOOL = ("tool",)
 # fmt: off
 ACTIONS: tuple[Action, ...] = (
     # moving in time
-    Action("zoom-in", ("w", "W", "plus", "equals_sign"), "Zoom in", "Move", "at the cursor", _TIMELINE,
+    Action("zoom-in", ("w", "W", "plus"), "Zoom in", "Move", "at the cursor", _TIMELINE,
            do=lambda page: page.timeline.zoom_key(1)),
     Action("zoom-out", ("s", "S", "minus"), "Zoom out", "Move", "at the cursor", _TIMELINE,
            do=lambda page: page.timeline.zoom_key(-1)),
@@ -113,6 +113,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("reread", ("r",), "Read the run again", "Windows", "when its file has changed", _TIMELINE,
            do=lambda page: page.shell.read_again()),
     # open
+    Action("run-open", ("enter",), "Open the run", "Runs", "", _LIST, do=lambda page: page.table.action_choose()),
     Action("filter-runs", ("slash",), "Filter the runs", "Runs", "by any words in a row", _LIST),
     Action("runs-sort", ("s", "o"), "Sort by the next column", "Runs", "newest first to begin with; or click its title", _LIST,
            do=lambda page: page.table.sort_next()),
@@ -120,7 +121,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("runs-end", ("G",), "Last run", "Runs", "", _LIST, do=lambda page: page.table.action_to_end(1)),
     Action("reload", ("r",), "Rescan", "Runs", "the logdir, and read its runs again", _LIST),
     # live
-    Action("live-zoom-in", ("w", "W", "plus", "equals_sign"), "Shorter history", "Live", "", _LIVE, do=lambda page: page.zoom(1)),
+    Action("live-zoom-in", ("w", "W", "plus"), "Shorter history", "Live", "", _LIVE, do=lambda page: page.zoom(1)),
     Action("live-zoom-out", ("s", "S", "minus"), "Longer history", "Live", "", _LIVE, do=lambda page: page.zoom(-1)),
     Action("live-back", ("a", "A", "left", "h"), "Scroll back", "Live", "", _LIVE, do=lambda page: page.pan(-0.25)),
     Action("live-forward", ("d", "D", "right", "l"), "Scroll forward", "Live", "to now, where it follows again", _LIVE,
@@ -171,12 +172,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("table-filter", ("slash", "F"), "Filter the rows", "Tools", "by any part of a name", _TOOL),
     Action("table-copy", ("y",), "Copy the rows", "Tools", "as CSV, to your own clipboard (OSC 52)", _TOOL),
     # everywhere
-    Action("pane-next", ("tab",), "Next pane", "Everywhere", do=lambda page: page.screen.focus_next()),
-    Action("pane-previous", ("shift+tab",), "Previous pane", "Everywhere", do=lambda page: page.screen.focus_previous()),
+    Action("pane-next", ("tab",), "Next pane", "Everywhere", do=lambda page: page.next_pane(1)),
+    Action("pane-previous", ("shift+tab",), "Previous pane", "Everywhere", do=lambda page: page.next_pane(-1)),
     Action("back", ("escape",), "Back", "Everywhere", "closes what is open; never quits", ("*",)),
     Action("help", ("question_mark", "f1"), "Help", "Everywhere"),
     Action("palette", ("colon", "ctrl+p"), "Commands, times and ranges", "Everywhere",
            "27.31s, 27.31s-28.78s, epoch 1 step 185-258"),
+    Action("messages", ("exclamation_mark",), "Messages so far", "Everywhere", "in full"),
     Action("runs", ("backspace",), "List of runs", "Everywhere", do=lambda page: page.show("open")),
     Action("redraw", ("ctrl+l",), "Redraw the screen", "Everywhere", priority=True, do=lambda page: page.redraw()),
     Action("suspend", ("ctrl+z",), "Suspend", "Everywhere", "`fg` brings it back", priority=True,
@@ -203,6 +205,7 @@ _SHOWN = {
     "slash": "/",
     "question_mark": "?",
     "colon": ":",
+    "exclamation_mark": "!",
     "left": "←",
     "right": "→",
     "up": "↑",

@@ -54,7 +54,7 @@ def test_hostile_names_are_shown_and_not_obeyed(start: Opener, hostile: Path) ->
     terminal.write(b"/./\r")
     terminal.settle()
     terminal.press("n", "n", "Backspace")
-    terminal.wait_for("Enter opens")
+    terminal.wait_for("Enter open")
     output = bytes(terminal.raw)
     for sequence in OWNED:
         assert sequence not in output

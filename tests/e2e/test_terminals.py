@@ -54,7 +54,7 @@ def test_terminal(start: Opener, profile: Path, term: str, env: dict[str, str], 
         assert not set("▁▂▃▄▅▆▇⣿▏") & set(terminal.text())
         assert set("░▒█") & set(terminal.text())
     lines = terminal.text().splitlines()
-    assert "quit" in lines[-1]
+    assert "help" in lines[-1]
     terminal.press("w", "w", "d", "?")
     terminal.wait_for("Zoom in")
     terminal.press("Esc", "q")

@@ -31,12 +31,12 @@ def test_a_place_in_one_burst(start: Opener, profile: Path) -> None:
     terminal = ready(start, profile)
     terminal.write(b":30ms-31ms\rww")
     terminal.settle(0.6)
-    assert "0.030" in terminal.text().splitlines()[0]
+    assert "0.030" in terminal.text().splitlines()[1]
 
 
 def test_screens_in_one_burst(start: Opener, profile: Path) -> None:
     terminal = ready(start, profile)
-    terminal.write(b"?1t")
+    terminal.write(b"?2t")
     terminal.wait_for(r"self")
     terminal.write(b"q")
     assert terminal.wait_exit() == 0

@@ -29,8 +29,10 @@ PHRASES: tuple[tuple[str, ...], ...] = (
     ("colon", "TEXT", "enter"), ("ctrl+p", "TEXT", "down", "enter"), ("colon", "enter"), ("colon", "down", "down", "enter"),
     ("colon", "escape"), ("colon", "colon", "up", "pageup"), ("slash", "TEXT", "enter", "n", "n", "N"), ("slash", "TEXT", "escape"),
     ("slash", "enter"), ("F", "TEXT", "enter"), ("t", "o", "o", "down", "enter"), ("t", "escape"), ("i", "x", "down", "i"),
-    ("m", "RUN", "m"), ("e", "down", "enter", "enter"), ("e", "escape"), ("e", "enter"), ("1", "2"), ("2", "3", "enter"),
-    ("3", "enter"), ("4", "p", "u"), ("question_mark", "escape"), ("question_mark", "question_mark", "pagedown"),
+    ("m", "RUN", "m"), ("e", "down", "enter", "enter"), ("e", "escape"), ("e", "enter"), ("1", "2", "3"), ("3", "4", "enter"),
+    ("5", "down", "enter", "escape"), ("6", "o", "enter"), ("4", "enter"), ("4", "p", "u"), ("7", "right_square_bracket", "o"),
+    ("!", "down", "escape"), ("question_mark", "tab", "escape"), ("question_mark", "escape"),
+    ("question_mark", "question_mark", "pagedown"),
     ("backspace", "pagedown", "pageup", "enter"), ("backspace", "enter"), ("backspace", "slash", "TEXT", "pageup"), ("r", "pageup"),
     ("v", "v"), ("w", "w", "w", "w", "w", "w"), ("f", "0"), ("ctrl+z",), ("less_than_sign", "p"),
 )  # fmt: skip

@@ -16,6 +16,7 @@ from textual.worker import WorkerCancelled
 from powertui import cli, demo
 from powertui.config import Config
 from powertui.data import logdir
+from powertui.screens import shell
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.terminal import theme
@@ -43,6 +44,7 @@ pytest_textual_snapshot.SVGImageExtension = TopLevelSnapshots  # type: ignore[mi
 def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Marks are kept between programs: not between these tests and the person who runs them."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(shell, "LOOK_FOR_NEWS_S", 3600)  # whether it comes in time for a picture is left to no chance
 
 
 @pytest.fixture
@@ -61,10 +63,10 @@ def make(data: Path) -> Maker:
 
 async def loaded(pilot: Pilot[Any]) -> None:
     """Wait until the run is read whole and drawn."""
-    shell = pilot.app
-    assert isinstance(shell, Shell)
+    app = pilot.app
+    assert isinstance(app, Shell)
     for _ in range(1200):
-        if shell.session.complete and shell.session.model is not None:
+        if app.session.complete and app.session.model is not None:
             break
         await asyncio.sleep(0.05)
     else:

@@ -99,7 +99,7 @@ async def test_a_folder_without_profiles_says_what_to_do(make: Maker, tmp_path: 
         text = str(shell.screen.query_one("#problems").render())
         assert "No profile was found" in text
         assert "powertui doctor" in text
-        await pilot.press("1")
+        await pilot.press("2")
         assert isinstance(shell.screen, OpenScreen)
 
 

@@ -40,7 +40,7 @@ async def test_symmetry_finds_the_burst_and_goes_there(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        await pilot.press("2")
+        await pilot.press("3")
         await settled(pilot)
         assert isinstance(shell.screen, SymmetryScreen)
         text = words(shell, "#findings")
@@ -66,7 +66,7 @@ async def test_smaller_differences_are_one_line_until_somebody_asks(make: Maker)
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        await pilot.press("2")
+        await pilot.press("3")
         await settled(pilot)
         assert words(shell, "#findings").count("against") == 1
         await pilot.press("down", "enter")
@@ -82,7 +82,7 @@ async def test_without_epochs_the_page_lists_findings_all_the_same(make: Maker, 
     shell = make(shared_data / "own" / "bursts" / "jax_no_epochs_100ms")
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        await pilot.press("2")
+        await pilot.press("3")
         await settled(pilot)
         assert "Epochs were not compared: the steps belong to no epoch." in chart_text(
             shell.screen.query_one("#folded", FoldedChart)
@@ -100,7 +100,7 @@ async def test_symmetry_turns_to_other_epochs_and_to_times(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        await pilot.press("2")
+        await pilot.press("3")
         await settled(pilot)
         chart = shell.screen.query_one("#folded", FoldedChart)
         await pilot.press("right")
@@ -118,7 +118,7 @@ async def test_alignment_shows_every_way_with_its_evidence(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        await pilot.press("3")
+        await pilot.press("4")
         await settled(pilot)
         assert isinstance(shell.screen, AlignmentScreen)
         text = words(shell, "#ways")
@@ -137,7 +137,7 @@ async def test_a_way_that_is_taken_moves_the_power_everywhere(make: Maker) -> No
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
         before = shell.session.power[0].offset_ps
-        await pilot.press("3")
+        await pilot.press("4")
         await settled(pilot)
         await pilot.press("right", "right", "enter")
         await settled(pilot)
@@ -171,7 +171,7 @@ async def test_the_timelines_keys_shift_and_pin_and_keep_it_in_the_file(make: Ma
         assert kept.nudge_s == 0
         assert shell.session.power[0].source == "pinned by hand"
         assert shell.session.power[0].offset_ps == pytest.approx(before, abs=0.5e12)
-        await pilot.press("3")
+        await pilot.press("4")
         await settled(pilot)
         assert "By hand" in words(shell, "#ways")
         assert "pins (log = trace)" in words(shell, "#ways")
@@ -186,10 +186,10 @@ async def test_without_power_both_pages_say_so(make: Maker, tmp_path: Path) -> N
     shell = make(tmp_path / "bare", "--no-power")
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        await pilot.press("3")
+        await pilot.press("4")
         await settled(pilot)
         assert "No power log was found" in chart_text(shell.screen.query_one("#placed", AlignmentChart))
-        await pilot.press("2")
+        await pilot.press("3")
         await settled(pilot)
         assert "only times are compared" in words(shell, "#findings")
 
@@ -199,7 +199,7 @@ async def test_both_pages_draw_in_any_size_with_any_characters(make: Maker, size
     shell = make("demo", glyphs=glyphs)
     async with shell.run_test(size=size) as pilot:
         await loaded(pilot)
-        for key, chart in (("2", FoldedChart), ("3", AlignmentChart)):
+        for key, chart in (("3", FoldedChart), ("4", AlignmentChart)):
             await pilot.press(key)
             await settled(pilot)
             text = chart_text(shell.screen.query_one(chart))
@@ -224,7 +224,7 @@ async def test_a_marked_window_is_kept_for_export(make: Maker) -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=("80x24", "120x36"))
 @pytest.mark.parametrize(
-    ("page", "pressed"), [("symmetry", ("2",)), ("alignment", ("3", "down", "down"))], ids=("symmetry", "alignment")
+    ("page", "pressed"), [("symmetry", ("3",)), ("alignment", ("4", "down", "down"))], ids=("symmetry", "alignment")
 )
 def test_pictures(snap_compare: Any, make: Maker, page: str, pressed: tuple[str, ...], size: tuple[int, int]) -> None:
     async def before(pilot: Pilot[Any]) -> None:
@@ -249,7 +249,7 @@ async def test_the_better_of_two_logs_leads_on_every_page_and_the_context_says_s
         assert [Path(one.series.path).name for one in shell.session.power] == ["good.csv", "bad.csv"]
         context = Context.of(shell.session.model, shell.screen.timeline.state, shell.session.power)  # type: ignore[arg-type,attr-defined]
         assert any("good.csv leads, not bad.csv" in fact.value for section in context.sections for fact in section.facts)
-        await pilot.press("3")
+        await pilot.press("4")
         await settled(pilot)
         assert isinstance(shell.screen, AlignmentScreen)
         assert shell.screen._shown is not None

@@ -311,7 +311,7 @@ async def test_help_palette_and_back(make: Maker) -> None:
         assert timeline.state.mark is not None
         await pilot.press("backspace")
         assert isinstance(shell.screen, OpenScreen)
-        await pilot.press("1")
+        await pilot.press("2")
         assert isinstance(shell.screen, TimelineScreen)
         await pilot.press("ctrl+l")
 

@@ -66,7 +66,7 @@ async def test_power_stays_with_the_profile_that_is_shown(make: Maker, made: Hos
         assert isinstance(timeline, TimelineScreen)
         opened = shell.session.opened
         assert opened is not None
-        await pilot.press("2")
+        await pilot.press("3")
         await settled(pilot)
         # behind another page the timeline still shows host-a, while the session has the next host's power already
         shell.session.trace_index, shell.session.power = 1, account.of(opened.profiles[1]).drawn
@@ -102,9 +102,9 @@ async def test_what_was_said_of_power_holds_on_every_page(make: Maker, made: Hos
     async with shell.run_test(size=(120, 36)) as pilot:
         await loaded(pilot)
         assert [one.series.sensor.host for one in shell.session.power] == ["bmc-18"]
-        await pilot.press("3")
+        await pilot.press("4")
         await settled(pilot)
-        await pilot.press("enter", "1", "v")
+        await pilot.press("enter", "2", "v")
         await settled(pilot)
         assert [one.series.sensor.host for one in shell.session.power] == ["bmc-17"]
 
@@ -114,7 +114,7 @@ async def test_o_gives_power_without_a_host_to_the_one_that_is_looked_at(make: M
     shell = make(made.logdir, "--power", str(log))
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
-        await pilot.press("3")
+        await pilot.press("4")
         await settled(pilot)
         taken = []
         for _ in range(4):
@@ -123,15 +123,15 @@ async def test_o_gives_power_without_a_host_to_the_one_that_is_looked_at(make: M
             taken.append([one.series.sensor.host for one in shell.session.power])
         assert taken == [["bmc-17"], ["bmc-18"], [], ["bmc-17"]]
         # the next host is offered what is left, and each keeps its own
-        await pilot.press("1", "v")
+        await pilot.press("2", "v")
         await settled(pilot)
         assert shell.session.power == ()
-        await pilot.press("3")
+        await pilot.press("4")
         await settled(pilot)
         await pilot.press("o")
         await settled(pilot)
         assert [one.series.sensor.host for one in shell.session.power] == ["bmc-18"]
-        await pilot.press("1", "v")
+        await pilot.press("2", "v")
         await settled(pilot)
         assert [one.series.sensor.host for one in shell.session.power] == ["bmc-17"]
         run = shell.session.run

@@ -143,7 +143,7 @@ async def test_enter_that_nobody_acts_upon_does_not_hold_the_next_keys_up(make: 
     shell = make()
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
-        at_once(shell, "colon", *"zzz", "enter", "escape", "2")
+        at_once(shell, "colon", *"zzz", "enter", "escape", "3")
         await until(pilot, lambda: getattr(shell.screen, "NAME", "") == "symmetry")
 
 
@@ -211,7 +211,7 @@ async def test_a_selection_in_one_host_s_profile_is_never_looked_up_in_another_s
         assert model is not None
         track = max(range(len(model.tracks)), key=lambda n: len(model.tracks[n].track.events))
         last = len(model.tracks[track].track.events) - 1
-        await pilot.press("t", "2")
+        await pilot.press("t", "3")
         await settled(pilot)
         timeline.timeline.select(track, last)  # as the next host's profile arrives, behind another page
         run = shell.session.run
@@ -224,7 +224,7 @@ async def test_a_selection_in_one_host_s_profile_is_never_looked_up_in_another_s
         assert len(list(timeline.before_frame())) == 1
         timeline.action_details()
         timeline.action_copy()
-        await pilot.press("1")
+        await pilot.press("2")
         await settled(pilot)
         assert timeline.timeline.model is other
 
@@ -341,7 +341,7 @@ async def test_what_a_search_found_in_another_host_s_profile_is_not_shown(make: 
         assert len(timeline.timeline.state.hits) == len(word), "it is searched in what is shown"
         # and what was found in the first arrives when the next is shown
         shell.show_trace(other.index)
-        await pilot.press("1")
+        await pilot.press("2")
         await settled(pilot)
         timeline.timeline.set_hits(None)
         timeline._found(first, "a", word)

@@ -209,6 +209,16 @@ def key(index: int, aligning: Aligning) -> tuple[object, ...]:
     return ("account", index, aligning)
 
 
+def known_findings(profile: Profile, aligning: Aligning | None = None) -> Findings | None:
+    """What stands out in a profile, where somebody has looked already."""
+    found: Findings | None = profile.opened.known(_findings_key(profile.index, aligning or Aligning()))
+    return found
+
+
+def _findings_key(index: int, aligning: Aligning) -> tuple[object, ...]:
+    return ("findings", index, aligning)
+
+
 def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
     """What stands out in a profile, and which ops ran longer there: worked out once."""
     how = aligning or Aligning()
@@ -220,7 +230,7 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
         around = profile.opened.around
         return found if around is None else cast("Findings", around.findings(profile, found, how))
 
-    return profile.opened.cached(("findings", profile.index, how), compare)
+    return profile.opened.cached(_findings_key(profile.index, how), compare)
 
 
 def of_run(

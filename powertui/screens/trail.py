@@ -1,0 +1,39 @@
+"""The way that led to the page in front: what Esc goes back along."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+# How a page is shown. "page": one of the pages in the top line; one that was left before is gone back to, so that going to and fro
+# leaves no trail. "into": something on this page led there. "back": Esc.
+How: TypeAlias = Literal["page", "into", "back"]
+
+LONGEST = 20
+NOT_KEPT = ("help",)  # nobody wants to come back to it
+
+
+class Trail:
+    """Names of pages, the last one first to go back to."""
+
+    def __init__(self) -> None:
+        self._left: list[str] = []
+
+    @property
+    def last(self) -> str:
+        """Where Esc leads; "" when this is where one began."""
+        return self._left[-1] if self._left else ""
+
+    def turn(self, left: str, to: str, how: How) -> None:
+        """From one page to another."""
+        if how == "back":
+            if self._left and self._left[-1] == to:
+                self._left.pop()
+            return
+        if how == "page" and to in self._left:
+            del self._left[self._left.index(to) :]
+            return
+        if left not in NOT_KEPT and left != self.last:
+            self._left.append(left)
+            del self._left[:-LONGEST]
+        if self.last == to:
+            self._left.pop()

@@ -1,0 +1,109 @@
+"""The first line of every page: what is open, and the pages with their keys. It shrinks by importance.
+
+The page in front and what is new always have their names; what the others are called gives way first, then what is known of the
+run besides its name, then the middle of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from powertui.plain import width
+from powertui.view import cut
+
+LEAST_NAME = 8  # cells of the run's name, however narrow
+ENOUGH_NAME = 16  # as many as tell one run from another
+APART = 2  # cells between the run and the pages
+
+
+@dataclass(frozen=True)
+class Tab:
+    """One page, as the line names it."""
+
+    name: str  # what `Shell.show` takes
+    key: str
+    title: str
+    present: bool = False
+    news: int = 0  # what it has to say that is new: findings
+    dim: bool = False  # it can have no content here
+
+
+@dataclass(frozen=True)
+class Head:
+    """What is open. Each of `power` says how far its clock can be trusted, the longest first."""
+
+    name: str = ""
+    host: str = ""
+    took: str = ""
+    power: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the line: its text, its role in the theme, and the page that a click on it shows."""
+
+    text: str
+    role: str
+    page: str = ""
+
+    @property
+    def cells(self) -> int:
+        return width(self.text)
+
+
+def laid_out(head: Head, tabs: Sequence[Tab], room: int) -> list[Piece]:
+    """The line in exactly so many cells."""
+    pages: list[Piece] = []
+    facts = ""
+    for pages, facts in _forms(head, tabs):
+        left = room - 1 - _cells(pages) - APART - width(facts)
+        if left >= min(width(head.name), ENOUGH_NAME):
+            break
+    left = max(LEAST_NAME, room - 1 - _cells(pages) - APART - width(facts))
+    name = cut.middle(head.name, left)
+    line = [Piece(" ", "ruler"), Piece(name, "title"), Piece(facts, "label")]
+    gap = max(1, room - _cells(line) - _cells(pages))
+    return [*line, Piece(" " * gap, "ruler"), *pages]
+
+
+def at(pieces: Sequence[Piece], x: int) -> str:
+    """The page that stands in a cell; "" for none."""
+    begin = 0
+    for piece in pieces:
+        if begin <= x < begin + piece.cells:
+            return piece.page
+        begin += piece.cells
+    return ""
+
+
+def _forms(head: Head, tabs: Sequence[Tab]) -> Iterator[tuple[list[Piece], str]]:
+    """Pages and facts, each time shorter."""
+    power = head.power or ("",)
+    facts = [_joined(head.host, head.took, power[0]), *(_joined(head.took, words) for words in power)]
+    for form in (0, 1, 2):
+        for one in facts:
+            yield [*_pages(tabs, form)], one
+    yield [*_pages(tabs, 2)], _joined(power[-1])
+    yield [*_pages(tabs, 2)], ""
+
+
+def _joined(*facts: str) -> str:
+    return "".join(f" · {fact}" for fact in facts if fact)
+
+
+def _pages(tabs: Sequence[Tab], form: int) -> Iterator[Piece]:
+    """0: all with their names. 1: those without content as keys alone. 2: only the present one and those with news named."""
+    for tab in tabs:
+        named = tab.present or tab.news or form == 0 or (form == 1 and not tab.dim)
+        news = f"·{tab.news}" if tab.news else ""
+        words = f"{tab.key} {tab.title}{news}" if named else tab.key
+        if form == 2 and tab.present:
+            words = f"[{words}]"
+        role = "title" if tab.present else "dim" if tab.dim else "warn" if tab.news else "label"
+        yield Piece(words, role, tab.name)
+        yield Piece(" " if form == 2 else "  ", "ruler")
+
+
+def _cells(pieces: Sequence[Piece]) -> int:
+    return sum(piece.cells for piece in pieces)

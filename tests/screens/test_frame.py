@@ -1,0 +1,256 @@
+"""What stands around every page: the top line, the footer, the messages, help, and the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from powertui.data.energy import account
+from powertui.screens import SCREENS, frame, status
+from powertui.screens.base import BaseScreen
+from powertui.screens.help import HelpScreen, of_page
+from powertui.screens.messages import MessagesDialog
+from powertui.screens.palette import Palette
+from powertui.screens.shell import Shell
+from powertui.screens.status import Hint, StatusLine
+from powertui.screens.top_line import TopLine
+from powertui.screens.trail import Trail
+from powertui.view import cut, top_line
+from powertui.view.top_line import Head, Tab
+
+from .conftest import Maker, loaded, settled
+
+SIZE = (120, 36)
+
+
+def top(shell: Shell) -> TopLine:
+    return shell.screen.query_one(TopLine)
+
+
+def bottom(shell: Shell) -> StatusLine:
+    return shell.screen.query_one(StatusLine)
+
+
+def here(shell: Shell) -> str:
+    page = shell.current()
+    assert isinstance(page, BaseScreen)
+    return page.page_name
+
+
+async def test_the_top_line_names_the_run_its_clock_and_the_pages(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(160, 36)) as pilot:
+        await loaded(pilot)
+        text = top(shell).text
+        for words in ("01_34_05", "vm", "20.96 s", "power ±11 ms by clock", "2 Timeline", "3 Findings", "6 Steps"):
+            assert words in text, words
+        assert [tab.name for tab in top(shell).tabs if tab.present] == ["timeline"]
+        assert "live" in [tab.name for tab in top(shell).tabs if tab.dim]
+        profile = shell.session.profile
+        assert profile is not None
+        account.findings(profile, shell.session.aligning)
+        shell._news()
+        assert "Findings·1" in top(shell).text
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in SCREENS if entry.key])
+async def test_every_page_is_reached_by_its_key_and_by_a_click_and_is_never_empty(make: Maker, name: str) -> None:
+    shell = make()
+    key = next(entry.key for entry in SCREENS if entry.name == name)
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        line = top_line.laid_out(top(shell).head, top(shell).tabs, SIZE[0])
+        x = next(x for x in range(SIZE[0]) if top_line.at(line, x) == name)
+        other = "symmetry" if name != "symmetry" else "timeline"
+        shell.show(other)
+        await settled(pilot)
+        await pilot.press(key)
+        await settled(pilot)
+        assert here(shell) == name
+        shell.show(other)
+        await settled(pilot)
+        line = top_line.laid_out(top(shell).head, top(shell).tabs, SIZE[0])
+        x = next(x for x in range(SIZE[0]) if top_line.at(line, x) == name)
+        await pilot.click(offset=(x, 0))
+        await settled(pilot)
+        assert here(shell) == name
+
+
+async def test_a_page_without_content_says_why(make: Maker) -> None:
+    shell = make("logdirs/jax_cpu")
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        assert "No power log" in frame.why_empty(shell.session, "alignment")
+        assert "no power" in top(shell).text
+        assert frame.why_empty(shell.session, "timeline") == ""
+        await pilot.press("4")
+        await settled(pilot)
+        shown = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+        assert "No power log was found" in shown
+
+
+@pytest.mark.parametrize("room", range(60, 220, 7))
+def test_the_line_keeps_the_page_in_front_and_what_is_new(room: int) -> None:
+    tabs = tuple(
+        Tab(name, str(number), name.title(), name == "steps", 2 if name == "findings" else 0, name == "live")
+        for number, name in enumerate(("overview", "timeline", "findings", "alignment", "ops", "steps", "tools", "runs", "live"), 1)
+    )
+    head = Head("logs/Nfit/20261121/train/2026_11_21_01_34_05", "node-17", "20.96 s", ("power ±11 ms by clock", "±11 ms"))
+    line = top_line.laid_out(head, tabs, room)
+    text = "".join(piece.text for piece in line)
+    assert len(text) <= room
+    assert "6 Steps" in text
+    assert "3 Findings·2" in text
+    assert "…" in text or head.name in text
+    assert {top_line.at(line, x) for x in range(room)} >= {tab.name for tab in tabs}
+
+
+def test_words_are_cut_with_a_sign() -> None:
+    assert cut.middle("conv2d_1_2/Conv2DBackpropFilter", 20) == "conv2d_1_2…ropFilter"
+    assert cut.end("validation", 4) == "val…"
+    for cells in range(1, 12):
+        assert len(cut.middle("abcdefghijkl", cells)) <= cells
+        assert "…" in cut.middle("abcdefghijkl", cells)
+    assert cut.middle("界界界界界", 8) == "界界…界"
+
+
+def test_a_footer_leaves_out_whole_hints_and_says_so() -> None:
+    hints = [Hint("Enter", "show it in the timeline"), Hint("m", "window"), Hint("/", "search all names")]
+    back = Hint("Esc", "back to Findings")
+    assert status.fitting(hints, back, 100) == [*hints, back, status.HELP]
+    some = status.fitting(hints, back, 66)
+    assert some == [hints[0], None, back, status.HELP]
+
+
+async def test_the_footer_follows_the_selection(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        assert "w/s zoom" in bottom(shell).text
+        await pilot.press("m", "shift+right", "m")
+        await settled(pilot)
+        await pilot.press("ctrl+l")
+        await settled(pilot)
+        assert "e export it" in bottom(shell).text
+        assert "Esc closes the window" in bottom(shell).text
+        await pilot.press("escape")
+        await settled(pilot)
+        assert "e export it" not in bottom(shell).text
+
+
+async def test_a_long_message_is_told_to_go_on_and_is_kept(make: Maker) -> None:
+    shell = make("logdirs/jax_cpu")
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        said = "The power log and the trace do not overlap: " + "very long words indeed, " * 6 + "which is the end."
+        shell.say(said)
+        await pilot.pause()
+        assert bottom(shell).text.rstrip().endswith("… ! shows all of it")
+        await pilot.press("exclamation_mark")
+        await settled(pilot)
+        assert isinstance(shell.screen, MessagesDialog)
+        shown = " ".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+        assert "which is the end." in shown
+        await pilot.press("escape")
+        await settled(pilot)
+        assert here(shell) == "timeline"
+        assert next(message.text for message in shell.messages) == said
+
+
+async def test_help_shows_this_page_first_and_alone(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("4", "question_mark")
+        await settled(pilot)
+        assert isinstance(shell.screen, HelpScreen)
+        text = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+        assert "Use this alignment" in text
+        assert "Zoom in" not in text
+        await pilot.press("tab")
+        await settled(pilot)
+        text = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+        assert "Zoom in" in text
+        assert "Use this alignment" not in text
+        assert "Esc back to Alignment" in bottom(shell).text
+        await pilot.press("escape")
+        await settled(pilot)
+        assert here(shell) == "alignment"
+
+
+def test_help_knows_every_page() -> None:
+    for entry in SCREENS:
+        groups = [group[0].keys for group in of_page(entry.name)]
+        assert groups[-1] == "Everywhere"
+        assert len(groups) > 2 or entry.name == "help", entry.name
+
+
+def test_the_way_back() -> None:
+    trail = Trail()
+    trail.turn("open", "timeline", "page")
+    trail.turn("timeline", "symmetry", "page")
+    assert trail.last == "timeline"
+    trail.turn("symmetry", "timeline", "into")
+    assert trail.last == "symmetry", "what led into the timeline is gone back to"
+    trail.turn("timeline", "symmetry", "back")
+    assert trail.last == "timeline"
+    trail.turn("symmetry", "timeline", "page")
+    assert trail.last == "open", "going to and fro leaves no trail"
+    for _ in range(50):
+        trail.turn("timeline", "ops", "into")
+        trail.turn("ops", "timeline", "into")
+    assert len(trail._left) <= 20
+
+
+async def test_a_finding_is_gone_to_as_the_window_and_escape_leads_back(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        profile = shell.session.profile
+        assert profile is not None
+        one = account.findings(profile, shell.session.aligning).findings[0]
+        await pilot.press("enter")
+        await settled(pilot)
+        assert here(shell) == "timeline"
+        assert shell.session.window == (one.start_ps, one.end_ps)
+        assert shell.screen.timeline.window == (one.start_ps, one.end_ps)  # type: ignore[attr-defined]
+        await pilot.press("escape")  # the window
+        assert "Esc back to Findings" in bottom(shell).text
+        await pilot.press("escape")
+        await settled(pilot)
+        assert here(shell) == "symmetry"
+        await pilot.press("escape")
+        await settled(pilot)
+        assert here(shell) == "timeline"
+
+
+async def test_the_palette_shows_no_raw_line_end(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("colon", *"epoch 99")
+        await settled(pilot)
+        assert isinstance(shell.screen, Palette)
+        text = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+        assert "\\n" not in text
+
+
+SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("page", ["symmetry", "alignment", "ops", "steps", "tool", "help"])
+def test_pages(snap_compare: Any, make: Maker, monkeypatch: pytest.MonkeyPatch, page: str, size: str) -> None:
+    monkeypatch.setattr("powertui.screens.help.__version__", "x.y.z")
+
+    async def before(pilot: Any) -> None:
+        await loaded(pilot)
+        pilot.app.action_help() if page == "help" else pilot.app.show(page)
+        await settled(pilot)
+        pilot.app.say("")
+        await settled(pilot)
+
+    assert snap_compare(make(), terminal_size=SIZES[size], run_before=before)
