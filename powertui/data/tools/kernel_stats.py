@@ -1,4 +1,5 @@
-"""GPU kernels, as TensorBoard's `kernel_stats`: one row for each kernel, launch shape and op.
+"""Kernels of devices, as TensorBoard's `kernel_stats`: one row for each kernel, launch shape and op. And beside them how they were
+fed: each stream's queue and its gaps, the longest gaps with what the host did meanwhile, and graphs that one call launched.
 
 A kernel is an event of a stream that says how it was launched (`kernel_details`) and took at least a nanosecond. Rows are told
 apart by name, grid, block, registers, shared memory and op; times are whole nanoseconds, as the profiler's own table has them.
@@ -6,38 +7,27 @@ apart by name, grid, block, registers, shared memory and op; times are whole nan
 
 from __future__ import annotations
 
-import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.model import PS_PER_NS, Events, Int64s, ProcessKind, Trace, TrackKind
-from powertui.data.table import Column, Place, Result, Table, text_column
+from powertui.data.asked import Compat
+from powertui.data.model import PS_PER_NS, Int64s, ProcessKind
+from powertui.data.table import Column, Fact, Place, Result, Table, optional
+from powertui.data.tools import device_ops, kernel_streams, kernels, launches, tensor_cores
+from powertui.data.tools.kernels import Kernels, Said
+from powertui.data.tools.launches import Launches
 from powertui.data.tools.registry import Question
-from powertui.data.window import touches
 
 ROWS = 1000  # as TensorBoard keeps them
-
-# Parts of kernel names that only kernels on tensor cores have.
-_TENSOR_CORE = re.compile(
-    "16816|c1688|conv1x1|conv2d_c1_k1|dgrad_1x1_stride_2x2|direct_group|first_layer_wgrad_kernel|h1688|h884|hmma|i16832|i8816|"
-    "s884|s1688|xmma_gemm|xmma_implicit_gemm|xmma_sparse_conv|xmma_sparse_gemm|xmma_warp_specialized_implicit_gemm"
-)
-# Ops whose work tensor cores could do.
-_ELIGIBLE = re.compile(
-    "(Conv2D|Conv2DBackpropFilter|Conv2DBackpropInput|Conv3D|DepthwiseConv2dNative|DepthwiseConv2dNativeBackpropFilter|"
-    "DepthwiseConv2dNativeBackpropInput|/MatMul|FusedMatMul|/CudnnRNN|XlaDot|XlaDotV2)$"
-    "|BatchMatMul|CudnnRNNV|CudnnRNNForward|CudnnRNNBackprop"
-)
-_TF_OP = re.compile(r"([A-Za-z0-9.][A-Za-z0-9_./>-]*):[A-Z_][A-Za-z0-9_]*")
-_EINSUM_OF_TWO = re.compile(r"^[^,]+,[^,]+->[^,]*$")
+MOST_REGISTERS = 1024  # of one thread. Some collectors write what lay in memory instead of the figures
 
 
 class Launch(NamedTuple):
-    """How a kernel was launched. Shapes are texts like "256,1,1"."""
+    """How a kernel was launched. Shapes are texts like "256,1,1"; what the collector does not say is None."""
 
-    registers: int = 0
-    shared: int = 0  # bytes, static and dynamic
+    registers: int | None = None
+    shared: int | None = None  # bytes, static and dynamic
     block: str = "1,1,1"
     grid: str = "1,1,1"
     occupancy: float | None = None  # theoretical, a share
@@ -53,50 +43,6 @@ class _Row(NamedTuple):
     tensor_core: bool
 
 
-def launch(details: str) -> Launch:
-    """From the profiler's text: `regs:32 static_shared:0 dynamic_shared:0 grid:4,1,1 block:64,1,1 occ_pct:50`."""
-    found: dict[str, str] = {}
-    for token in details.split():
-        key, colon, value = token.partition(":")
-        if colon and ":" not in value:
-            found[key] = value
-    shared = sum(_whole(found.get(key)) for key in ("static_shared", "dynamic_shared", "shm", "group_mem"))
-    occupancy = found.get("occ_pct")
-    return Launch(
-        _whole(found.get("regs")), shared, found.get("block", "1,1,1"), found.get("grid", "1,1,1"),
-        _real(occupancy) / 100 if occupancy is not None else None,
-    )  # fmt: skip
-
-
-def _whole(text: str | None) -> int:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 16 else 0
-
-
-def _real(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        return float("nan")
-    return found if 0 <= found <= 100 else float("nan")
-
-
-def op_of(annotation: str) -> str:
-    """The op that launched a kernel, from its annotation `name:Type`; the text itself where it is no such pair."""
-    found = _TF_OP.fullmatch(annotation)
-    return found[1] if found else annotation
-
-
-def answer(question: Question) -> Result:
-    """The kernels of the window, those that took most time first."""
-    trace = question.profile.trace
-    found = _gather(trace, *question.window)
-    table = _table(question, found)
-    notes = [] if any(p.kind is ProcessKind.DEVICE for p in trace.processes) else ["This profile has no device, only the host."]
-    if len(found.rows) > ROWS:
-        notes.append(f"These are the {ROWS:,} rows with the most time, of {len(found.rows):,}.")
-    return Result("kernel_stats", "GPU kernels", (table,), notes=tuple(notes))
-
-
 class _Found(NamedTuple):
     """Rows and their figures (ns), in step; the longest occurrence of each is where the row lies."""
 
@@ -105,107 +51,182 @@ class _Found(NamedTuple):
     total: Int64s
     shortest: Int64s
     longest: Int64s
-    track: Int64s
+    delay: Int64s  # ps, of all that have a call
+    linked: Int64s  # how many those are
+    line: Int64s
     event: Int64s
 
 
-def _gather(trace: Trace, lo: int, hi: int) -> _Found:
+def launch(details: str) -> Launch:
+    """From the collector's text, `regs:32 static_shared:0 grid:4,1,1 block:64,1,1 occ_pct:50`, in any of its dialects."""
+    found: dict[str, str] = {}
+    for token in details.split():
+        key, colon, value = token.partition(":")
+        if colon and ":" not in value:
+            found[key] = value
+    registers = _whole(found.get("regs"))
+    shared = [_whole(found.get(key)) for key in ("static_shared", "dynamic_shared", "shm", "group_mem")]
+    if registers is not None and registers > MOST_REGISTERS:
+        registers, shared = None, []
+    told = [size for size in shared if size is not None]
+    occupancy = _real(found.get("occ_pct"))
+    return Launch(
+        registers, sum(told) if told else None, found.get("block", "1,1,1"), found.get("grid", "1,1,1"),
+        occupancy / 100 if occupancy else None,  # no kernel runs at 0: that is said where nothing is known
+    )  # fmt: skip
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 16 else None
+
+
+def _real(text: str | None) -> float | None:
+    try:
+        found = float(text) if text is not None else None
+    except ValueError:
+        return None
+    return found if found is not None and 0 <= found <= 100 else None
+
+
+def answer(question: Question) -> Result:
+    """The kernels of the window, those that took most time first."""
+    profile = question.profile
+    work, calls = kernels.of(profile), launches.of(profile)
+    found = _gather(work, calls, *question.window, question.compat)
+    notes = []
+    if not any(process.kind is ProcessKind.DEVICE for process in profile.trace.processes):
+        notes.append("This profile has no device, only the host.")
+    if len(found.rows) > ROWS:
+        notes.append(f"These are the {ROWS:,} rows with the most time, of {len(found.rows):,}.")
+    notes += kernel_streams.notes(work, calls)
+    tables = (
+        _table(question, work, found), kernel_streams.streams(question, work, calls), kernel_streams.gaps_of(question, work, calls),
+        kernel_streams.graphs(question, work, calls),
+    )  # fmt: skip
+    return Result("kernel_stats", "GPU kernels", tables, _facts(found), notes=tuple(notes), mode=question.compat)
+
+
+# ── rows ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _gather(work: Kernels, calls: Launches, lo: int, hi: int, compat: Compat) -> _Found:
     keys: dict[_Row, int] = {}
-    which: list[Int64s] = []
-    times: list[Int64s] = []
-    tracks: list[Int64s] = []
-    places: list[Int64s] = []
-    for number, (process, track) in enumerate(trace.tracks()):
-        if process.kind is not ProcessKind.DEVICE or track.kind is not TrackKind.STREAM or track.derived:
-            continue
-        rows, ns = _inside(track.events, lo, hi)
-        if not len(rows):
-            continue
-        stats = process.source.columns(track.events.position[rows], ("kernel_details", "tf_op", "annotation", "equation"))
-        texts = [stats[name].texts for name in ("kernel_details", "tf_op", "annotation", "equation")]
-        if texts[0] is None:
-            continue
-        known: dict[tuple[Any, ...], int] = {}
-        numbers = np.full(len(rows), -1, np.int64)
-        names = track.events.name[rows].tolist()
-        for i, details in enumerate(texts[0]):
-            if not details:
-                continue
-            said = (names[i], details, *(column[i] if column is not None else None for column in texts[1:]))
-            if said not in known:
-                known[said] = keys.setdefault(_row(trace.names.full(names[i]), *said[1:]), len(keys))
-            numbers[i] = known[said]
-        kept = numbers >= 0
-        which.append(numbers[kept])
-        times.append(ns[kept])
-        tracks.append(np.full(int(kept.sum()), number, np.int64))
-        places.append(rows[kept])
-    return _summed(list(keys), which, times, tracks, places)
-
-
-def _inside(events: Events, lo: int, hi: int) -> tuple[Int64s, Int64s]:
-    """Rows that touch the window and how many whole ns of each lie in it; events below a nanosecond are none."""
-    rows = np.flatnonzero(touches(events.start, events.end, lo, hi))
-    ns = (np.minimum(events.end[rows], hi) - np.maximum(events.start[rows], lo)) // PS_PER_NS
-    return rows[ns > 0], ns[ns > 0]
-
-
-def _row(kernel: str, details: str, tf_op: str | None, annotation: str | None, equation: str | None) -> _Row:
-    op = op_of(tf_op or annotation or "")
-    tensor_core = _TENSOR_CORE.search(kernel) is not None
-    einsum = bool(equation and _EINSUM_OF_TWO.match(equation))
-    eligible = _ELIGIBLE.search(op) is not None or einsum or (bool(op) and tensor_core)
-    return _Row(kernel, launch(details), op, eligible, tensor_core)
-
-
-def _summed(rows: list[_Row], which: list[Int64s], times: list[Int64s], tracks: list[Int64s], places: list[Int64s]) -> _Found:
-    size = len(rows)
-    count, total, longest = (np.zeros(size, np.int64) for _ in range(3))
+    of_said = np.array(
+        [keys.setdefault(row_of(said, compat), len(keys)) if said.details.strip() else -1 for said in work.said], np.int64
+    ).reshape(-1)
+    size = len(keys)
+    count, total, longest, delay, linked = (np.zeros(size, np.int64) for _ in range(5))
     shortest = np.full(size, np.iinfo(np.int64).max, np.int64)
-    track, event = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    for number, ns, on, place in zip(which, times, tracks, places, strict=True):
+    on_line, event = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    for line, call in zip(work.lines, calls.of_line, strict=True):
+        rows, ps = kernels.inside(line.track, lo, hi)
+        ns = ps // PS_PER_NS
+        number = of_said[line.said[rows]]
+        kept = (number >= 0) & (ns > 0)
+        rows, ns, number = rows[kept], ns[kept], number[kept]
         np.add.at(count, number, 1)
         np.add.at(total, number, ns)
         np.minimum.at(shortest, number, ns)
         before = longest.copy()
         np.maximum.at(longest, number, ns)
         best = np.flatnonzero((ns == longest[number]) & (ns > before[number]))[::-1]
-        track[number[best]], event[number[best]] = on[best], place[best]
-    order = sorted(range(size), key=lambda i: (-int(total[i]), rows[i]))
+        on_line[number[best]], event[number[best]] = line.number, rows[best]
+        waited, known = launches.delays(line.track.events.start[rows], call[rows], calls.calls)
+        np.add.at(delay, number[known], waited[known])
+        np.add.at(linked, number[known], 1)
+    listed = list(keys)
+    ran = np.flatnonzero(count)
+    order = sorted(ran.tolist(), key=lambda i: (-int(total[i]), _sorts(listed[i])))
     at = np.array(order, np.int64)
-    return _Found([rows[i] for i in order], count[at], total[at], shortest[at], longest[at], track[at], event[at])
+    return _Found([listed[i] for i in order], count[at], total[at], shortest[at], longest[at], delay[at], linked[at], on_line[at],
+                  event[at])  # fmt: skip
 
 
-def _table(question: Question, found: _Found) -> Table:
+def _sorts(row: _Row) -> tuple[object, ...]:
+    known = row.launch
+    return (row.kernel, known.grid, known.block, known.registers or 0, known.shared or 0, row.tensor_core, row.eligible, row.op)
+
+
+def row_of(said: Said, compat: Compat) -> _Row:
+    """The row that a kernel belongs to, by what is said of it."""
+    op = device_ops.framework_op(said, compat)
+    name = op.name if op is not None else ""
+    if not name and compat == "corrected":
+        name = said.provenance if said.provenance not in ("", "kernel") else said.annotation.partition("#")[0].rpartition(":")[0]
+    if said.hlo_op and compat == "corrected" and (not name or name == "XlaModule"):
+        name = said.hlo_op
+    eligible = tensor_cores.eligible(name, said.equation, said.name, named=bool(name))
+    known = launch(said.details)
+    if known.occupancy is None and said.occupancy:
+        known = known._replace(occupancy=said.occupancy / 100)
+    return _Row(said.name, known, name, eligible, tensor_cores.used(said.name))
+
+
+def _table(question: Question, work: Kernels, found: _Found) -> Table:
     rows = found.rows[:ROWS]
     cut = slice(0, ROWS)
-    occupancy = np.array([np.nan if r.launch.occupancy is None else r.launch.occupancy for r in rows], np.float64)
-    average = np.divide(found.total[cut], found.occurrences[cut]).astype(np.int64) if rows else found.total[cut]
+    occupancy = np.array([np.nan if row.launch.occupancy is None else row.launch.occupancy for row in rows], np.float64)
+    count = np.maximum(found.occurrences[cut], 1)
     whole = max(1, int(found.total.sum()))
+    mean = found.delay[cut] // np.maximum(found.linked[cut], 1)
+
+    def us(id: str, label: str, head: str, values: Int64s, weight: int) -> Column:
+        return Column(id, label, "duration", values * PS_PER_NS, "us", weight=weight, head=head)
+
+    def flag(id: str, label: str, head: str, values: list[bool], weight: int) -> Column:
+        return Column(id, label, "flag", np.array(values, np.bool_), weight=weight, head=head)
+
+    def words(id: str, label: str, head: str, values: list[str], weight: int) -> Column:
+        return Column(id, label, "text", values, weight=weight, head=head)
+
+    registers = optional("registers_per_thread", "registers", "integer", [row.launch.registers for row in rows], weight=2)
+    shared = optional("shmem_bytes", "shared", "integer", [row.launch.shared for row in rows], unit="B", weight=2)
     columns = (
-        Column("rank", "rank", "integer", np.arange(1, len(rows) + 1), weight=1),
-        text_column("kernel_name", "kernel", [r.kernel for r in rows], weight=9),
-        text_column("op_name", "op", [r.op for r in rows], weight=5),
-        Column("occurrences", "count", "integer", found.occurrences[cut], weight=7),
-        Column("total_duration_s", "total", "duration", found.total[cut] * PS_PER_NS, weight=9),
+        Column("rank", "rank", "integer", np.arange(1, len(rows) + 1), weight=1, head="Rank"),
+        words("kernel_name", "kernel", "Kernel Name", [row.kernel for row in rows], 9),
+        _headed(registers, "Registers per thread"),
+        _headed(shared, "Shared Mem bytes"),
+        words("block_dim", "block", "Block dim", [row.launch.block for row in rows], 2),
+        words("grid_dim", "grid", "Grid dim", [row.launch.grid for row in rows], 2),
+        Column("occupancy_pct", "occupancy", "share", occupancy, "%", weight=2, head="Theoretical Occupancy %"),
+        flag("is_op_tensor_core_eligible", "could use TC", "Op is TensorCore eligible", [row.eligible for row in rows], 1),
+        flag("is_kernel_using_tensor_core", "uses TC", "Kernel uses TensorCore", [row.tensor_core for row in rows], 3),
+        words("op_name", "op", "Op Name", [row.op for row in rows], 5),
+        Column("occurrences", "count", "integer", found.occurrences[cut], weight=7, head="Occurrences"),
+        us("total_duration_us", "total", "Total Duration (us)", found.total[cut], 9),
+        us("avg_duration_us", "average", "Avg Duration (us)", found.total[cut] // count, 6),
+        us("min_duration_us", "shortest", "Min Duration (us)", found.shortest[cut], 3),
+        us("max_duration_us", "longest", "Max Duration (us)", found.longest[cut], 4),
         Column("share", "share", "share", found.total[cut] / whole, weight=8),
-        Column("avg_duration_s", "average", "duration", average * PS_PER_NS, weight=6),
-        Column("min_duration_s", "shortest", "duration", found.shortest[cut] * PS_PER_NS, weight=3),
-        Column("max_duration_s", "longest", "duration", found.longest[cut] * PS_PER_NS, weight=4),
-        Column("registers_per_thread", "registers", "integer", np.array([r.launch.registers for r in rows], np.int64), weight=2),
-        Column("shmem_bytes", "shared", "integer", np.array([r.launch.shared for r in rows], np.int64), "B", weight=2),
-        text_column("block_dim", "block", [r.launch.block for r in rows], weight=2),
-        text_column("grid_dim", "grid", [r.launch.grid for r in rows], weight=2),
-        Column("occupancy", "occupancy", "share", occupancy, weight=2),
-        Column("is_op_tensor_core_eligible", "could use TC", "flag", np.array([r.eligible for r in rows], np.bool_), weight=1),
-        Column("is_kernel_using_tensor_core", "uses TC", "flag", np.array([r.tensor_core for r in rows], np.bool_), weight=3),
+        Column("launch_delay_us", "launch delay", "duration", mean, "us", present=found.linked[cut] > 0, weight=4),
     )
+    tracks = [track for _, track in question.profile.trace.tracks()]
 
     def place(row: int) -> Place:
-        track, event = int(found.track[row]), int(found.event[row])
-        events = list(question.profile.trace.tracks())[track][1].events
-        lo = int(events.start[event])
-        return Place(question.opened.name, question.host, lo, lo + int(events.duration[event]), track, event)
+        line, event = int(found.line[row]), int(found.event[row])
+        lo = int(tracks[line].events.start[event])
+        return Place(question.opened.name, question.host, lo, lo + int(tracks[line].events.duration[event]), line, event)
 
-    empty = "No device event says how it was launched."
-    return Table("kernels", "Kernels, longest total first", columns, place, ("total_duration_s", True), empty, noun="kernel")
+    empty = "No event of a device says how it was launched." if len(work) else "No device recorded a kernel."
+    return Table("kernels", "Kernels, longest total first", columns, place, ("total_duration_us", True), empty,
+                 ("kernel_name", "op_name", "grid_dim", "block_dim"), "kernel")  # fmt: skip
+
+
+def _headed(column: Column, head: str) -> Column:
+    return Column(column.id, column.label, column.kind, column.values, column.unit, column.present, column.weight, head)
+
+
+def _facts(found: _Found) -> tuple[Fact, ...]:
+    whole = int(found.total.sum())
+    if not whole:
+        return ()
+    used = np.array([row.tensor_core for row in found.rows], np.bool_)
+    could = np.array([row.eligible for row in found.rows], np.bool_)
+    possible = int(found.total[could | used].sum())
+    share = int(found.total[used].sum()) / possible if possible else None
+    why = "of the time of kernels whose ops could use them" if possible else "no kernel's op could use them"
+    return (
+        Fact("kernels", "kernels", int(found.occurrences.sum()), "integer"),
+        Fact("kernel_time", "their time", whole * PS_PER_NS, "duration"),
+        Fact("tensor_cores", "tensor cores used", share, "share", why=why),
+    )

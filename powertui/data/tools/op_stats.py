@@ -121,7 +121,7 @@ class OpStats:
                 names = track.events.name[first:last]
                 rows = np.flatnonzero(names == wanted[0] if len(wanted) == 1 else np.isin(names, wanted)) + first
                 if len(rows):
-                    start, end = _inside(track.events[rows], self.lo, self.hi)
+                    start, end = inside(track.events[rows], self.lo, self.hi)
                     at = int(np.argmax(end - start))
                     best = max(best, (int(end[at] - start[at]), -number, -int(rows[at])))
         return -best[1], -best[2]
@@ -370,10 +370,10 @@ def _summed(process: Process, number: int, lo: int, hi: int, check: Check) -> _S
         for at in range(first, last, _AT_ONCE):
             check()
             some = track.events[slice(at, min(at + _AT_ONCE, last))]
-            start, end = _inside(some, lo, hi)
+            start, end = inside(some, lo, hi)
             own = end - start
             if depth + 1 < track.lane_count:
-                own = own - _covered(track.lane(depth + 1), start, end)
+                own = own - covered(track.lane(depth + 1), start, end)
             adder.add(some.name - lowest if used is None else np.searchsorted(used, some.name).astype(np.uint32), end - start, own)
     adder.flush()
     index = np.flatnonzero(adder.count)
@@ -392,12 +392,12 @@ def _touching(track: Track, depth: int, lo: int, hi: int) -> tuple[int, int]:
     return begin + first, begin + last
 
 
-def _inside(events: Events, lo: int, hi: int) -> tuple[Int64s, Int64s]:
+def inside(events: Events, lo: int, hi: int) -> tuple[Int64s, Int64s]:
     """Start and end of the part of each that lies in the window."""
     return np.maximum(events.start, lo), np.minimum(events.start + events.duration, hi)
 
 
-def _covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
+def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
     """How much of each stretch the lane covers. The stretches come in the order of time, one after the other."""
     first = max(0, int(lane.start.searchsorted(start[0])) - 1)
     last = int(lane.start.searchsorted(end[-1]))

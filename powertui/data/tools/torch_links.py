@@ -43,11 +43,12 @@ class Host:
         """For each of these events the innermost operator that it lies in or is; -1 for none. `passed` are stepped over."""
         skip = ~self.operator if passed is None else ~self.operator | passed
         out = at.copy()
-        while True:
+        while len(self):
             climb = (out >= 0) & skip[np.maximum(out, 0)]
             if not climb.any():
-                return np.asarray(out, np.int64)
+                break
             out[climb] = self.parent[out[climb]]
+        return np.asarray(out, np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from powertui.data import logdir
 from powertui.data.opened import Opened
 from powertui.data.table import Result
 from powertui.data.tools import kernel_stats, registry
+from powertui.data.tools.kernels import Said
 from powertui.data.tools.registry import Question
-from tests import answers
+from tests import answers, stored_ops
 
+_SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 T4 = "e4040_hd2551", "20231107-182500"
 
 
@@ -23,6 +26,48 @@ def _ask(folder: Path, part: str) -> tuple[Opened, Result]:
     entry = next(entry for entry in logdir.scan(str(folder)).runs if part in entry.name)
     opened = Opened(entry)
     return opened, registry.get("kernel_stats").answer(Question(opened))
+
+
+STORED = sorted(_SHARED.glob("public/e4040_*/**/*.kernel_stats.pb"))
+
+
+def said(kernel: str, op: str = "", equation: str = "") -> Said:
+    """What a collector says of a kernel."""
+    empty = dict.fromkeys(Said._fields, "") | dict.fromkeys(("flops", "bytes", "model_flops", "occupancy"))
+    told = {"name": kernel, "short": kernel, "eager": False, "details": "regs:1", "tf_op": f"{op}:Op" if op else ""}
+    return Said(**{**empty, **told, "equation": equation})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.name)
+def test_every_row_is_that_which_tensorflow_stored(path: Path) -> None:
+    """By kernel and op: the stored files hold no launch shapes."""
+    theirs = _summed(
+        (one.name, one.op, one.uses, one.eligible, one.occurrences, one.total_ns, one.min_ns, one.max_ns)
+        for one in stored_ops.kernels(path)
+    )
+    opened = Opened(next(entry for entry in logdir.scan(str(path.parent)).runs if entry.profiles))
+    result = registry.get("kernel_stats").answer(Question(opened, compat="tf2"))
+    times = ("total_duration_us", "min_duration_us", "max_duration_us")
+    flags = ("is_kernel_using_tensor_core", "is_op_tensor_core_eligible")
+    ours = _summed(
+        (
+            row["kernel_name"],
+            row["op_name"] or "",
+            *(row[id] for id in flags),
+            row["occurrences"],
+            *(round(row[id] * 1000) for id in times),
+        )
+        for row in answers.rows(result["kernels"])
+    )
+    assert ours == theirs
+
+
+def _summed(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], list[int]]:
+    out: dict[tuple[Any, ...], list[int]] = {}
+    for *key, count, total, low, high in rows:
+        found = out.setdefault(tuple(key), [0, 0, low, high])
+        found[:] = [found[0] + count, found[1] + total, min(found[2], low), max(found[3], high)]
+    return out
 
 
 def test_every_kernel_of_a_t4_profile_as_xprof_counts_them(shared_data: Path) -> None:
@@ -42,7 +87,7 @@ def test_every_kernel_of_a_t4_profile_as_xprof_counts_them(shared_data: Path) ->
     for one in answers.rows(result["kernels"]):
         key = (str(one["kernel_name"]), int(one["registers_per_thread"]), str(one["block_dim"]), str(one["grid_dim"]))
         ours[key] += int(one["occurrences"])
-        mine[key] += float(one["total_duration_s"]) * 1e6
+        mine[key] += float(one["total_duration_us"])
     assert ours == theirs
     assert sum(ours.values()) > 150
     for key, us in total.items():
@@ -61,7 +106,7 @@ def test_a_row_leads_to_its_longest_launch(shared_data: Path) -> None:
         assert place.event is not None
         events = tracks[place.track].events
         assert trace.names.full(int(events.name[place.event])) == table["kernel_name"].value(row)
-        assert int(events.duration[place.event]) // 1000 * 1000 == table["max_duration_s"].value(row)
+        assert int(events.duration[place.event]) // 1000 * 1000 == table["max_duration_us"].value(row)
 
 
 def test_half_a_window_holds_half_the_kernel(shared_data: Path) -> None:
@@ -72,7 +117,7 @@ def test_half_a_window_holds_half_the_kernel(shared_data: Path) -> None:
     assert place.hi is not None
     middle = (place.lo + place.hi) // 2
     half = kernel_stats.answer(Question(opened, 0, place.lo, middle))["kernels"]
-    assert half["total_duration_s"].value(0) == (middle - place.lo) // 1000 * 1000
+    assert half["total_duration_us"].value(0) == (middle - place.lo) // 1000 * 1000
 
 
 def test_a_profile_without_a_device_says_so(data: Path) -> None:
@@ -87,9 +132,10 @@ def test_a_profile_without_a_device_says_so(data: Path) -> None:
     [
         ("regs:32 static_shared:8 dynamic_shared:16 grid:4,1,1 block:64,2,1 occ_pct:50", (32, 24, "64,2,1", "4,1,1", 0.5)),
         ("regs:16 shm:7 grid:1,1,1\nblock:1024,1,1", (16, 7, "1024,1,1", "1,1,1", None)),
-        ("group_mem:512 private_mem:3 grid:9,9,9", (0, 512, "1,1,1", "9,9,9", None)),
-        ("regs:x:y regs:-3 static_shared:99999999999999999999", (0, 0, "1,1,1", "1,1,1", None)),
-        ("", (0, 0, "1,1,1", "1,1,1", None)),
+        ("group_mem:512 private_mem:3 grid:9,9,9 occ_pct:0", (None, 512, "1,1,1", "9,9,9", None)),
+        ("regs:x:y regs:-3 static_shared:99999999999999999999", (None, None, "1,1,1", "1,1,1", None)),
+        ("regs:2191500840 static_shared:32462 grid:12,1,1", (None, None, "1,1,1", "12,1,1", None)),  # what lay in memory
+        ("", (None, None, "1,1,1", "1,1,1", None)),
     ],
 )
 def test_how_it_was_launched(details: str, launch: tuple[Any, ...]) -> None:
@@ -112,14 +158,8 @@ def test_how_it_was_launched(details: str, launch: tuple[Any, ...]) -> None:
     ],
 )
 def test_tensor_cores(kernel: str, op: str, equation: str | None, eligible: bool, uses: bool) -> None:
-    row = kernel_stats._row(kernel, "regs:1", op, None, equation)
+    row = kernel_stats.row_of(said(kernel, op, equation or ""), "corrected")
     assert (row.eligible, row.tensor_core) == (eligible, uses)
-
-
-def test_the_op_is_the_name_before_its_type() -> None:
-    assert kernel_stats.op_of("model/dense/MatMul:MatMul") == "model/dense/MatMul"
-    assert kernel_stats.op_of("model/cast->x:Cast") == "model/cast->x"
-    assert kernel_stats.op_of("no type here") == "no type here"
 
 
 def test_times_of_a_kernel_are_of_its_launches(tmp_path: Path) -> None:
@@ -134,5 +174,69 @@ def test_times_of_a_kernel_are_of_its_launches(tmp_path: Path) -> None:
     (entry,) = logdir.scan(path).runs
     table = registry.get("kernel_stats").answer(Question(Opened(entry))).tables[0]
     assert table["occurrences"].exported(0) == 4
-    times = ("total_duration_s", "avg_duration_s", "min_duration_s", "max_duration_s")
-    assert [table[id].exported(0) for id in times] == pytest.approx([120e-6, 30e-6, 10e-6, 60e-6])
+    times = ("total_duration_us", "avg_duration_us", "min_duration_us", "max_duration_us")
+    assert [table[id].exported(0) for id in times] == pytest.approx([120, 30, 10, 60])
+
+
+def kineto(tmp_path: Path, events: list[dict[str, Any]]) -> Result:
+    path = tmp_path / "a.pt.trace.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}))
+    (entry,) = logdir.scan(path).runs
+    return registry.get("kernel_stats").answer(Question(Opened(entry)))
+
+
+def kernel(ts: float, dur: float, correlation: int, stream: int = 7, name: str = "k") -> dict[str, Any]:
+    args = {"device": 0, "stream": stream, "correlation": correlation, "grid": [1, 1, 1], "block": [64, 1, 1]}
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": stream, "ts": ts, "dur": dur, "args": args}
+
+
+def on_host(name: str, ts: float, dur: float, correlation: int | None = None) -> dict[str, Any]:
+    category = "cpu_op" if correlation is None else "cuda_runtime"
+    args = {} if correlation is None else {"correlation": correlation}
+    return {"ph": "X", "cat": category, "name": name, "pid": 9, "tid": 1, "ts": ts, "dur": dur, "args": args}
+
+
+FED = [
+    on_host("cudaLaunchKernel", 0, 2, 1), on_host("cudaLaunchKernel", 2, 2, 2), on_host("cudaLaunchKernel", 4, 2, 3),
+    kernel(10, 100, 1), kernel(111, 100, 2), kernel(300, 50, 3),  # the third was launched long before, and waited
+    on_host("aten::slow", 310, 200), on_host("cudaLaunchKernel", 500, 4, 4), kernel(510, 10, 4, name="late"),
+]  # fmt: skip
+
+
+def test_streams_tell_what_waited_and_why_they_stood_still(tmp_path: Path) -> None:
+    (row,) = answers.rows(kineto(tmp_path, FED)["streams"])
+    us = 1e-6
+    assert row["events"] == 4
+    assert row["longest_queue"] == 3
+    assert row["launch_delay_s"] == pytest.approx((8 + 107 + 294 + 6) / 4 * us)
+    assert row["longest_delay_s"] == pytest.approx(294 * us)
+    gaps = [row[id] for id in ("launched_late_s", "queued_s", "waiting_s", "not_known_s")]
+    assert gaps == pytest.approx([160 * us, 1 * us, 89 * us, 0])
+
+
+def test_gaps_tell_what_the_host_did_meanwhile(tmp_path: Path) -> None:
+    result = kineto(tmp_path, FED)
+    longest = answers.rows(result["gaps"])[0]
+    assert (longest["why"], longest["host_did"], longest["after"]) == ("launched late", "aten::slow", "late")
+    assert longest["gap_s"] == pytest.approx(160e-6)
+    assert longest["host_share"] == pytest.approx(156 / 160)
+    place = result["gaps"].place(0)
+    assert place is not None
+    assert (place.hi or 0) - (place.lo or 0) == 160 * 10**6
+
+
+def test_one_call_of_a_graph_launches_many(tmp_path: Path) -> None:
+    events = [on_host("cudaGraphLaunch", 0, 5, 1), *(kernel(10 + 10 * i, 5, 1) for i in range(3)), kernel(90, 1, 8)]
+    result = kineto(tmp_path, events)
+    (row,) = answers.rows(result["graphs"])
+    assert (row["call"], row["kernels"], row["with_op"]) == ("cudaGraphLaunch", 3, 0)
+    assert row["kernel_time_s"] == pytest.approx(15e-6)
+    assert any("1 of 4 events of devices have no call" in note for note in result.notes)
+
+
+def test_what_a_kernel_does_not_say_is_not_0(shared_data: Path) -> None:
+    """AMD's collector tells no registers, and an occupancy of 0 where it knows none."""
+    entry = next(entry for entry in logdir.scan(str(shared_data / "public/jax_rocm_mi300_conv_legacy")).runs if entry.profiles)
+    rows = answers.rows(registry.get("kernel_stats").answer(Question(Opened(entry)))["kernels"])
+    assert {row["registers_per_thread"] for row in rows} == {row["occupancy_pct"] for row in rows} == {None}
+    assert {row["op_name"] for row in rows} >= {"cudnn-conv.1.0", "loop_transpose_fusion"}

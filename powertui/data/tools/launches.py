@@ -1,0 +1,127 @@
+"""From the call on the host to the work on the device: how long each kernel waited, and how much was queued.
+
+A kernel and the call that launched it share a correlation id; one call of a CUDA graph launches many. What waits in a stream is
+what has been launched there and has not begun.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import Bools, Int32s, Int64s, ProcessKind, Trace
+from powertui.data.opened import Profile
+from powertui.data.run.marks import carriers, whole
+from powertui.data.tools import kernels
+from powertui.data.tools.kernels import Kernels
+
+_STAT = "correlation_id"
+_NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """The calls of the host that carry an id, by id; of several with one the last counts."""
+
+    id: Int64s
+    start: Int64s
+    end: Int64s
+    line: Int32s  # over Trace.tracks()
+    row: Int64s  # of that line's events
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+@dataclass(frozen=True, eq=False)
+class Launches:
+    """For each line of `Kernels` the call (index into `calls`) of each of its events; -1 where none is known."""
+
+    calls: Calls
+    of_line: tuple[Int64s, ...]
+
+    @property
+    def linked(self) -> int:
+        """How many events of devices have a call."""
+        return sum(int((calls >= 0).sum()) for calls in self.of_line)
+
+
+@dataclass(frozen=True, eq=False)
+class Queue:
+    """How many events of a stream were launched and had not begun: the most, and over time."""
+
+    longest: int
+    mean: float
+
+
+def of(profile: Profile) -> Launches:
+    """The launches of a profile, found at the first question."""
+    return profile.cached("launches", lambda: find(profile.trace, kernels.of(profile)))
+
+
+def find(trace: Trace, work: Kernels) -> Launches:
+    """The same of a trace, found now."""
+    calls = _calls(trace)
+    lines = []
+    for line in work.lines:
+        events = line.track.events
+        if not len(calls):
+            lines.append(np.full(len(events), -1, np.int64))
+            continue
+        ids = whole(line.process.source.columns(events.position, (_STAT,))[_STAT])
+        place = np.minimum(calls.id.searchsorted(ids), len(calls) - 1)
+        lines.append(np.where((calls.id[place] == ids) & (ids >= 0), place, -1))
+    return Launches(calls, tuple(lines))
+
+
+def _calls(trace: Trace) -> Calls:
+    found: list[tuple[Int64s, Int64s, Int64s, Int32s, Int64s]] = []
+    numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
+    for process in trace.processes:
+        if process.kind is not ProcessKind.HOST:
+            continue
+        tracks = [track for track in process.tracks if not track.derived and len(track.events)]
+        if not tracks:
+            continue
+        wanted = carriers(trace, process, tracks, (_STAT,))
+        for track in tracks:
+            events = track.events
+            rows = np.flatnonzero(wanted[events.name])
+            if not len(rows):
+                continue
+            ids = whole(process.source.columns(events.positions(rows), (_STAT,))[_STAT])
+            rows, ids = rows[ids >= 0], ids[ids >= 0]
+            start = events.start[rows]
+            found.append((ids, start, start + events.duration[rows], np.full(len(rows), numbers[id(track)], np.int32), rows))
+    if not found:
+        return Calls(_NONE, _NONE, _NONE, np.empty(0, np.int32), _NONE)
+    ids, start, end, line, row = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    order = np.lexsort((start, ids))
+    last = order[np.append(ids[order][1:] != ids[order][:-1], True)]
+    return Calls(ids[last], start[last], end[last], line[last].astype(np.int32), row[last])
+
+
+def delays(begun: Int64s, call: Int64s, calls: Calls) -> tuple[Int64s, Bools]:
+    """(from the end of its call to its begin, 0 for what began before; whether a call is known) for events of a device, ps."""
+    known = call >= 0
+    out = np.zeros(len(begun), np.int64)
+    out[known] = np.maximum(0, begun[known] - calls.end[call[known]])
+    return out, known
+
+
+def queue(begun: Int64s, call: Int64s, calls: Calls) -> Queue | None:
+    """What waited in one stream. None where no call is known."""
+    known = call >= 0
+    if not known.any():
+        return None
+    launched = calls.start[call[known]]
+    start = np.maximum(begun[known], launched)  # clocks of host and device differ a little
+    moments = np.concatenate([launched, start])
+    change = np.concatenate([np.ones(len(launched), np.int64), -np.ones(len(start), np.int64)])
+    order = np.lexsort((-change, moments))  # of one moment the launches first
+    length = np.cumsum(change[order])
+    moments = moments[order]
+    span = int(moments[-1] - moments[0])
+    mean = float((length[:-1] * np.diff(moments)).sum() / span) if span else 0.0
+    return Queue(int(length.max()), mean)
