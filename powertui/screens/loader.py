@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from powertui import units
+import numpy as np
+
 from powertui.data import logdir, watch
 from powertui.data.asked import Aligning, Reading
 from powertui.data.loading import stream_run
@@ -21,9 +22,13 @@ from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
     from powertui.data.energy.account import Account
+    from powertui.data.training.seen import Seen
     from powertui.data.training.training import Training
+    from powertui.view.around import Around
 
 TELL_EVERY_S = 0.2  # a person reads no faster, and each telling costs a few bytes on the line
+PREPARED = 6  # strips that are drawn unless a person chooses
+TELLING = 20  # readings in a profile from which it can tell what stands out in it
 PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading needs
 
 
@@ -51,6 +56,7 @@ class Part:
     changed: bool = False  # the files are others already
     account: Account | None = None  # of the power, where there is some
     training: Training | None = None
+    seen: Seen | None = None  # the training from the profile that is looked at
 
 
 def size(count: int) -> str:
@@ -166,6 +172,7 @@ def whole(opened: Opened, index: int, model: TimelineModel | None, aligning: Ali
     """A run that was read, with its power and its training. Takes as long as placing the power does: for a thread."""
     run = opened.run
     training = training_of(opened)
+    seen: Seen | None = None
     found: Account | None = None
     if model is not None and run.power and index < len(run.traces):
         from powertui.data.energy import account
@@ -174,23 +181,31 @@ def whole(opened: Opened, index: int, model: TimelineModel | None, aligning: Ali
     power = found.drawn if found is not None else ()
     if training is not None:
         seen = training.seen_from(Profile(opened, index) if run.traces else None, aligning)
-        around_it = around.of(seen, _epoch_joules(found))
         power = power or seen.power
-        model = TimelineModel.without_profile(run, around_it) if model is None else model.within(around_it)
-    return Part(run, model, power, complete=True, account=found, training=training)
+        lies = around.of(seen)
+        for strip in lies.strips[:PREPARED]:
+            strip.make()  # in this thread, and not when it is drawn
+        model = TimelineModel.without_profile(run, lies) if model is None else model.within(lies)
+    return Part(run, model, power, complete=True, account=found, training=training, seen=seen)
 
 
-def _epoch_joules(found: Account | None) -> tuple[tuple[int, str], ...]:
-    """The energy of each epoch that lies somewhere, in words."""
-    if found is None:
-        return ()
-    out = []
-    for index, lo, hi, sigma in found.epoch_windows():
-        energy = found.energy(lo, hi, edge_ps=sigma)
-        if energy is not None and energy.joules is not None and energy.lo is not None and energy.hi is not None:
-            half = units.quantity((energy.hi - energy.lo) / 2, "J", 2)
-            out.append((found.epochs[index].number, f"{units.quantity(energy.joules, 'J')} ±{half}"))
-    return tuple(out)
+def further(part: Part, opened: Opened, aligning: Aligning) -> Around | None:
+    """What the training drew and what was found in it: what takes longer than its picture."""
+    from powertui.data.energy import account
+    from powertui.data.training import whole as energies
+
+    if part.seen is None or part.model is None:
+        return None
+    told = energies.of(part.seen, aligning.idle_w)
+    found = list(told.findings.findings)
+    lo, hi = part.model.profiled
+    read = part.account.power if part.account is not None else None
+    if read is not None and np.diff(read.times.searchsorted([lo, hi]))[0] >= TELLING:
+        own = account.findings(Profile(opened, part.model.index), aligning).findings
+        inside = {one for one in (*found, *own) if min(one.end_ps, hi) - max(one.start_ps, lo) > (one.end_ps - one.start_ps) // 2}
+        # Each tells of what it knows best: the profile of what lies inside of it.
+        found = [*(one for one in found if one not in inside), *(one for one in own if one in inside)]
+    return around.of(part.seen, told.epochs(), told.phases(), found)
 
 
 def training_of(opened: Opened) -> Training | None:

@@ -25,7 +25,7 @@ from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens import SCREENS, page_of, spec, trainings
 from powertui.screens.base import BaseScreen, Dialog, global_bindings
-from powertui.screens.loader import Loader, Part, Progress, whole
+from powertui.screens.loader import Loader, Part, Progress, further, whole
 from powertui.screens.messages import Messages
 from powertui.screens.session import Session
 from powertui.screens.style import textual_theme
@@ -40,6 +40,7 @@ from powertui.view.timeline_model import TimelineModel
 if TYPE_CHECKING:
     from powertui.data.energy.account import Account
     from powertui.data.training.training import Training
+    from powertui.view.around import Around
 
 SWITCH_S = 0.0005
 EASE_S = 1.0  # by then the first picture is there
@@ -344,12 +345,16 @@ class Shell(TypeAhead[int]):
         if loader is not self._reaching:
             return
         self._reaching = None
-        session = self.session
-        opened = session.turn_to(Opened(loader.entry, session.reading_of(loader.entry.path), around=part.training))
-        self._take(opened, part)
-        page = self.current()
+        session, page = self.session, self.current()
         if page is not None and page.is_mounted:
             page.show_progress("")
+        if not part.run.traces:
+            self._unreachable.add(loader.entry.path)
+            why = [str(warn) for warn in part.run.warnings] or [f"{loader.entry.name} holds no profile."]
+            self.say(plain(why[0], 400), warn=True)
+            return
+        opened = session.turn_to(Opened(loader.entry, session.reading_of(loader.entry.path), around=part.training))
+        self._take(opened, part)
         self.tell()
 
     def _not_reached(self, loader: Loader, error: Exception) -> None:
@@ -394,6 +399,27 @@ class Shell(TypeAhead[int]):
             from powertui.data.energy import account
 
             opened.keep(account.key(session.trace_index, session.aligning), found)
+        self._look_further(opened, part)
+
+    def _look_further(self, opened: Opened, part: Part) -> None:
+        """What the training drew and what was found in it, in a thread: the picture is there before."""
+        aligning, drawn = self.session.aligning, part.model
+        if part.seen is None or drawn is None:
+            return
+
+        def work() -> None:
+            self.from_thread(done, further(part, opened, aligning))
+
+        def done(found: Around | None) -> None:
+            session = self.session
+            if found is None or session.model is not drawn or session.aligning != aligning:
+                return
+            session.model = drawn.within(found)
+            if session.complete:
+                opened.keep(("model", drawn.index), session.model)
+            self.tell()
+
+        self.run_worker(work, thread=True, exclusive=True, group="further")
 
     def show_trace(self, index: int) -> None:
         """Look at another host's profile of the same run."""
@@ -422,6 +448,8 @@ class Shell(TypeAhead[int]):
         if run is not self.session.run or (model is not None and model.index != self.session.trace_index):
             return
         self.session.model, self.session.power = model, part.power
+        assert self.session.opened is not None
+        self._look_further(self.session.opened, part)
         self.tell()
         if model is not None and len(run.traces) > 1:
             self.say(f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}). {_whose(run, found)}".strip())

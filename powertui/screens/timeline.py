@@ -141,6 +141,8 @@ class TimelineScreen(Moving):
             keep = self._shown_path == shown or self._same_training(model)
             self.view.show(model, session.power, keep=keep)
             self._shown_path = shown
+            if session.window is not None and session.view is None:
+                session.window = self.timeline.window  # by this profile's own axis
             self._show_values()
             self._reach_soon()
             self._show_details()
@@ -427,6 +429,14 @@ class TimelineScreen(Moving):
             )
         if state.hits is not None:
             yield "hit-next+hit-previous", "next hit, the one before"
+        around = self.timeline.model.around if self.timeline.model is not None else None
+        if around is not None and not self.view.inside:
+            if around.islands:
+                yield "profile-next", "next profile"
+            if around.strips:
+                yield "strips", "choose the strips"
+        elif around is not None:
+            yield "whole", "the whole training"
         yield from (("zoom-in+zoom-out", "zoom"), ("pan-left+pan-right", "pan"), ("event-left+event-right", "event"))
         yield from (("step-previous+step-next", "step"), ("search", "search"), ("mark", "mark a window"), ("ops", "ops"))
         yield "palette", "go to a time or step"

@@ -15,15 +15,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from powertui import units
 from powertui.data.model import PS_PER_NS, Epochs, Int64s, Phase
-from powertui.data.training import islands, parts
-from powertui.data.training.seen import Seen
 from powertui.view.curve import Envelope
 from powertui.view.step_curve import StepCurve, before, of_points
 from powertui.view.viewport import Viewport
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # names alone: importing all this would be time until the first picture
+    from powertui.data.energy.findings.finding import Finding
+    from powertui.data.energy.integrate import Energy
+    from powertui.data.training import parts
+    from powertui.data.training.seen import Seen
     from powertui.data.training.training import Training
+    from powertui.data.training.whole import Window
 
 WIDE = 6  # cells that a profile must take before it is read
 
@@ -46,11 +50,11 @@ class Island:
 
 @dataclass(frozen=True)
 class Noted:
-    """A stretch that something was found in."""
+    """A stretch of which something is to be said: from the longest text to the shortest."""
 
     lo: int
     hi: int
-    text: str
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +125,7 @@ class Around:
     zero_ns: int = 0  # the profile's zero on that axis (Unix time, where a clock is known)
     clock: bool = False  # whether it is
     energies: tuple[tuple[int, str], ...] = ()  # (epoch number, its joules in words)
+    beside: tuple[Noted, ...] = ()  # what was no epoch's training: validation, pauses, the time before and after
     notes: tuple[str, ...] = ()
 
     def epochs_with(self, own: Epochs) -> Epochs:
@@ -197,12 +202,13 @@ def _over(here: Island, under: Sequence[int], around: Around) -> bool:
 
 # ── from the training ────────────────────────────────────────────────────────────────────────────
 
+_SHORT = {"before": "before", "after": "after"}
 STEP_RATE = "steps a second"
 
 _curves: weakref.WeakKeyDictionary[object, StepCurve] = weakref.WeakKeyDictionary()
 
 
-def of(seen: Seen, energies: Sequence[tuple[int, str]] = (), found: Sequence[Noted] = ()) -> Around:
+def of(seen: Seen, epochs: Sequence[Window] = (), phases: Sequence[Window] = (), found: Sequence[Finding] = ()) -> Around:
     """What the timeline shows of a training, on the axis of `seen`."""
     sessions: dict[tuple[str, str], Island] = {}
     here, unplaced = None, []
@@ -224,13 +230,40 @@ def of(seen: Seen, energies: Sequence[tuple[int, str]] = (), found: Sequence[Not
     tied = seen.profile is None or seen.wall  # a profile without a clock lies on no axis but its own
     return Around(
         (seen.start, seen.end), tuple(sessions.values()), list(sessions).index(here) if here is not None else -1, seen.epochs,
-        _numbers(rate, zero), tuple(strips), tuple(found), seen.training if tied else None, zero, seen.wall, tuple(energies),
+        _numbers(rate, zero), tuple(strips), tuple(_noted(one) for one in found), seen.training if tied else None, zero, seen.wall,
+        tuple((one.epoch, joules(one.energy)) for one in epochs if one.epoch is not None and one.energy is not None),
+        tuple(_beside(one) for one in phases),
         tuple(dict.fromkeys(unplaced)),
     )  # fmt: skip
 
 
+def joules(energy: Energy | None) -> str:
+    """Joules with their interval; nothing where they are not resolved."""
+    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
+        return ""
+    return f"{units.quantity(energy.joules, 'J')} ±{units.quantity((energy.hi - energy.lo) / 2, 'J', 2)}"
+
+
+def _beside(one: Window) -> Noted:
+    drew = joules(one.energy)
+    names = (one.name, _SHORT.get(one.kind, one.kind))
+    return Noted(one.start, one.end, (*(f"{name}  {drew}" for name in names if drew), *names))
+
+
+def _noted(one: Finding) -> Noted:
+    """A finding: where and how much, as far as there is room."""
+    watts = f"{one.delta_watts:+.0f} W" if one.delta_watts is not None else ""
+    energy = f"{units.quantity(one.delta_joules, 'J', 3)}" if one.delta_joules is not None else ""
+    where = f"epoch {one.epoch}, steps {one.step_lo}-{one.step_hi}" if one.step_lo is not None else ""
+    cost = "  ".join(part for part in (watts, energy and f"+{energy}".replace("+-", "-")) if part)
+    texts = (one.text.partition(";")[0], f"{where}: {cost}" if where and cost else "", cost, watts, "!")
+    return Noted(one.start_ps, one.end_ps, tuple(text for text in texts if text))
+
+
 def early(training: Training) -> Around:
     """What names, heads and ends of files tell of a training: where its sessions lie, and from when to when it logged."""
+    from powertui.data.training import islands
+
     entry = training.entry
     logged = (entry.first_ns, entry.last_ns) if entry.first_ns is not None and entry.last_ns is not None else None
     sessions: dict[tuple[str, str], tuple[int, int, int]] = {}

@@ -64,14 +64,17 @@ class Navigator:
 
     def replace_model(self, model: TimelineModel) -> None:
         """A trace that has grown, or another one: keep the place, drop what may not exist any more."""
-        selected = self._same_event(model)
+        same = model.trace is self.model.trace
+        selected = self.state.selection if same else self._same_event(model)
         row = self.row
         at_home = self._at_home
         self.model = model
         self._rows = None
         cursor = self._clamp(self.state.cursor_ps)
         view = self.viewport.on(model.span)
-        self._set(view.fit(*model.home) if at_home else view, selection=selected, hits=None, hit=None, cursor_ps=cursor)
+        self._set(view.fit(*model.home) if at_home else view, selection=selected, cursor_ps=cursor)
+        if not same:
+            self._set(hits=None, hit=None)
         where = next(
             (i for i, r in enumerate(self.rows) if row and (r.kind, r.label, r.depth) == (row.kind, row.label, row.depth)), 0
         )

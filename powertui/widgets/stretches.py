@@ -73,7 +73,7 @@ class EpochLane(TimeLane):
         assert self.model is not None
         assert self.state is not None
         theme = self.theme_colors
-        roles = {role: theme.style(role) for role in ("epoch", "phase")}
+        roles = {role: theme.style(role) for role in ("epoch", "phase", "dim")}
         if not len(self.model.epochs) and not self.model.epochs.phases:
             why = plain(self.model.epochs.source or "no epochs were found", 200)
             return [Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), theme.style("dim"))]
@@ -107,6 +107,23 @@ class ProfileLane(TimeLane):
         return draw(out, view, roles, self.glyphs.ellipsis)
 
 
+class FoundLane(TimeLane):
+    """What was found: power that nothing explains."""
+
+    def label(self, y: int) -> list[Segment]:
+        around = self.model.around if self.model else None
+        return self.name_label("found", str(len(around.found)) if around else "")
+
+    def cells(self, y: int) -> list[Segment]:
+        assert self.model is not None
+        assert self.state is not None
+        view, theme = self.state.viewport, self.theme_colors
+        found = self.model.around.found if self.model.around is not None else ()
+        ends = np.array([(one.lo, one.hi) for one in found], np.int64).reshape(-1, 2)
+        stretches = [Stretch(found[i].lo, found[i].hi, found[i].texts, "phase") for i in _seen(ends[:, 0], ends[:, 1], view)]
+        return draw(stretches, view, {"phase": theme.style("phase")}, self.glyphs.ellipsis)
+
+
 def _between(span: tuple[int, int], around: Around | None) -> list[tuple[int, int]]:
     """Where nothing was profiled."""
     out, at = [], span[0]
@@ -136,8 +153,14 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[Stretch]:
         scalars = "  ".join(f"{plain(tag, 40)} {value:.4g}" for tag, value in epoch.scalars)
         name = f"epoch {epoch.number}"
         joules = model.around.joules_of.get(epoch.number, "") if model.around is not None else ""
-        texts = (f"{name}  {joules}  {scalars}".rstrip(), f"{name}  {joules}".rstrip(), name, str(epoch.number))
+        drew = joules.partition(" ")[0] + " " + joules.partition(" ")[2].partition(" ")[0]
+        told = (f"{name}  {joules}  {scalars}".rstrip(), f"{name}  {joules}".rstrip(), f"{name}  {drew}".rstrip())
+        texts = (*told, name, str(epoch.number))
         out.append(Stretch(int(starts[index]), int(ends[index]), texts, "epoch", bar=bar))
+    named = {(phase.start, phase.end) for phase in model.epochs.phases}
+    for one in model.around.beside if model.around is not None else ():
+        if one.hi > view.t0 and one.lo < view.t1 and not any(lo < one.hi and hi > one.lo for lo, hi in named):
+            out.append(Stretch(one.lo, one.hi, one.texts, "dim", cut=True))
     for index in _seen(model.phase_spans[:, 0], model.phase_spans[:, 1], view):
         phase = model.epochs.phases[index]
         out.append(Stretch(phase.start, phase.end, (plain(phase.name, 60),), "phase", cut=True))

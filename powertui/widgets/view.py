@@ -19,7 +19,7 @@ from powertui.widgets.gutter import Gutter
 from powertui.widgets.overview import Overview
 from powertui.widgets.power_strip import PowerStrip
 from powertui.widgets.ruler import Ruler
-from powertui.widgets.stretches import EpochLane, MarkLane, ProfileLane, StepLane
+from powertui.widgets.stretches import EpochLane, FoundLane, MarkLane, ProfileLane, StepLane
 from powertui.widgets.time_lane import TimeLane
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.value_strip import ValueStrip
@@ -88,6 +88,7 @@ class TimelineView(Vertical):
         self.ruler = Ruler(**options)
         self.overview = Overview(**options)
         self.profiles = ProfileLane(**options)
+        self.found = FoundLane(**options)
         self.epochs = EpochLane(**options)
         self.steps = StepLane(**options)
         self.marks = MarkLane(**options)
@@ -106,13 +107,24 @@ class TimelineView(Vertical):
 
     @property
     def lanes(self) -> tuple[TimeLane, ...]:
-        return (*self.strips, *self.values, self.ruler, self.overview, self.profiles, self.marks, self.epochs, self.steps)
+        return (
+            *self.strips,
+            *self.values,
+            self.ruler,
+            self.overview,
+            self.found,
+            self.profiles,
+            self.marks,
+            self.epochs,
+            self.steps,
+        )
 
     def compose(self) -> ComposeResult:
         yield from self.strips
         yield from self.values
         yield self.ruler
         yield self.overview
+        yield self.found
         yield self.profiles
         yield self.marks
         yield self.epochs
@@ -199,7 +211,8 @@ class TimelineView(Vertical):
         profiled = model is None or len(model.tracks) > 0
         self.profiles.display = not inside and (profiled or bool(around and around.islands))
         self.steps.display = profiled or bool(around and around.numbers)
-        lanes = int(epochs) + int(self.marks.display)
+        self.found.display = bool(around and around.found)
+        lanes = int(epochs) + int(self.marks.display) + int(self.found.display)
         if inside:
             heights = strip_heights(self.size.height, len(self._power), lanes)
             spare = self.size.height - 3 - lanes - 8 - sum(heights)

@@ -23,6 +23,7 @@ from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.launch import Display
 from powertui.verbs import common
 
+from ..synthetic.long_training import long_training
 from ..synthetic.workload import Burst, Plan, build
 from ..synthetic.xplane import Event, Line, Plane, encode
 
@@ -101,6 +102,9 @@ def worlds(folder: Path) -> dict[str, World]:
         "hosts": (str(made / "hosts"),),
         "training": (str(made / "training"),),
         "power-only": (str(made / "power-only"),),
+        "power-alone": (str(made / "power-only" / "powerboard.csv"),),
+        "sessions": (str(made / "sessions"),),
+        "scalars": (str(made / "scalars"),),
         "broken": (str(made / "broken"),),
         "empty": (str(made / "empty"),),
         "trace": (str(made / "trace.json"),),
@@ -125,6 +129,8 @@ def _make(made: Path) -> None:
         _profile(made / "hosts", one if host != "beta" else other, host=host)
     plan = Plan(seconds=20.0, bursts=(Burst(1, 10, 20, 80.0),))
     _profile(made / "training", build(3, plan).xplane())
+    long_training(made / "sessions")
+    long_training(made / "scalars", sessions=())
     (made / "power-only").mkdir(parents=True)
     for name in ("recording.csv", "powerboard.csv", "nvidia_smi_two_gpus.csv"):
         shutil.copy(DATA / "power" / name, made / "power-only" / name)

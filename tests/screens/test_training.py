@@ -1,0 +1,195 @@
+"""The whole training on the timeline: profiles are islands in it, read when the view comes to them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from powertui.data.model import PS_PER_S
+from powertui.screens.shell import Shell
+from powertui.screens.strips import StripsDialog
+from powertui.screens.timeline import TimelineScreen
+from powertui.view.around import STEP_RATE
+from tests.synthetic.long_training import BEGIN, EPOCH_S, EPOCHS, LEAD_S, SESSION_S, SESSIONS, long_training
+
+from .conftest import Maker, loaded, settled
+
+SIZE = (120, 36)
+
+
+def page(shell: Shell) -> TimelineScreen:
+    screen = shell.screen
+    assert isinstance(screen, TimelineScreen)
+    return screen
+
+
+async def until(done: Any, what: str) -> None:
+    for _ in range(1200):
+        if done():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"not within a minute: {what}")
+
+
+async def whole(pilot: Pilot[Any]) -> None:
+    """Until the training is drawn with what was found in it."""
+    shell = pilot.app
+    assert isinstance(shell, Shell)
+    await loaded(pilot)
+    await until(lambda: shell.session.model.around is not None and shell.session.model.around.energies, "joules of the epochs")  # type: ignore[union-attr]
+    await settled(pilot)
+
+
+def unix_s(shell: Shell, ps: int) -> float:
+    around = page(shell).timeline.model.around  # type: ignore[union-attr]
+    assert around is not None
+    return (around.zero_ns / 1e9) + ps / PS_PER_S
+
+
+async def test_several_sessions_open_with_the_whole_training(make: Maker, tmp_path: Path) -> None:
+    shell = make(long_training(tmp_path))
+    async with shell.run_test(size=SIZE) as pilot:
+        await whole(pilot)
+        timeline = page(shell).timeline
+        model, viewport = timeline.model, timeline.viewport
+        assert model is not None
+        assert viewport is not None
+        assert model.around is not None
+        assert len(model.around.islands) == len(SESSIONS)
+        assert unix_s(shell, viewport.t0) <= BEGIN - LEAD_S + 2
+        assert unix_s(shell, viewport.t1) >= BEGIN + EPOCHS * EPOCH_S + LEAD_S - 2
+        assert [strip.name for strip in page(shell).view.chosen][:2] == [STEP_RATE, "batch_loss"]
+        assert all(model.around.joules_of[epoch] for epoch in range(EPOCHS))
+        (found,) = model.around.found
+        assert unix_s(shell, found.lo) < BEGIN + 50 < unix_s(shell, found.hi)
+
+
+async def test_keys_go_to_the_next_profile_and_back_out(make: Maker, tmp_path: Path) -> None:
+    shell = make(long_training(tmp_path))
+    async with shell.run_test(size=SIZE) as pilot:
+        await whole(pilot)
+        timeline = page(shell).timeline
+        before = timeline.viewport
+        seen = []
+        for _ in range(2):
+            await pilot.press("P")
+            viewport = timeline.viewport
+            assert viewport is not None
+            at = unix_s(shell, (viewport.t0 + viewport.t1) // 2)
+            (number,) = [i for i, start in enumerate(SESSIONS) if abs(at - (BEGIN + start + SESSION_S / 2)) < 1]
+            await until(lambda: shell.session.entry.name.endswith(f"session_{number}"), "the profile that the view came to")  # type: ignore[union-attr] # noqa: B023
+            await settled(pilot)
+            model = timeline.model
+            assert model is not None
+            assert model.trace.path.split("/")[-2] == f"session_{number}"
+            assert timeline.viewport is not None
+            moved = unix_s(shell, (timeline.viewport.t0 + timeline.viewport.t1) // 2)
+            assert moved == pytest.approx(at, abs=0.1), "the axis is another, what is in sight is not"
+            assert any(row.lanes for row in timeline.rows)
+            seen.append(number)
+        assert sorted(seen) == [0, 1]
+        await pilot.press("O")
+        after = timeline.viewport
+        assert before is not None
+        assert after is not None
+        assert (after.cell_ps, after.width) == (before.cell_ps, before.width)
+
+
+async def test_a_profile_alone_is_what_is_shown_first_and_0_is_all_of_it(make: Maker, tmp_path: Path) -> None:
+    shell = make(long_training(tmp_path, sessions=(40.0,)))
+    async with shell.run_test(size=SIZE) as pilot:
+        await whole(pilot)
+        timeline = page(shell).timeline
+        viewport = timeline.viewport
+        assert viewport is not None
+        assert viewport.t1 - viewport.t0 < 1.3 * SESSION_S * PS_PER_S
+        assert page(shell).view.inside
+        await pilot.press("0")
+        assert timeline.viewport is not None
+        assert timeline.viewport.t1 - timeline.viewport.t0 > EPOCHS * EPOCH_S * PS_PER_S
+        assert not page(shell).view.inside
+        assert page(shell).view.profiles.display
+
+
+@pytest.mark.parametrize("power_alone", [False, True])
+async def test_without_a_profile_every_key_of_the_page_is_harmless(make: Maker, tmp_path: Path, power_alone: bool) -> None:
+    folder = long_training(tmp_path, sessions=())
+    shell = make(folder / "power.csv" if power_alone else folder)
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        screen = page(shell)
+        assert screen.timeline.model is not None
+        assert len(screen.view.power) == 1
+        for key in (
+            "w",
+            "d",
+            "down",
+            "right",
+            "right_square_bracket",
+            "right_curly_bracket",
+            "enter",
+            "z",
+            "i",
+            "t",
+            "P",
+            "O",
+            "v",
+        ):
+            await pilot.press(key)
+            await settled(pilot)
+        for key in ("y", "f", "slash", "o", "enter", "n", "escape", "escape", "escape", "0", "m", "L", "L", "L", "m"):
+            await pilot.press(key)
+            await settled(pilot)
+        window = screen.timeline.window
+        assert window is not None
+        await until(lambda: "energy" in "".join(fact for fact in _context(screen)), "the joules of the window")
+        await pilot.press("e")
+        await settled(pilot)
+
+
+def _context(screen: TimelineScreen) -> list[str]:
+    from powertui.view.context import Context
+
+    assert screen.timeline.model is not None
+    assert screen.timeline.state is not None
+    context = Context.of(screen.timeline.model, screen.timeline.state, screen.view.power)
+    return [fact.name for section in context.sections for fact in section.facts]
+
+
+async def test_strips_can_be_chosen(make: Maker, tmp_path: Path) -> None:
+    shell = make(long_training(tmp_path, sessions=()))
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        view = page(shell).view
+        names = [strip.name for strip in view.chosen]
+        await pilot.press("T")
+        await settled(pilot)
+        assert isinstance(shell.screen, StripsDialog)
+        await pilot.press("enter", "escape")
+        await settled(pilot)
+        assert [strip.name for strip in view.chosen] == names[1:]
+
+
+async def test_a_session_that_cannot_be_read_is_said_once(make: Maker, tmp_path: Path) -> None:
+    folder = long_training(tmp_path)
+    bad = next((folder / "train" / "plugins" / "profile" / "session_1").iterdir())
+    shell = make(folder)
+    async with shell.run_test(size=SIZE) as pilot:
+        await whole(pilot)
+        before = shell.session.opened
+        assert before is not None
+        assert before.entry.name.endswith("session_0")
+        bad.unlink()
+        path = str(bad.parent)
+        assert shell.can_reach(path)
+        timeline = page(shell).timeline
+        islands = timeline.model.around.islands  # type: ignore[union-attr]
+        timeline.show_window(islands[1].lo, islands[1].hi)
+        await until(lambda: not shell.can_reach(path), "that it cannot be read")
+        await settled(pilot)
+        assert shell.session.opened is before
+        assert "vm.xplane.pb" in page(shell).query_one("#status").message  # type: ignore[attr-defined]

@@ -1,0 +1,120 @@
+"""What is known around a profile: which one should be open, step numbers between records, and moving from axis to axis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from powertui.data.model import PS_PER_NS, PS_PER_S, Epoch, Epochs, Run
+from powertui.terminal import glyphs
+from powertui.view import around as places
+from powertui.view.around import Around, Island, Numbers
+from powertui.view.curve import sparkline
+from powertui.view.navigation import Navigator
+from powertui.view.step_curve import before, of_points
+from powertui.view.timeline_model import TimelineModel
+from powertui.view.viewport import Viewport
+from powertui.widgets.ruler import ticks
+from powertui.widgets.stretches import numbered
+from tests.synthetic import traces
+
+S = PS_PER_S
+
+
+def training(*bounds: tuple[int, int], here: int = 0, zero_ns: int = 0) -> Around:
+    islands = tuple(Island(f"session {i}", lo * S, hi * S, key=(str(i), "")) for i, (lo, hi) in enumerate(bounds))
+    return Around((-100 * S, 900 * S), islands, here, key="one", zero_ns=zero_ns)
+
+
+def view(lo: float, hi: float, width: int = 100) -> Viewport:
+    return Viewport.whole_of((-100 * S, 900 * S), width).fit(round(lo * S), round(hi * S))
+
+
+def test_the_profile_under_the_cursor_is_wanted_and_a_narrow_one_is_not() -> None:
+    found = training((0, 10), (50, 60), (300, 301))
+    assert places.wanted(found, view(-100, 900), 55 * S) is None
+    assert places.wanted(found, view(0, 70), 5 * S) is None
+    assert places.wanted(found, view(0, 70), 55 * S) == 1
+    assert places.wanted(found, view(48, 62), 49 * S) == 1
+    assert places.wanted(found, view(299, 302), 300 * S) == 2
+    assert places.wanted(found, view(500, 600), 550 * S) is None
+    assert places.wanted(replace(found, here=-1), view(500, 600), 290 * S) == 2
+
+
+@pytest.mark.parametrize("length", [5, 6, 7, 8])
+@pytest.mark.parametrize("shift", range(8))
+def test_two_profiles_of_equal_width_never_take_turns(length: int, shift: int) -> None:
+    """The grid of the other profile may give either of them a cell more or less."""
+    found = training((0, length), (50, 50 + length))
+    seen = view(-20 + shift / 8, 78 + shift / 8)
+    other = places.wanted(found, seen, 30 * S)
+    if other is not None:
+        moved = seen.pan(1)
+        assert places.wanted(replace(found, here=other), moved, 30 * S) is None
+
+
+def test_numbers_between_two_records_are_interpolated_and_say_so() -> None:
+    numbers = Numbers(np.array([0, 10, 20]) * 1_000_000_000, np.array([0, 100, 300]), 0)
+    assert numbers.number_at(5 * S) == 50
+    assert numbers.moment_of(100) == (10 * S, True)
+    assert numbers.moment_of(200) == (15 * S, False)
+    told = numbered(replace(training(), numbers=(numbers,)), view(0, 20))
+    assert told
+    for column, text in told:
+        number = int(text.strip().removeprefix("~"))
+        assert text.startswith("~") == (number not in (0, 100, 300))
+        assert view(0, 20).column(numbers.moment_of(number)[0]) == column
+    assert len(numbered(replace(training(), numbers=(numbers,)), view(0, 20))) < 12
+    far = Numbers(np.array([0, 1000]) * 1_000_000_000, np.array([0, 10**9]), 0)
+    assert len(numbered(replace(training(), numbers=(far,)), view(0, 0.001))) < 12
+
+
+def test_scalars_of_an_epoch_stand_over_it_and_those_of_a_step_behind_it() -> None:
+    at, values = np.array([10, 20, 30]) * S, np.array([1.0, 2.0, 3.0])
+    after, ahead = of_points(at, values), before(at, values)
+    assert [after.value(ps * S) for ps in (9, 10, 19, 25, 39)] == pytest.approx([np.nan, 1, 1, 2, 3], nan_ok=True)
+    assert [ahead.value(ps * S) for ps in (1, 9, 10, 29, 30)] == pytest.approx([1, 1, 2, 3, np.nan], nan_ok=True)
+    assert sparkline(after.envelope(np.arange(0, 50, 10) * S), glyphs.UNICODE).startswith(" ")
+
+
+def _model(zero_s: int, found: Around, path: str) -> TimelineModel:
+    trace = replace(traces.training().traces[0], path=path)
+    model = TimelineModel.of(Run("run", path, (trace,), (), ()))
+    return model.within(replace(found, zero_ns=zero_s * PS_PER_S // PS_PER_NS))
+
+
+def test_another_profile_of_the_training_takes_over_without_moving_the_view() -> None:
+    first = _model(0, training((0, 10), (400, 410)), "a")
+    second = _model(400, replace(training((-400, -390), (0, 10), here=1), span=(-500 * S, 500 * S)), "b")
+    assert second.axis_after(first) == 400 * S
+    assert first.axis_after(first) is None
+    navigator = Navigator(first, 100, 10)
+    assert navigator.viewport == navigator.viewport.whole(), "of several profiles the whole training is first"
+    navigator.goto(200 * S)
+    assert navigator.island(1) == 1
+    seen = navigator.viewport
+    assert seen.shows(405 * S)
+    navigator.set_window(402 * S, 404 * S)
+    navigator.move_to(second, 400 * S)
+    assert (navigator.viewport.t0 + 400 * S) == pytest.approx(seen.t0, abs=seen.cell_ps)
+    assert navigator.state.window == (2 * S, 4 * S)
+    navigator.out()
+    assert navigator.viewport.t1 - navigator.viewport.t0 >= 1000 * S
+
+
+def test_epochs_of_the_training_fill_in_what_the_profile_does_not_tell() -> None:
+    own = Epochs((Epoch(1, None, None, "steps"),))
+    told = Epochs(tuple(Epoch(n, n * 10, n * 10 + 9, "scalars", scalars=(("loss", 1.0),)) for n in range(3)))
+    merged = replace(training(), epochs=told).epochs_with(own)
+    assert [epoch.number for epoch in merged] == [1, 0, 2], "the profile's own keep their places: its steps count them"
+    assert (merged[0].start, merged[0].end, merged[0].scalars) == (10, 19, (("loss", 1.0),))
+
+
+def test_the_ruler_of_a_long_training_reads_like_a_clock() -> None:
+    long = Viewport.whole_of((0, 7 * 86_400 * S), 120)
+    texts = [tick.text for tick in ticks(long)]
+    assert len(texts) > 3
+    assert all(text.endswith(":00:00") for text in texts)
+    assert next(tick.text for tick in ticks(view(-60, 60))).endswith("s")
