@@ -60,7 +60,7 @@ dist: $(READY)
 	$(BIN)/python -m build --outdir dist .
 
 # An editable install: what is edited is what runs. The scanner is compiled in place when there is a compiler.
-SOURCES := pyproject.toml setup.py scripts/environment.py powertui/data/wire/scan.c
+SOURCES := pyproject.toml setup.py scripts/environment.py powertui/data/wire/scan.c powertui/data/formats/json_scan.c
 
 $(PROGRAM): $(SOURCES)
 	$(PYTHON) scripts/environment.py $(VENV)

@@ -292,18 +292,19 @@ class RunView:
         hi: int | None = None,
         aligning: Aligning | None = None,
         compat: Compat = "corrected",
+        match: str = "",
     ) -> Answer:
         """What a tool of `powertui report --tool` says: about every host or one, about the whole profile or a window (ps).
 
         `aligning` says where the power lies on the profile, for the tools that tell of power; `compat` by whose rules TensorBoard's
-        tools are computed ("corrected", "tf2", "xprof").
+        tools are computed ("corrected", "tf2", "xprof"); `match` is a regular expression for names, where a tool asks for it.
         """
         asked = registry.get(name)
         how = aligning or Aligning()
         profiles = self._profiles(host)
         if not profiles:  # some tools need none; the others say so
-            return Answer(name, (("", asked.answer(Question(self.opened, 0, *_window(lo, hi), how, compat))),))
-        asking = [(p.host, replace(self._question(p, lo, hi), aligning=how, compat=compat)) for p in profiles]
+            return Answer(name, (("", asked.answer(Question(self.opened, 0, *_window(lo, hi), how, compat, match))),))
+        asking = [(p.host, replace(self._question(p, lo, hi), aligning=how, compat=compat, match=match)) for p in profiles]
         return Answer(name, tuple((host, asked.answer(question)) for host, question in asking))
 
     # ── which hosts ──────────────────────────────────────────────────────────────────────────────

@@ -31,12 +31,12 @@ class Answer:
 
 def tell(
     path: str, run: str | None, reading: Reading, name: str, form: str, aligning: Aligning | None = None,
-    compat: Compat = "corrected",
+    compat: Compat = "corrected", match: str = "",
 ) -> int:  # fmt: skip
     """Print the answers about the runs that were named. Raises `UnreadableFile` where none of them holds a profile."""
     tool = registry.get(name)
     runs = (Opened(entry, reading) for entry in logdir.scan(path).chosen(run) if entry.profiles)
-    answers = list(ask(runs, tool, aligning, compat))
+    answers = list(ask(runs, tool, aligning, compat, match))
     if not answers:
         raise UnreadableFile(path, "has no readable profile", hint=f"See what is there: powertui doctor {path}")
     if form == "json":
@@ -62,7 +62,9 @@ def names(form: str) -> int:
     return 0
 
 
-def ask(opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None, compat: Compat = "corrected") -> Iterator[Answer]:
+def ask(
+    opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None, compat: Compat = "corrected", match: str = ""
+) -> Iterator[Answer]:
     """Every host of every run that has a profile."""
     for one in opened:
         try:
@@ -71,7 +73,7 @@ def ask(opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None, 
             text.write(sys.stderr, f"powertui: {plain(str(error))}")
             continue
         for profile in profiles:
-            question = Question(one, profile.index, aligning=aligning or Aligning(), compat=compat)
+            question = Question(one, profile.index, aligning=aligning or Aligning(), compat=compat, match=match)
             yield Answer(one.name, profile.host, tool.answer(question))
 
 

@@ -23,6 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="corrected",
         help="by whose rules: TensorFlow's with copies told as copies (default), as they were, today's converter's",
     )
+    parser.add_argument("--match", metavar="REGEX", default="", help="with --tool event_sets: only events with such names")
     common.reading(parser)
     common.output(parser)
 
@@ -35,5 +36,6 @@ def run(args: argparse.Namespace) -> int:
     if args.tool == "list":
         return tool.names(form)
     if args.tool is not None:
-        return tool.tell(args.path, args.run, common.reading_of(args), args.tool, form, common.aligning_of(args), args.compat)
+        reading, aligning = common.reading_of(args), common.aligning_of(args)
+        return tool.tell(args.path, args.run, reading, args.tool, form, aligning, args.compat, args.match)
     return summary.tell(args.path, args.run, common.reading_of(args), form)

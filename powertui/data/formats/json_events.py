@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
@@ -14,23 +16,28 @@ from typing import Any, Protocol
 import numpy as np
 
 from powertui.data.formats import stat_columns
-from powertui.data.formats.builder import Line, TraceBuilder
+from powertui.data.formats.builder import Findings, Line, TraceBuilder
+from powertui.data.formats.json_args import ArgText
+from powertui.data.formats.json_columns import COMPILED, Batch, ColumnStream, Tokens
 from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import Source, describe
 from powertui.data.limits import HINT
-from powertui.data.model import PS_PER_US, Clock, Floats, Int64s, Stat, StatColumn, StatKind, Trace, UInt64s
+from powertui.data.model import PS_PER_US, Clock, Floats, Int32s, Int64s, Stat, StatColumn, StatKind, Trace, UInt32s, UInt64s
 from powertui.data.texts import Texts
 from powertui.errors import UnreadableFile
 
 __all__ = [
-    "EVENT_BYTES", "OBJECT_BYTES", "PYTORCH", "UNIX_US", "ArgStats", "PairNames", "Thread", "as_text", "clean", "clock_of",
-    "number_of", "picoseconds", "read", "stat",
+    "EVENT_BYTES", "IMPOSSIBLE", "OBJECT_BYTES", "OPEN", "PYTORCH", "UNIX_US", "ArgStats", "Impossible", "Origin", "PairNames",
+    "Thread", "arg_text", "as_text", "clean", "clock_of", "coded", "in_reach", "number_of", "picoseconds", "read", "spoken",
+    "spread", "stat",
 ]  # fmt: skip
 
+KEPT = 1 << 62  # positions of args that are kept; those below are places in the file
+SCANNED = 1 << 20  # a piece for the compiled scanner
 CHUNK = 1 << 18  # a piece of text; decoding it never holds the interpreter for long
 FIRST_PART = 20_000  # events after which the first partial trace is shown; each next one at twice as many
-EVENT_BYTES = 90  # of memory for each event: as it comes, as columns, and the index that the screens draw by
+EVENT_BYTES = 80  # of memory for each event: as it comes, as columns, and the index that the screens draw by
 OBJECT_BYTES = 400  # for a name, a thread's number of them
 TELL = 2_000  # events between two calls of progress
 # What only PyTorch's profiler writes into the beginning of a trace.
@@ -43,10 +50,14 @@ _ORIGIN_NS = 1_000_000  # how well a profiler ties its own clock to the system's
 
 
 class ArgStats:
-    """The `args` of all events as JSON text, one after the other (model.StatSource)."""
+    """The `args` of all events (model.StatSource): where they stand in the text, which is read again when someone asks.
 
-    def __init__(self) -> None:
-        self._arena = bytearray(b"{}\0")  # position 0: an event without args
+    Those of events that Python read itself are kept as text, one after the other: a position beyond any file.
+    """
+
+    def __init__(self, text: ArgText | None = None) -> None:
+        self._arena = bytearray()
+        self._text = text
 
     def add(self, args: dict[str, Any], raw: str) -> int:
         """Keep these, which stand somewhere in the event's text `raw`; where they lie now.
@@ -60,7 +71,7 @@ class ArgStats:
             text = json.dumps(args, ensure_ascii=True)
         self._arena += text.encode("utf-8", "replace")
         self._arena += b"\0"
-        return position
+        return KEPT + position
 
     @property
     def memory(self) -> int:
@@ -68,28 +79,42 @@ class ArgStats:
         return len(self._arena)
 
     def _line(self, position: int) -> bytes:
-        end = self._arena.find(b"\0", position)
-        return bytes(self._arena[position:end]) if 0 <= position < end else b"{}"
+        end = self._arena.find(b"\0", position - KEPT)
+        return bytes(self._arena[position - KEPT : end]) if end >= 0 else b"{}"
 
     def of(self, position: int) -> tuple[Stat, ...]:
         """All args of the event at this position, in file order."""
-        return tuple(stat(name, value) for name, value in _args(self._line(int(position))).items())
+        if not position:
+            return ()
+        if position >= KEPT:
+            args = _args(self._line(int(position)))
+        else:
+            args = self._text.one(int(position)) if self._text is not None else {}
+        return tuple(stat(name, value) for name, value in args.items())
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """Each named arg for each of these events. Numbers that were written as text count as numbers."""
         texts: dict[str, list[str | None]] = {name: [None] * len(positions) for name in names}
         floats: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
+
+        def put(row: int, name: str, value: Any) -> None:
+            texts[name][row] = as_text(value)
+            if isinstance(value, float):
+                floats[name].append((row, value))
+
+        kept = np.flatnonzero(positions >= KEPT)
         marks = {name: name.encode() if name.isidentifier() and name.isascii() else b"" for name in names}
-        for row, position in enumerate(positions.tolist()):
-            line = self._line(position)
+        for row in kept.tolist():
+            line = self._line(int(positions[row]))
             wanted = [name for name, mark in marks.items() if mark in line]
             args = _args(line) if wanted else {}
             for name in wanted:
                 if name in args:
-                    value = args[name]
-                    texts[name][row] = as_text(value)
-                    if isinstance(value, float):
-                        floats[name].append((row, value))
+                    put(row, name, args[name])
+        stored = np.flatnonzero((positions > 0) & (positions < KEPT))
+        if len(stored) and self._text is not None:
+            for row, name, value in self._text.values(positions[stored].astype(np.int64), names):
+                put(int(stored[row]), name, value)
         out = {}
         for name in texts:
             column = stat_columns.from_texts(texts[name])
@@ -103,8 +128,11 @@ _decode = json.JSONDecoder(strict=False).raw_decode
 
 
 def _args(line: bytes) -> dict[str, Any]:
-    args: dict[str, Any] = _decode(line.decode("utf-8", "replace"))[0]
-    return args
+    try:
+        args = _decode(line.decode("utf-8", "replace"))[0]
+    except (ValueError, RecursionError):
+        return {}
+    return args if isinstance(args, dict) else {}
 
 
 def stat(name: str, value: Any) -> Stat:
@@ -195,27 +223,141 @@ def number_of(tid: Any) -> int:
     return int(text) if text.isdecimal() and text.isascii() and len(text) < 18 else zlib.crc32(text.encode("utf-8", "replace"))
 
 
+IMPOSSIBLE = "events at impossible times were left out"
+OPEN = -(1 << 62)  # the duration of a begin that waits for its end
+REACH_US = 9e12  # from the first event: nothing that can be lies farther
+_TS = re.compile(r'"ts"\s*:\s*(-?\d{1,17})(?:\.(\d{1,6}))?\s*[,}]')
+_INEXACT_US = 8.9e12  # beyond this a double does not hold every ns
+
+
+class Impossible(ValueError):
+    """A time that no event can have."""
+
+
+class Origin:
+    """What the times of a trace are counted from while it is read: the whole µs before the first event."""
+
+    def __init__(self, digits: int = 6) -> None:
+        self.us: int | None = None
+        self.digits = digits  # decimals that the writer writes
+
+    def ps(self, ts: float, raw: str = "") -> int:
+        """A time in µs as ps from the origin. Raises `Impossible` for one that cannot be.
+
+        `raw` is the event's text: a double of a far clock is not what was written.
+        """
+        if not math.isfinite(ts):
+            raise Impossible
+        whole = math.floor(ts)
+        part = round((ts - whole) * 10**self.digits) * 10 ** (6 - self.digits)
+        if abs(ts) > _INEXACT_US and raw.count('"ts"') == 1 and (match := _TS.search(raw)) is not None:
+            part = int((match[2] or "").ljust(6, "0"))
+            whole = int(match[1])
+            if match[1][0] == "-":
+                whole, part = (whole - 1, PS_PER_US - part) if part else (whole, 0)
+        whole, part = int(whole), int(part)
+        if self.us is None:
+            self.us = whole
+        if abs(whole - self.us) > REACH_US:
+            raise Impossible
+        return (whole - self.us) * PS_PER_US + part
+
+    def length(self, us: float) -> int:
+        """A duration in µs as ps."""
+        if not abs(us) < REACH_US:
+            raise Impossible
+        return int(picoseconds(np.array([us]), digits=self.digits)[0]) if us else 0
+
+
 class Thread:
-    """The events of one (pid, tid) as they come."""
+    """The events of one (pid, tid) as they come: ps from the trace's `Origin`."""
 
     def __init__(self) -> None:
-        self.ts, self.dur = array("d"), array("d")
+        self.start, self.duration = array("q"), array("q")
         self.name, self.position = array("I"), array("Q")
         self.open: list[int] = []  # rows of B events that wait for their E
         self.label = ""
 
-    def line(self, base_us: float, digits: int = 6) -> tuple[Line, int]:
-        """The events as columns, and how many had no time that int64 can hold."""
-        ts, dur = np.array(self.ts, np.float64), np.array(self.dur, np.float64)
-        name, position = np.array(self.name, np.uint32), np.array(self.position, np.uint64)
-        good = np.isfinite(ts) & np.isfinite(dur) & (np.abs(ts - base_us) < 9e12) & (np.abs(dur) < 9e12)
-        bad = int(len(good) - good.sum())
-        if bad:
-            ts, dur, name, position = ts[good], dur[good], name[good], position[good]
-        length = picoseconds(dur, digits=digits)
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def add(self, start: int, duration: int, name: int, position: int) -> None:
+        """One event."""
+        self.start.append(start)
+        self.duration.append(duration)
+        self.name.append(name)
+        self.position.append(position)
+
+    def extend(self, start: Int64s, duration: Int64s, name: UInt32s, position: UInt64s) -> None:
+        """Many."""
+        self.start.frombytes(start.tobytes())
+        self.duration.frombytes(duration.tobytes())
+        self.name.frombytes(name.tobytes())
+        self.position.frombytes(position.tobytes())
+
+    def line(self, shift_ps: int, last_ps: int, *, final: bool) -> Line:
+        """The events as columns. `shift_ps`: the trace's zero; what still waits for its end lasts until `last_ps`.
+
+        `final`: no more of them will come, and the columns are given away.
+        """
+        arrays = (self.start, self.duration, self.name, self.position)
+        kinds = (np.int64, np.int64, np.uint32, np.uint64)
+        start, duration, name, position = (
+            np.frombuffer(column, kind) if final else np.array(column, kind) for column, kind in zip(arrays, kinds, strict=True)
+        )
+        if final:
+            self.start, self.duration, self.name, self.position = array("q"), array("q"), array("I"), array("Q")
+        waits = np.flatnonzero(duration == OPEN)
+        duration[waits] = np.maximum(last_ps - start[waits], 0)
         # TensorFlow's writer makes 1 ps of a duration of nothing. No clock of a profiler resolves 1 ps.
-        length[length == 1] = 0
-        return Line(picoseconds(ts, base_us, digits), length, name, position), bad
+        duration[duration == 1] = 0
+        if shift_ps:
+            start -= shift_ps
+        return Line(start, duration, name, position)
+
+
+def spread(threads: Sequence[Thread], which: Int64s, start: Int64s, duration: Int64s, name: UInt32s, position: UInt64s) -> None:
+    """Give each thread its events of a batch, in their order; `which` counts `threads`."""
+    order = np.argsort(which, kind="stable")
+    bounds = np.searchsorted(which[order], np.arange(len(threads) + 1))
+    for thread, lo, hi in zip(threads, bounds.tolist()[:-1], bounds.tolist()[1:], strict=True):
+        rows = order[lo:hi]
+        thread.extend(start[rows], duration[rows], name[rows], position[rows])
+
+
+def coded(*columns: Int64s | Int32s) -> tuple[list[tuple[int, ...]], Int64s]:
+    """Each combination once, and which of them every row has."""
+    which = np.zeros(len(columns[0]), np.int64)
+    first = which[:1]
+    for column in columns:
+        code = which << 32 | (column.astype(np.int64) + 1)
+        order = np.argsort(code, kind="stable")
+        new = np.ones(len(order), np.bool_)
+        new[1:] = np.diff(code[order]) != 0
+        which = np.empty(len(order), np.int64)
+        which[order] = np.cumsum(new) - 1
+        first = order[new]
+    return list(zip(*(column[first].tolist() for column in columns), strict=True)), which
+
+
+def in_reach(batch: Batch, rows: Int64s, origin: Origin, findings: Findings) -> tuple[Int64s, Int64s]:
+    """(those of these rows whose times can be, their starts as ps from the origin)."""
+    assert origin.us is not None
+    whole = batch.us[rows] - origin.us
+    good = np.abs(whole) <= REACH_US
+    findings.add(IMPOSSIBLE, count=int(len(good) - good.sum()))
+    rows, whole = rows[good], whole[good]
+    part = batch.ps[rows].astype(np.int64)
+    if origin.digits == 3:
+        part = (part + 500) // 1000 * 1000
+    return rows, whole * PS_PER_US + part
+
+
+def spoken(batch: Batch, rows: Int64s) -> Iterator[tuple[Any, str]]:
+    """Events of a batch as Python reads them, with their texts."""
+    for row in rows.tolist():
+        text = batch.text(row)
+        yield _decode(text)[0], text
 
 
 def clock_of(base_us: float, origin_ns: int | None) -> Clock:
@@ -241,7 +383,8 @@ class Collector(Protocol):
 
     @property
     def memory(self) -> int: ...
-    def add(self, event: Any, stream: JsonStream) -> None: ...
+    def add(self, event: Any, raw: str) -> None: ...
+    def take(self, batch: Batch, tokens: Tokens) -> None: ...
     def member(self, key: str, value: Any) -> None: ...
     def build(self, source: Source, *, complete: bool) -> Trace: ...
 
@@ -249,13 +392,17 @@ class Collector(Protocol):
 def read(source: Source, progress: Progress, collector: Collector) -> Iterator[Trace]:
     """Every event to the collector, in bounded memory: partial traces as they grow, the whole one last."""
     findings = collector.builder.findings
-    stream = JsonStream(source.chunks(CHUNK), "traceEvents")
+    stream = opened(source)
     shown, told = FIRST_PART, 0
     for key, value in stream:
         if key != "traceEvents" or not stream.listed:
             collector.member(key, value)
             continue
-        collector.add(value, stream)
+        if isinstance(value, Batch):
+            assert isinstance(stream, ColumnStream)
+            collector.take(value, stream.tokens)
+        else:
+            collector.add(value, stream.raw())
         if collector.count >= told + TELL:
             told = collector.count
             too_much = source.limit.exceeded(collector.memory)
@@ -274,3 +421,15 @@ def read(source: Source, progress: Progress, collector: Collector) -> Iterator[T
         findings.add(f"{stream.problem}; what came before was read")
     progress(source.size, source.size, collector.count)
     yield collector.build(source, complete=True)
+
+
+def opened(source: Source) -> JsonStream:
+    """The members and events of a trace: in batches where the scanner is compiled."""
+    if COMPILED:
+        return ColumnStream(source.chunks(SCANNED), "traceEvents")
+    return JsonStream(source.chunks(CHUNK), "traceEvents")
+
+
+def arg_text(source: Source) -> ArgText | None:
+    """Where `args` are read again; None where they are all kept."""
+    return ArgText(source) if COMPILED else None

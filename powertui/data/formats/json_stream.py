@@ -110,22 +110,27 @@ class JsonStream:
             yield key, value
 
     def _list(self) -> Iterator[tuple[str, Any]]:
-        items = self._items
         self.listed = True
-        while True:
-            char = self._peek(_GAP)
-            if char == "]":
-                self._at += 1
-                return
-            if not char:
-                self.problem = "the list of events ends in the middle: the file is truncated"
-                return
-            value = self._value()
-            if value is not _BROKEN:
-                yield items, value
-            elif not self._resume():
-                self.problem = self.problem or "the list of events ends in the middle: the file is truncated"
-                return
+        while (item := self._one()) is not None:
+            if item:
+                yield self._items, item[0]
+
+    def _one(self) -> tuple[Any, ...] | None:
+        """The next item of the list, alone; nothing where one was damaged; None at the end of the list or of the text."""
+        char = self._peek(_GAP)
+        if char == "]":
+            self._at += 1
+            return None
+        if not char:
+            self.problem = "the list of events ends in the middle: the file is truncated"
+            return None
+        value = self._value()
+        if value is not _BROKEN:
+            return (value,)
+        if self._resume():
+            return ()
+        self.problem = self.problem or "the list of events ends in the middle: the file is truncated"
+        return None
 
     def _value(self) -> Any:
         """The value that starts here, `_BROKEN` when there is none."""

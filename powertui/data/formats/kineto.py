@@ -16,28 +16,40 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from powertui.data.formats import stat_columns
 from powertui.data.formats.builder import TraceBuilder
+from powertui.data.formats.json_args import ArgText
+from powertui.data.formats.json_columns import CAT, DEVICE, PID, STREAM, TID, Batch, Tokens
+from powertui.data.formats.json_columns import NAME as TITLE
 from powertui.data.formats.json_counters import BYTES, Readings
 from powertui.data.formats.json_events import (
     EVENT_BYTES,
+    IMPOSSIBLE,
     OBJECT_BYTES,
     PYTORCH,
     UNIX_US,
     ArgStats,
+    Impossible,
+    Origin,
     PairNames,
     Thread,
+    arg_text,
     as_text,
     clean,
     clock_of,
+    coded,
+    in_reach,
     number_of,
     read,
+    spoken,
+    spread,
     stat,
-)
-from powertui.data.formats.json_stream import JsonStream
+)  # fmt: skip
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import Source
-from powertui.data.model import Stat, StatColumn, Trace, UInt64s
+from powertui.data.model import PS_PER_US, Int64s, Stat, StatColumn, Trace, UInt64s
 
 NAME = "kineto"
 SUFFIXES = ("pt.trace.json.gz", "pt.trace.json")
@@ -55,6 +67,10 @@ PYTHON = "python_function"
 SYNTHETIC = frozenset(("trace",))  # the profiling window itself
 ZERO = "ts of the trace's zero (us)"  # a stat of the host: what was written as `ts` where the trace begins
 _PROPERTIES = {"name": "device_name"}  # of a device, under the names that the rest of the program asks for
+DROPPED, HOST, FRAMES, WORK, ANNOTATIONS, SYNCHRONISATION = range(6)  # what an event is, by its category
+_DRAWN = {WORK: "", ANNOTATIONS: "annotations", SYNCHRONISATION: "synchronisation"}
+_FLOWS = np.array([ord(phase) for phase in "stf"], np.uint8)
+_UNUSABLE = "events without a usable ts, dur, pid or tid were left out"
 _NUMBER = re.compile(r"\d+")
 _SEPARATE = {
     "b": "async spans are not drawn (ph b)",
@@ -75,6 +91,20 @@ def sniff(head: bytes, path: str) -> int:
     if b'"schemaVersion"' in head and (b'"traceEvents"' in head or b'"deviceProperties"' in head):
         return 95
     return 85 if marks and b'"traceEvents"' in head else 0
+
+
+def _category(told: Any) -> str:
+    return "" if told is None else str(told).lower()
+
+
+def _kind(category: str) -> int:
+    if category in SYNTHETIC:
+        return DROPPED
+    if category in DEVICE_WORK:
+        return WORK
+    if category in DEVICE_COPIES:
+        return ANNOTATIONS if category == "gpu_user_annotation" else SYNCHRONISATION
+    return FRAMES if category == PYTHON else HOST
 
 
 class LaunchStats(ArgStats):
@@ -133,9 +163,11 @@ class CategoryNames(PairNames):
 class _Collector:
     """Sorts the events of the stream to threads of the host and streams of devices."""
 
-    def __init__(self, builder: TraceBuilder) -> None:
+    def __init__(self, builder: TraceBuilder, text: ArgText | None = None) -> None:
         self.builder = builder
-        self.stats, self.names = LaunchStats(), CategoryNames()
+        self.stats, self.names = LaunchStats(text), CategoryNames()
+        self.origin = Origin(DIGITS)
+        self._kinds: list[int] = []  # of each category, by its token
         self.host: dict[tuple[Any, Any, bool], Thread] = {}  # by pid, tid, and whether they are Python's frames
         self.device: dict[tuple[int, int, str], Thread] = {}  # by device, stream, and what is drawn from its work
         self.processes: dict[Any, str] = {}
@@ -160,7 +192,57 @@ class _Collector:
 
     # ── what comes ──
 
-    def add(self, event: Any, stream: JsonStream) -> None:
+    def take(self, batch: Batch, tokens: Tokens) -> None:
+        """Some plain events at once."""
+        for number in range(len(self._kinds), len(tokens)):
+            self._kinds.append(_kind(_category(tokens[number])))
+        table = np.array([*self._kinds, HOST], np.int64)  # the last for events without a category
+        kind = table[batch.member[CAT]]
+        spans = (batch.phase == ord("X")) & batch.timed
+        rows = np.flatnonzero(spans & (kind != DROPPED))
+        if len(rows):
+            self._spans(batch, rows, kind, tokens)
+        for event, text in spoken(batch, np.flatnonzero(~spans & ~np.isin(batch.phase, _FLOWS))):
+            self.add(event, text)
+
+    def _spans(self, batch: Batch, rows: Int64s, kind: Int64s, tokens: Tokens) -> None:
+        if self.origin.us is None:
+            self.origin.us = int(batch.us[rows[0]])
+        rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
+        kind = kind[rows]
+        before = batch.us[rows][batch.us[rows] >= 0]
+        if len(before):
+            self.first_us = min(self.first_us, float(before.min()))
+        of_host = kind <= FRAMES
+        pid, tid, device, stream = (batch.member[k][rows] for k in (PID, TID, DEVICE, STREAM))
+        # Only work on a device has a device and a stream: not everything that has such an argument does.
+        device, stream = np.where(of_host, -1, device), np.where(of_host, -1, stream)
+        places, which = coded(kind, pid, tid, device, stream)
+        threads, usable = [], np.ones(len(places), np.bool_)
+        for at, (one, *numbers) in enumerate(places):
+            try:
+                threads.append(self._thread(one, *(tokens[number] for number in numbers)))
+            except TypeError:  # a list as a pid
+                threads.append(Thread())
+                usable[at] = False
+        merged = {id(thread): number for number, thread in enumerate(threads)}  # several places may be one thread
+        which = np.array([merged[id(thread)] for thread in threads], np.int64)[which]
+        good = usable[which]
+        self.builder.findings.add(_UNUSABLE, count=int(len(good) - good.sum()))
+        called, name_of = coded(batch.member[CAT][rows], batch.member[TITLE][rows])
+        index = np.array([self._named(tokens[category], tokens[name]) for category, name in called], np.uint32)
+        spread(threads, which, start, batch.length[rows], index[name_of], batch.args[rows].astype(np.uint64))
+        self.count += int(good.sum())
+
+    def _named(self, category: Any, name: Any) -> int:
+        return self.names.of(_category(category), name if isinstance(name, str) else "")
+
+    def _thread(self, kind: int, pid: Any, tid: Any, device: Any, stream: Any) -> Thread:
+        if kind <= FRAMES:
+            return self.host.setdefault((pid, tid, kind == FRAMES), Thread())
+        return self.device.setdefault((_number(device, pid), _number(stream, tid), _DRAWN[kind]), Thread())
+
+    def add(self, event: Any, raw: str) -> None:
         """One item of the list."""
         if not isinstance(event, dict):
             self.builder.findings.add("items that are not events were left out")
@@ -168,7 +250,7 @@ class _Collector:
         phase = event.get("ph")
         try:
             if phase == "X":
-                self._span(event, stream)
+                self._span(event, raw)
             elif phase == "M":
                 self._metadata(event)
             elif phase in ("i", "I"):
@@ -178,38 +260,37 @@ class _Collector:
                 self.readings.add(event)
             elif phase in _SEPARATE:
                 self.builder.findings.add(_SEPARATE[phase])
+        except Impossible:
+            self.builder.findings.add(IMPOSSIBLE)
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-            self.builder.findings.add("events without a usable ts, dur, pid or tid were left out")
+            self.builder.findings.add(_UNUSABLE)
 
-    def _span(self, event: dict[str, Any], stream: JsonStream) -> None:
-        category = str(event.get("cat", "")).lower()
-        if category in SYNTHETIC:
+    def _span(self, event: dict[str, Any], raw: str) -> None:
+        category = _category(event.get("cat"))
+        kind = _kind(category)
+        if kind == DROPPED:
             return
-        ts, dur = float(event["ts"]), float(event.get("dur") or 0.0)
+        ts = float(event["ts"])
+        start, length = self.origin.ps(ts, raw), self.origin.length(float(event.get("dur") or 0.0))
         if 0 <= ts < self.first_us:
             self.first_us = ts
         args = event.get("args")
         args = args if isinstance(args, dict) else {}
-        if category in DEVICE_WORK or category in DEVICE_COPIES:
-            what = "" if category in DEVICE_WORK else "annotations" if category == "gpu_user_annotation" else "synchronisation"
-            place = (_number(args.get("device"), event.get("pid")), _number(args.get("stream"), event.get("tid")), what)
-            thread = self.device.setdefault(place, Thread())
-        else:
-            thread = self.host.setdefault((event.get("pid"), event.get("tid"), category == PYTHON), Thread())
+        thread = self._thread(kind, event.get("pid"), event.get("tid"), args.get("device"), args.get("stream"))
         name = event.get("name")
         name = name if isinstance(name, str) else as_text(name) if name is not None else ""
-        thread.name.append(self.names.of(category, name))
-        thread.ts.append(ts)
-        thread.dur.append(dur)
-        thread.position.append(self.stats.add(args, stream.raw()) if args else 0)
+        thread.add(start, length, self.names.of(category, name), self.stats.add(args, raw) if args else 0)
         self.count += 1
 
     def _memory(self, event: dict[str, Any]) -> None:
         """A mark of the allocator: what one call took or gave back, and in newer files what is held in all."""
         args = event["args"]
+        if not isinstance(args, dict):
+            raise TypeError
         kind, number = args.get("Device Type"), args.get("Device Id")
         device = "CPU" if kind == 0 or (kind is None and number == -1) else f"GPU {number}"
         ts = float(event["ts"])
+        self.origin.ps(ts)  # raises for a time that cannot be
         if 0 <= ts < self.first_us:
             self.first_us = ts
         if "Total Allocated" in args:
@@ -252,13 +333,13 @@ class _Collector:
         """The trace of what came so far."""
         builder = TraceBuilder(source.path, NAME, size=source.size, host=self.builder.host)
         builder.findings = self.builder.findings if complete else builder.findings
-        base = float(math.floor(self.first_us)) if self.first_us < UNIX_US[1] else 0.0
+        base = float(math.floor(self.first_us)) if math.isfinite(self.first_us) else float(self.origin.us or 0)
         builder.clock = clock_of(base, self.origin_ns)
 
+        shift = (int(base) - (int(base) if self.origin.us is None else self.origin.us)) * PS_PER_US
+
         def put(process: Any, key: int, label: str, thread: Thread) -> None:
-            line, bad = thread.line(base, DIGITS)
-            builder.findings.add("events at impossible times were left out", count=bad)
-            process.add(key, label, line)
+            process.add(key, label, thread.line(shift, 0, final=complete))
 
         for device in sorted({device for device, _, _ in self.device}):
             process = builder.process(f"/device:GPU:{device}", self.devices.get(device, ()), self.stats)
@@ -292,4 +373,4 @@ def _number(named: Any, place: Any) -> int:
 
 def load(source: Source, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
-    return read(source, progress, _Collector(TraceBuilder(source.path, NAME, size=source.size)))
+    return read(source, progress, _Collector(TraceBuilder(source.path, NAME, size=source.size), arg_text(source)))

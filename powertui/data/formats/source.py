@@ -55,7 +55,7 @@ class Source:
         self.stamp = content.stamp
         self.done = 0  # how many of them stand behind the last chunk, for a progress bar
         self.warnings: list[Warn] = []
-        self._content = content
+        self.content = content  # as it lies on disk, packed or not
         self._inflated: Stored | None = None
         self.head = content.read(0, min(HEAD, content.size)).tobytes()
         self.compressed = self.head[:2] == GZIP
@@ -65,7 +65,7 @@ class Source:
     def stored(self) -> Stored:
         """All bytes, inflated when they must be. Those of a plain file stay on the disk until they are asked for."""
         if not self.compressed:
-            return self._content
+            return self.content
         if self._inflated is None:
             out = bytearray()
             for piece in self.chunks():
@@ -93,11 +93,11 @@ class Source:
     def _pieces(self, size: int) -> Iterator[bytes]:
         if not self.compressed:
             for start in range(0, self.size, size):
-                piece = self._content.read(start, min(start + size, self.size)).tobytes()
+                piece = self.content.read(start, min(start + size, self.size)).tobytes()
                 self.done = start + len(piece)
                 yield piece
             return
-        inflater = Inflater(self._content, size, self.limit)
+        inflater = Inflater(self.content, size, self.limit)
         for piece in inflater:
             self.done = inflater.done
             yield piece

@@ -12,27 +12,40 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from powertui.data.formats.builder import TraceBuilder
+from powertui.data.formats.json_args import ArgText
+from powertui.data.formats.json_columns import LONG_NAME, PID, TID, Batch, Tokens
+from powertui.data.formats.json_columns import NAME as TITLE
 from powertui.data.formats.json_counters import BYTES, Readings
 from powertui.data.formats.json_events import (
     EVENT_BYTES,
+    IMPOSSIBLE,
     OBJECT_BYTES,
+    OPEN,
     PYTORCH,
     UNIX_US,
     ArgStats,
+    Impossible,
+    Origin,
     PairNames,
     Thread,
+    arg_text,
     as_text,
     clean,
     clock_of,
+    coded,
+    in_reach,
     number_of,
     read,
-)
-from powertui.data.formats.json_stream import JsonStream
-from powertui.data.formats.own_export import OwnExport
+    spoken,
+    spread,
+)  # fmt: skip
+from powertui.data.formats.own_export import TRAINING, OwnExport
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import Source
-from powertui.data.model import Trace
+from powertui.data.model import Int64s, Trace
 
 NAME = "trace_json"
 SUFFIXES = ("trace.json.gz", "trace.json")
@@ -42,17 +55,19 @@ WRITERS_LIMIT = 1_000_000  # TensorFlow drops events beyond so many when it writ
 FAR_US = 3.6e9  # a first ts beyond this (an hour) counts from something else than a session's start: from the machine's boot, say
 
 _FOREIGN = (*PYTORCH, b'"neuronStartTimestampNs"')
+# Spans that may overlap on their thread: paired by category and id. `S` and `F` are the old way to write them.
+_ASYNCHRONOUS = {"b": "begin", "e": "end", "n": "instant", "S": "begin", "F": "end"}
 # Phases that are no stretch of time on a thread: counters, flows, async spans, object snapshots, samples.
-_OTHER_PHASES = {
+_NOT_DRAWN = {
     "s": "flow arrows", "t": "flow arrows", "f": "flow arrows", "T": "steps of async spans", "p": "steps of async spans",
     "N": "object snapshots",
     "O": "object snapshots", "D": "object snapshots", "P": "samples", "v": "memory dumps", "V": "memory dumps",
     "R": "marks", "c": "clock marks", "(": "contexts", ")": "contexts",
 }  # fmt: skip
-
-
-# Spans that may overlap on their thread: paired by category and id. `S` and `F` are the old way to write them.
-_ASYNCHRONOUS = {"b": "begin", "e": "end", "n": "instant", "S": "begin", "F": "end"}
+_NOT_DRAWN = {phase: f"{what} are not drawn (ph {phase})" for phase, what in _NOT_DRAWN.items()}
+_COUNTED = np.array([ord(phase) for phase in _NOT_DRAWN], np.uint8)
+_DRAWN = np.array([ord(phase) for phase in ("X", "B", "E", "i", "I", *_ASYNCHRONOUS)], np.uint8)
+_UNUSABLE = "events without a usable ts, dur, pid or tid were left out"
 
 
 def sniff(head: bytes, path: str) -> int:
@@ -72,15 +87,15 @@ def sniff(head: bytes, path: str) -> int:
 class _Collector:
     """Sorts events of the stream to their threads."""
 
-    def __init__(self, builder: TraceBuilder) -> None:
+    def __init__(self, builder: TraceBuilder, text: ArgText | None = None) -> None:
         self.builder = builder
-        self.stats, self.names = ArgStats(), PairNames()
+        self.stats, self.names = ArgStats(text), PairNames()
         self.threads: dict[tuple[Any, Any], Thread] = {}
         self.processes: dict[Any, str] = {}
-        self.base_us = math.nan  # the ts that is the trace's zero: 0 where times count from the session's start
+        self.origin = Origin()  # the ts that is the trace's zero: 0 where times count from the session's start
         self.origin_ns: int | None = None  # where the file says that its ts count from, in Unix ns
         self.count = 0
-        self.last = 0.0
+        self.last = 0  # ps
         self.readings = Readings()
         self._begun: dict[tuple[Any, str, str], list[int]] = {}  # rows of async begins that wait, by pid, line and id
         self.own: OwnExport | None = None  # where powertui itself wrote the file
@@ -95,7 +110,50 @@ class _Collector:
             + OBJECT_BYTES * (len(self.names) + 4 * len(self.threads) + len(self.processes))
         )
 
-    def add(self, event: Any, stream: JsonStream) -> None:
+    def take(self, batch: Batch, tokens: Tokens) -> None:
+        """Some plain events at once."""
+        spans = (batch.phase == ord("X")) & batch.timed
+        if self.own is not None:
+            spans &= np.array([tokens[number] != TRAINING for number in batch.member[PID].tolist()], np.bool_)
+        told = np.isin(batch.phase, _COUNTED)
+        for letter in batch.phase[told].tolist() if told.any() else ():
+            self.builder.findings.add(_NOT_DRAWN[chr(letter)])
+        if self.origin.us is None:
+            first = np.flatnonzero(batch.timed & np.isin(batch.phase, _DRAWN))
+            if len(first):
+                self._begins(float(batch.us[first[0]]))
+        rows = np.flatnonzero(spans)
+        if len(rows):
+            self._spans(batch, rows, tokens)
+        for event, text in spoken(batch, np.flatnonzero(~spans & ~told)):
+            self.add(event, text)
+
+    def _spans(self, batch: Batch, rows: Int64s, tokens: Tokens) -> None:
+        rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
+        places, which = coded(batch.member[PID][rows], batch.member[TID][rows])
+        threads, usable = [], np.ones(len(places), np.bool_)
+        for at, (pid, tid) in enumerate(places):
+            try:
+                threads.append(self._thread(tokens[pid], tokens[tid]))
+            except TypeError:  # a list as a pid
+                threads.append(Thread())
+                usable[at] = False
+        good = usable[which]
+        self.builder.findings.add(_UNUSABLE, count=int(len(good) - good.sum()))
+        called, name_of = coded(batch.member[TITLE][rows], batch.member[LONG_NAME][rows])
+        index = [self._named(tokens[name], tokens[full]) for name, full in called]
+        name = np.array(index, np.uint32)[name_of]
+        length = batch.length[rows]
+        spread(threads, which, start, length, name, batch.args[rows].astype(np.uint64))
+        if good.any():
+            self.last = max(self.last, int((start + length)[good].max()))
+        self.count += int(good.sum())
+
+    def _named(self, name: Any, full: Any) -> int:
+        name = name if isinstance(name, str) else ""
+        return self.names.index(name, full if isinstance(full, str) and full else name)
+
+    def add(self, event: Any, raw: str) -> None:
         """One item of the list. What it may hold is anybody's guess."""
         if not isinstance(event, dict):
             self.builder.findings.add("items that are not events were left out")
@@ -105,82 +163,84 @@ class _Collector:
             if self.own is not None and self.own.add(event):
                 return
             if phase == "X":
-                self._span(event, float(event["ts"]), float(event.get("dur") or 0.0), stream)
+                self._span(event, self.origin.length(float(event.get("dur") or 0.0)), raw)
             elif phase == "M":
                 self._metadata(event)
             elif phase == "B":
-                thread = self._span(event, float(event["ts"]), math.nan, stream)
-                thread.open.append(len(thread.ts) - 1)
+                thread = self._span(event, OPEN, raw)
+                thread.open.append(len(thread) - 1)
             elif phase == "E":
-                self._end(event, float(event["ts"]))
+                at = self._ps(event, raw)
+                thread = self._thread(event.get("pid"), event.get("tid"))
+                self._closed(thread, thread.open, at)
             elif phase in ("i", "I"):
-                self._span(event, float(event["ts"]), 0.0, stream)
+                self._span(event, 0, raw)
             elif phase in _ASYNCHRONOUS:
-                self._asynchronous(event, _ASYNCHRONOUS[phase], stream)
+                self._asynchronous(event, _ASYNCHRONOUS[phase], raw)
             elif phase == "C":
                 self.readings.add(event)
-            elif phase in _OTHER_PHASES:
-                self.builder.findings.add(f"{_OTHER_PHASES[phase]} are not drawn (ph {phase})")
+            elif phase in _NOT_DRAWN:
+                self.builder.findings.add(_NOT_DRAWN[phase])
             elif event:  # the last item is an empty object, against the trailing comma
                 self.builder.findings.add("items of unknown phase were left out")
+        except Impossible:
+            self.builder.findings.add(IMPOSSIBLE)
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-            self.builder.findings.add("events without a usable ts, dur, pid or tid were left out")
+            self.builder.findings.add(_UNUSABLE)
 
-    def _thread(self, event: dict[str, Any]) -> Thread:
-        key = (event.get("pid"), event.get("tid"))
-        thread = self.threads.get(key)
+    def _thread(self, pid: Any, tid: Any) -> Thread:
+        thread = self.threads.get((pid, tid))
         if thread is None:
-            thread = self.threads[key] = Thread()
+            thread = self.threads[pid, tid] = Thread()
         return thread
 
-    def _span(self, event: dict[str, Any], ts: float, dur: float, stream: JsonStream, thread: Thread | None = None) -> Thread:
-        thread = self._thread(event) if thread is None else thread
-        if self.base_us != self.base_us and math.isfinite(ts):
-            self.base_us = float(math.floor(ts)) if FAR_US < ts < UNIX_US[1] else 0.0
+    def _begins(self, us: float) -> None:
+        self.origin.us = math.floor(us) if FAR_US < us < UNIX_US[1] else 0
+
+    def _ps(self, event: dict[str, Any], raw: str) -> int:
+        ts = float(event["ts"])
+        if self.origin.us is None and math.isfinite(ts):
+            self._begins(ts)
+        return self.origin.ps(ts, raw)
+
+    def _span(self, event: dict[str, Any], length: int, raw: str, thread: Thread | None = None) -> Thread:
+        start = self._ps(event, raw)
+        thread = self._thread(event.get("pid"), event.get("tid")) if thread is None else thread
         args = event.get("args")
         position, full = 0, ""
         name = event.get("name")
         name = name if isinstance(name, str) else as_text(name) if name is not None else ""
         if args and isinstance(args, dict):
-            position = self.stats.add(args, stream.raw())
+            position = self.stats.add(args, raw)
             full = args.get("long_name") or ""
-        thread.name.append(self.names.index(name, full if isinstance(full, str) and full else name))
-        thread.ts.append(ts)
-        thread.dur.append(dur)
-        thread.position.append(position)
-        if math.isfinite(ts):
-            self.last = max(self.last, ts if dur != dur else ts + dur)
+        thread.add(start, length, self.names.index(name, full if isinstance(full, str) and full else name), position)
+        self.last = max(self.last, start if length == OPEN else start + length)
         self.count += 1
         return thread
 
-    def _asynchronous(self, event: dict[str, Any], what: str, stream: JsonStream) -> None:
+    def _asynchronous(self, event: dict[str, Any], what: str, raw: str) -> None:
         """All of one category on one line, which packs what overlaps into lanes."""
+        at = self._ps(event, raw)
         category = clean(as_text(event.get("cat", "")))
         key = (event.get("pid"), f"{category or 'spans'} (asynchronous)")
-        thread = self.threads.get(key)
-        if thread is None:
-            thread = self.threads[key] = Thread()
-            thread.label = key[1]
-        ts = float(event["ts"])
+        thread = self._thread(*key)
+        thread.label = key[1]
+        waiting = self._begun.setdefault((*key, _identity(event)), [])
         if what == "end":
-            self._closed(thread, self._begun.get((*key, _identity(event)), []), ts)
+            self._closed(thread, waiting, at)
             return
-        self._span(event, ts, math.nan if what == "begin" else 0.0, stream, thread)
+        self._span(event, OPEN if what == "begin" else 0, raw, thread)
         if what == "begin":
-            self._begun.setdefault((*key, _identity(event)), []).append(len(thread.ts) - 1)
+            waiting.append(len(thread) - 1)
 
-    def _end(self, event: dict[str, Any], ts: float) -> None:
-        thread = self._thread(event)
-        self._closed(thread, thread.open, ts)
-
-    def _closed(self, thread: Thread, begun: list[int], ts: float) -> None:
+    def _closed(self, thread: Thread, begun: list[int], at: int) -> None:
         """The last one that began ends."""
         if not begun:
             self.builder.findings.add("ends (ph E) without a begin were left out")
             return
         row = begun.pop()
-        thread.dur[row] = max(ts - thread.ts[row], 0.0)
-        self.last = max(self.last, ts)
+        thread.duration[row] = max(at - thread.start[row], 0)
+        self.last = max(self.last, at)
 
     def _metadata(self, event: dict[str, Any]) -> None:
         args = event.get("args")
@@ -191,7 +251,7 @@ class _Collector:
         if event.get("name") == "process_name":
             self.processes[event.get("pid")] = label
         elif event.get("name") == "thread_name":
-            self._thread(event).label = label
+            self._thread(event.get("pid"), event.get("tid")).label = label
 
     def member(self, key: str, value: Any) -> None:
         """Something that stands beside the events."""
@@ -213,33 +273,30 @@ class _Collector:
                 builder.told = self.own.training()
             except (ValueError, OverflowError):
                 builder.findings.add("the steps that powertui wrote into this file are damaged: they were found anew")
-        waiting: dict[tuple[Any, Any], list[int]] = {}
+        waiting: dict[tuple[Any, Any], int] = {}
         for (owner, label, _), rows in self._begun.items():
-            waiting.setdefault((owner, label), []).extend(rows)
-        pids = list(dict.fromkeys([*self.processes, *(pid for pid, _ in self.threads)]))
-        for pid in pids:
+            waiting[owner, label] = waiting.get((owner, label), 0) + len(rows)
+        of_process: dict[Any, list[tuple[Any, Thread]]] = {pid: [] for pid in self.processes}
+        for (pid, tid), thread in self.threads.items():
+            of_process.setdefault(pid, []).append((tid, thread))
+        for pid, threads in of_process.items():
             process = builder.process(self.processes.get(pid) or f"process {pid}", (), self.stats)
-            for (owner, tid), thread in self.threads.items():
-                if owner != pid or not len(thread.ts):
+            for tid, thread in threads:
+                if not len(thread):
                     continue
-                open_rows = [*thread.open, *waiting.get((owner, tid), ())]
-                for row in open_rows:
-                    thread.dur[row] = max(self.last - thread.ts[row], 0.0)
-                line, bad = thread.line(base)
-                builder.findings.add("events at impossible times were left out", count=bad)
-                process.add(number_of(tid), thread.label, line)
-                if open_rows:
-                    builder.findings.add("begins (ph B) without an end were extended to the end of the trace", count=len(open_rows))
+                process.add(number_of(tid), thread.label, thread.line(0, self.last, final=complete))
+                left = len(thread.open) + waiting.get((pid, tid), 0)
+                builder.findings.add("begins (ph B) without an end were extended to the end of the trace", count=left)
         self.readings.build(builder, base, self.processes)
         if complete and self.count == WRITERS_LIMIT:
             builder.findings.add("has exactly the million events that TensorFlow's writer keeps: the rest may be missing")
         return builder.build(self.names, complete=complete, warnings=source.warnings)
 
     def _base(self) -> float:
-        if math.isnan(self.base_us):  # counters alone
+        if self.origin.us is None:  # counters alone
             first = self.readings.first_us
             return float(math.floor(first)) if FAR_US < first < UNIX_US[1] else 0.0
-        return self.base_us
+        return float(self.origin.us)
 
 
 def _identity(event: dict[str, Any]) -> str:
@@ -249,4 +306,4 @@ def _identity(event: dict[str, Any]) -> str:
 
 def load(source: Source, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
-    return read(source, progress, _Collector(TraceBuilder(source.path, NAME, size=source.size)))
+    return read(source, progress, _Collector(TraceBuilder(source.path, NAME, size=source.size), arg_text(source)))

@@ -33,6 +33,7 @@ class Question:
     hi: int | None = None
     aligning: Aligning = field(default_factory=Aligning)
     compat: Compat = "corrected"
+    match: str = ""  # a regular expression: only events with such names, where a tool asks for it
 
     @property
     def profile(self) -> Profile:
@@ -67,7 +68,7 @@ class Tool:
         ask = cast("Callable[[Question], Result]", getattr(importlib.import_module(module), function))
         whole = question.lo is None and question.hi is None
         kind = ("tool", self.name, question.host, "whole" if whole else "window")
-        key = (*kind, question.lo, question.hi, question.aligning, question.compat)
+        key = (*kind, question.lo, question.hi, question.aligning, question.compat, question.match)
         answer = question.opened.cached(key, lambda: ask(question))
         if not whole:
             question.opened.forget(*kind, but=key)
@@ -97,6 +98,8 @@ TOOLS: tuple[Tool, ...] = (
          f"{_HERE}.torch_tables:kernel_summary"),
     Tool("collectives", "Collectives", "Collectives by kind and size: time, algorithm and bus bandwidth.",
          f"{_HERE}.collectives:answer"),
+    Tool("event_sets", "Event sets", "Events by name: count, average, deviation, percentiles, first and last.",
+         f"{_HERE}.event_sets:answer"),
     Tool("steps", "Steps", "Every step: when it ran, and how long.", f"{_HERE}.steps:answer"),
     Tool("epochs", "Epochs", "Every epoch: where it lies, its steps, its scalars.", f"{_HERE}.epochs:answer"),
     Tool("counters", "Counters", "Memory in use, clock rates and other quantities that the trace recorded.",

@@ -1,0 +1,89 @@
+"""Arguments of events where they stand in a trace's text: read again, a window at a time, when someone asks for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from powertui.data.formats.gzip_blocks import GzipBlocks
+from powertui.data.formats.json_columns import arg_values
+from powertui.data.formats.source import Source
+from powertui.data.model import Int64s
+from powertui.errors import FileChanged
+
+WINDOW = 1 << 20
+SPARE = 1 << 14  # nearly all arguments are shorter
+_LONGEST = 8 << 20
+_decode = json.JSONDecoder(strict=False).raw_decode
+
+
+class ArgText:
+    """A trace's text by place; of a gzip file what it unpacks to."""
+
+    def __init__(self, source: Source) -> None:
+        self._stored = source.content
+        self._blocks = GzipBlocks(source.content) if source.compressed else None
+
+    def read(self, lo: int, hi: int) -> bytes:
+        """These bytes; fewer at the end."""
+        if self._blocks is not None:
+            return self._blocks.read(lo, hi)
+        hi = min(hi, self._stored.size)
+        try:
+            return self._stored.read(lo, hi).tobytes() if hi > lo else b""
+        except FileChanged:
+            return b""
+
+    def one(self, position: int) -> dict[str, Any]:
+        """All arguments of the event at this place."""
+        size = SPARE
+        while True:
+            data = self.read(position, position + size)
+            try:
+                value = _decode(data.decode("utf-8", "replace"))[0]
+            except (ValueError, RecursionError):
+                if len(data) < size or size >= _LONGEST:
+                    return {}
+                size *= 8
+                continue
+            return value if isinstance(value, dict) else {}
+
+    def values(self, positions: Int64s, names: Sequence[str]) -> Iterator[tuple[int, str, Any]]:
+        """(row, name, value) for each of these arguments that an event has."""
+        known: dict[bytes, Any] = {}
+        order = np.argsort(positions, kind="stable")
+        ordered = positions[order]
+        row = 0
+        while row < len(order):
+            base = int(ordered[row])
+            after = max(row + 1, int(np.searchsorted(ordered, base + WINDOW)))
+            data = self.read(base, int(ordered[after - 1]) + SPARE)
+            yield from self._in_window(data, base, order[row:after], ordered[row:after] - base, names, known)
+            row = after
+
+    def _in_window(
+        self, data: bytes, base: int, rows: Int64s, starts: Int64s, names: Sequence[str], known: dict[bytes, Any]
+    ) -> Iterator[tuple[int, str, Any]]:
+        starts = np.ascontiguousarray(starts)
+        lo, hi = np.empty(len(starts), np.int64), np.empty(len(starts), np.int64)
+        for name in names:
+            if json.dumps(name) != f'"{name}"':  # a name that has to be escaped stands in no plain object
+                continue
+            arg_values(data, name, starts, lo, hi)
+            for at in np.flatnonzero(lo >= 0).tolist():
+                token = data[lo[at] : hi[at]]
+                if token not in known:
+                    if len(known) > WINDOW:
+                        known.clear()
+                    known[token] = _decode(token.decode("utf-8", "replace"))[0]
+                yield int(rows[at]), name, known[token]
+            for at in np.flatnonzero(lo == -2).tolist():  # longer than what was read
+                value = self.one(base + int(starts[at])).get(name, _ABSENT)
+                if value is not _ABSENT:
+                    yield int(rows[at]), name, value
+
+
+_ABSENT = object()

@@ -1,0 +1,141 @@
+"""Events of JSON by the compiled scanner: what Python alone gives, in pieces of any size, with arguments where they stand."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from powertui.data.formats import gzip_blocks, json_columns, kineto, registry, trace_json
+from powertui.data.formats.gzip_blocks import GzipBlocks
+from powertui.data.formats.json_columns import ColumnStream
+from powertui.data.model import Trace
+from powertui.data.wire.stored import Stored
+from tests.fuzz import json_traces
+
+pytestmark = pytest.mark.skipif(not json_columns.COMPILED, reason="the scanner is not built, or not wanted")
+
+
+@pytest.mark.parametrize("dialect", [kineto, trace_json], ids=["kineto", "trace_json"])
+@pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
+def test_the_same_as_python_alone(dialect: Any, damaged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(150):
+        lot = random.Random(seed)
+        data = json_traces.trace(lot, damaged=damaged)
+        piece = lot.choice([7, 64, 1 << 18])
+        ours, theirs = (json_traces.told(data, dialect, monkeypatch, compiled=one, piece=piece) for one in (True, False))
+        assert ours == theirs, f"seed {seed}"
+
+
+def plain(count: int, **more: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "ph": "X",
+            "cat": "cpu_op",
+            "name": f"op {n % 7}",
+            "pid": 1,
+            "tid": 2,
+            "ts": n,
+            "dur": 0.5,
+            "args": {"External id": n, **more},
+        }
+        for n in range(count)
+    ]
+
+
+def batches(data: bytes, piece: int) -> tuple[int, int]:
+    """(events in batches, events one by one)."""
+    stream = ColumnStream((data[at : at + piece] for at in range(0, len(data), piece)), "traceEvents")
+    many = single = 0
+    for _, value in stream:
+        if isinstance(value, json_columns.Batch):
+            many += len(value)
+        else:
+            single += 1
+    return many, single
+
+
+def test_odd_items_do_not_slow_down_the_rest() -> None:
+    """One item in a thousand is read by Python, and a few behind it; not the rest of the piece."""
+    events = plain(20_000)
+    for row in range(500, 20_000, 1000):
+        events[row]["ts"] = str(row)
+    many, single = batches(json.dumps(events).encode(), 1 << 20)
+    assert many + single == 20_000
+    assert single <= 2 * 20
+
+
+def test_a_file_of_odd_items_costs_what_python_costs() -> None:
+    events = [{**event, "ts": str(event["ts"])} for event in plain(5_000)]
+    many, single = batches(json.dumps(events).encode(), 1 << 18)
+    assert (many, single) == (0, 5_000)
+
+
+def arguments(trace: Trace) -> list[tuple[int, ...]]:
+    ((process, track),) = list(trace.tracks())
+    column = process.source.columns(track.events.position, ["External id"])["External id"]
+    alone = [int(process.source.of(track.events.position_of(row))[0].value) for row in range(0, len(track.events), 97)]
+    assert alone == column.ints[::97].tolist()
+    return sorted(zip((track.events.start // 10**6).tolist(), column.ints.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", ["a.pt.trace.json", "a.pt.trace.json.gz"])
+def test_arguments_are_read_where_they_stand(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small windows and blocks, so that every bound is crossed; one event's arguments are larger than all of them."""
+    monkeypatch.setattr("powertui.data.formats.json_args.WINDOW", 5_000)
+    monkeypatch.setattr("powertui.data.formats.json_args.SPARE", 300)
+    monkeypatch.setattr(gzip_blocks, "BLOCK", 3_000)
+    monkeypatch.setattr(gzip_blocks, "KEPT", 2)
+    events = plain(1_000)
+    events[300]["args"]["Stack"] = "x" * 9_000
+    text = json.dumps({"schemaVersion": 1, "traceEvents": events}).encode()
+    half = len(text) // 2
+    data = gzip.compress(text[:half]) + gzip.compress(text[half:]) if name.endswith("gz") else text
+    path = tmp_path / name
+    path.write_bytes(data)
+    assert arguments(registry.read(path)) == [(n, n) for n in range(1_000)]
+
+
+def test_blocks_of_gzip_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gzip_blocks, "BLOCK", 1_000)
+    monkeypatch.setattr(gzip_blocks, "KEPT", 3)
+    monkeypatch.setattr(gzip_blocks, "_FEED", 50)
+    lot = random.Random(1)
+    text = bytes(lot.randrange(256) for _ in range(20_000)) + b"x" * 30_000
+    packed = gzip.compress(text[:13_000]) + gzip.compress(text[13_000:])
+    blocks = GzipBlocks(Stored("x", memory=packed))
+    for _ in range(300):
+        lo = lot.randrange(len(text))
+        hi = lo + lot.randrange(1, 4_000)
+        assert blocks.read(lo, hi) == text[lo:hi]
+    cut = GzipBlocks(Stored("x", memory=packed[: len(packed) // 2]))
+    assert text.startswith(cut.read(0, 60_000))
+    assert cut.read(10**9, 10**9 + 5) == b""
+
+
+def test_bytes_that_are_no_text_cost_nothing_else(tmp_path: Path) -> None:
+    text = (
+        json.dumps({"schemaVersion": 1, "traceEvents": plain(50)})
+        .encode()
+        .replace(b"op 3", b"op\xff3")
+        .replace(b'"ts": 40,', b'"ts": "40",')
+    )
+    path = tmp_path / "a.pt.trace.json"
+    path.write_bytes(text)
+    trace = registry.read(path)
+    assert trace.event_count == 50
+    assert len(arguments(trace)) == 50
+    assert {trace.names.full(i) for i in range(len(trace.names))} >= {"op�3", "op 1"}
+
+
+def test_places_beyond_four_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = ColumnStream(iter((b'{"traceEvents":[', json.dumps(plain(1)[0]).encode(), b"]}")), "traceEvents")
+    stream._given += 5 << 30
+    ((_, batch),) = [item for item in stream if isinstance(item[1], json_columns.Batch)]
+    assert batch.args.dtype == np.int64
+    assert int(batch.args[0]) > 5 << 30
