@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.asked import Compat
-from powertui.data.model import UNKNOWN, Bools, Int64s, ProcessKind, Steps, Trace, TrackKind
+from powertui.data.model import UNKNOWN, Bools, Int64s, ProcessKind, Steps, Trace, Track, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run import grouping
-from powertui.data.run.grouping import Groups
+from powertui.data.run.grouping import Groups, Nodes
 from powertui.data.run.work import extents
 from powertui.data.tools import event_types, sweep
-from powertui.data.tools.event_types import KINDS, MARK, Kind, Typed
+from powertui.data.tools.event_types import KINDS, MARK, NOTHING, Kind, Typed
 
 MANY = 5  # of more steps than this, today's converter leaves out the first and the last
 
@@ -81,7 +81,7 @@ def _of(profile: Profile, compat: Compat) -> Breakdown:
     has_device = any(process.kind is ProcessKind.DEVICE for process in trace.processes)
     if compat == "corrected" and (not len(steps) or steps.asynchronous or steps.inferred or trace.format == "kineto"):
         return _by_time(trace, steps, *typed, has_device=has_device)
-    groups = grouping.find(trace)
+    groups = grouping.find(trace, lasting=compat == "corrected")
     flat = _Flat(groups, *typed, only_devices=compat == "xprof" and has_device)
     if compat == "corrected":
         return _of_steps(trace, steps, groups, flat, has_device=has_device)
@@ -117,19 +117,90 @@ def _columns(groups: Groups | None, lines: list[Typed]) -> _Columns:
     parts: list[tuple[Int64s, ...]] = []
     processes = list(dict.fromkeys(line.process.name for line in lines))
     for line in lines:
-        rows, kind = line.rows, line.kind
-        group = groups.of(line.number)[rows].astype(np.int64) if groups is not None else np.zeros(len(rows), np.int64)
-        has = group >= 0
-        if not has.all():
-            rows, kind, group = rows[has], kind[has], group[has]
+        if groups is None:
+            rows, group = np.arange(len(line.track.events)), np.zeros(len(line.track.events), np.int64)
+        elif (nodes := groups.nodes(line.number)) is not None:
+            rows, group = _grouped(nodes, line)
+        else:
+            rows, group = np.arange(len(line.track.events)), groups.of(line.number).astype(np.int64)
+        kind = line.of(rows)
+        has = (group >= 0) & (kind != NOTHING)
+        rows, kind, group = rows[has], kind[has], group[has]
         start = line.track.events.start[rows]
-        parts.append((group, start, start + line.track.events.duration[rows], kind.astype(np.int64),
+        parts.append((group, start, start + line.track.events.duration[rows], kind,
                       np.full(len(rows), processes.index(line.process.name), np.int64)))  # fmt: skip
     if not parts:
         none = np.empty(0, np.int64)
         return _Columns(none, none, none, none, none, ())
     group, start, end, kinds, process = (np.concatenate(column) for column in zip(*parts, strict=True))
     return _Columns(group, start, end, kinds, process, tuple(processes))
+
+
+def _grouped(nodes: Nodes, line: Typed) -> tuple[Int64s, Int64s]:
+    """(events of a line that can make a difference, their groups).
+
+    Those that are nodes, those that are more than the host's computing, and of its computing what no event around it counts for:
+    an event inside another of its group that counts changes nothing.
+    """
+    telling = line.telling()
+    telling = telling[~_among(np.sort(nodes.row), telling)]
+    plain, plain_group = _bare(nodes, line)
+    new = ~_among(telling, plain)
+    inner = nodes.around(line.track, telling)
+    group = np.where(inner >= 0, nodes.inner[np.maximum(inner, 0)], -1) if len(nodes.row) else np.full(len(telling), -1)
+    rows = np.concatenate([nodes.row, telling, plain[new]])
+    return rows, np.concatenate([nodes.own, group, plain_group[new]]).astype(np.int64)
+
+
+def _among(ascending: Int64s, values: Int64s) -> Bools:
+    if not len(ascending):
+        return np.zeros(len(values), np.bool_)
+    return np.asarray(ascending[np.minimum(ascending.searchsorted(values), len(ascending) - 1)] == values)
+
+
+def _bare(nodes: Nodes, line: Typed) -> tuple[Int64s, Int64s]:
+    """(the outermost events that count below marks and events that count nowhere, their groups), lane by lane."""
+    kind = line.of(nodes.row)
+    through = np.isin(kind, (MARK, NOTHING)) & (nodes.inner >= 0)
+    none = np.empty(0, np.int64)
+    if not through.any():
+        return none, none
+    track = line.track
+    is_node = np.sort(nodes.row)
+    order = np.argsort(nodes.row[through], kind="stable")
+    open_rows, open_group = nodes.row[through][order], nodes.inner[through][order].astype(np.int64)
+    found: list[tuple[Int64s, Int64s]] = []
+    above, above_group = none, none
+    for depth in range(track.lane_count):
+        first, last = int(track.lanes[depth]), int(track.lanes[depth + 1])
+        rows, group = _inside(track, above, above_group, first, last)
+        at = np.minimum(is_node.searchsorted(rows), len(is_node) - 1)
+        other = is_node[at] != rows
+        rows, group = rows[other], group[other]
+        kinds = line.of(rows)
+        counts = ~np.isin(kinds, (MARK, NOTHING))
+        found.append((rows[counts], group[counts]))
+        here = slice(*open_rows.searchsorted((first, last)).tolist())
+        above = np.concatenate([open_rows[here], rows[~counts]])
+        above_group = np.concatenate([open_group[here], group[~counts]])
+        order = np.argsort(above, kind="stable")
+        above, above_group = above[order], above_group[order]
+    return np.concatenate([rows for rows, _ in found]), np.concatenate([group for _, group in found])
+
+
+def _inside(track: Track, holders: Int64s, group: Int64s, first: int, last: int) -> tuple[Int64s, Int64s]:
+    """(events of one lane that lie inside these of the lane above, the groups of those)."""
+    events = track.events
+    lane = events.start[first:last]
+    lo, hi = events.start[holders], events.start[holders] + events.duration[holders]
+    a, b = lane.searchsorted(lo, side="left"), lane.searchsorted(hi, side="right")
+    count = np.maximum(0, b - a)
+    whose = np.repeat(np.arange(len(holders)), count)
+    rows = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count) + np.repeat(a, count) + first
+    keep = events.start[rows] + events.duration[rows] <= hi[whose]
+    if len(rows):  # on the border of two: the later one's
+        keep[:-1] &= rows[:-1] != rows[1:]
+    return rows[keep], group[whose[keep]]
 
 
 # ── steps as the profilers take them ─────────────────────────────────────────────────────────────
@@ -251,10 +322,9 @@ def _rows_of(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) -> Int64s:
         same = has & (start[at] == lo) & (out < 0)
         out[same] = order[at[same]]
     # Several marks of one step: its parts. Groups that nothing marks are work of other threads: it hides nothing of a step.
-    marked = np.array([group.marked for group in groups.groups], np.bool_)
-    root = np.where(host_hi > host_lo, host_lo, np.array([group.start for group in groups.groups], np.int64))
+    root = np.where(host_hi > host_lo, host_lo, groups.starts)
     at = start.searchsorted(root, side="right") - 1
-    inside = (out < 0) & marked & (at >= 0) & (root < end[np.maximum(at, 0)])
+    inside = (out < 0) & groups.marked & (at >= 0) & (root < end[np.maximum(at, 0)])
     out[inside] = order[at[inside]]
     return out
 
@@ -264,8 +334,9 @@ def _by_time(trace: Trace, steps: Steps, devices: list[Typed], hosts: list[Typed
     idle = np.fromiter((event_types.waits(trace.names.full(i)) for i in range(len(trace.names))), np.bool_, len(trace.names))
     working = []
     for line in hosts:
-        keep = (line.kind != MARK) & ~idle[line.track.events.name[line.rows]]
-        working.append(line._replace(rows=line.rows[keep], kind=line.kind[keep], named=line.named[keep]))
+        marks = idle | (line.by_name == MARK)
+        kinds = np.where((line.kinds == MARK) | idle[line.track.events.name[line.rows]], NOTHING, line.kinds).astype(np.uint8)
+        working.append(line._replace(by_name=np.where(marks, NOTHING, line.by_name).astype(np.uint8), kinds=kinds))
     one, other = _columns(None, devices), _columns(None, working)
     lo = steps.start
     known = (steps.step != UNKNOWN) & (not (steps.asynchronous or steps.inferred))

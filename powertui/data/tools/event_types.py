@@ -16,7 +16,7 @@ import numpy as np
 from powertui.data import category
 from powertui.data.asked import Compat
 from powertui.data.category import Category
-from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, UInt8s
+from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, UInt8s, UInt32s
 from powertui.data.run.marks import carried, whole
 from powertui.data.run.work import working
 
@@ -45,6 +45,7 @@ MARK = 254  # marks a step: no work itself
 NOTHING = 255  # counts nowhere
 
 _DROPPED = ("EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "FunctionRun")
+_POOLS = "ThreadpoolListener::"  # marks of no length, of which there are very many
 _MARKS = ("train", "test", "TraceContext")
 _COPY_AS_PARSED = re.compile(r"(?i)^memcpy(htod|dtoh|dtod|htoh)")
 _COPY = re.compile(r"(?i)(?:^|hip|cuda)(?:memcpy|copy)[ _]?"
@@ -66,18 +67,42 @@ _TPU_COLLECTIVE = re.compile(r"(?i)^%?(?:all-reduce|all-gather|all-to-all|reduce
 _TPU_BETWEEN = re.compile(r"(?i)^%?(?:send|recv)\b")
 _TPU_IDLE = re.compile(r"(?i)^%?(?:idle|wait|.*barrier)")
 
+_AT_ONCE = 1 << 20
 _STATS = ("correlation_id", "step_name", "step_num", "shape", "_ipl_stage_id")
 
 
 class Typed(NamedTuple):
-    """The events of one line that can count, or that mark steps."""
+    """One line: the type of its events by their names, and of those that say more themselves."""
 
     number: int  # of the line, over Trace.tracks()
     process: Process
     track: Track
-    rows: Int64s  # of the track's events
-    kind: UInt8s  # of each: a Kind, or MARK
-    named: Bools  # marks only: by name rather than by a step_name that a collector gave
+    by_name: UInt8s  # for each name of the trace a Kind, MARK or NOTHING
+    rows: Int64s  # events whose type their stats tell, ascending
+    kinds: UInt8s  # of those
+
+    def of(self, rows: Int64s) -> Int64s:
+        """The types of these events."""
+        kind = self.by_name[self.track.events.name[rows]].astype(np.int64)
+        if len(self.rows):
+            at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
+            kind = np.where(self.rows[at] == rows, self.kinds[at], kind)
+        return kind
+
+    def telling(self) -> Int64s:
+        """The events that are more than the host's computing, or that mark a step, ascending."""
+        names = (self.by_name != NOTHING) & (self.by_name != Kind.HOST_COMPUTE)
+        rows = where(self.track.events.name, names)
+        if not len(self.rows):
+            return rows
+        every = np.sort(np.concatenate([rows, self.rows[self.kinds != NOTHING]]), kind="stable")
+        return every[np.append(True, every[1:] != every[:-1])] if len(every) else every
+
+
+def where(names: UInt32s, wanted: Bools) -> Int64s:
+    """Rows with one of these names, without a mask as long as the line."""
+    parts = [np.flatnonzero(wanted[names[at : at + _AT_ONCE]]) + at for at in range(0, len(names), _AT_ONCE)]
+    return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def of(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]]:
@@ -115,21 +140,27 @@ def _device(trace: Trace, process: Process, tracks: list[Track], numbers: dict[i
         table[index] = _tpu_kind(trace.names.full(index)) if tpu else device_kind(trace.names.full(index), compat)
     out = []
     for track in tracks:
-        rows = np.arange(len(track.events))
-        kind = table[track.events.name]
-        if carry["shape"][track.events.name].any():
-            some = np.flatnonzero(carry["shape"][track.events.name])
-            column = process.source.columns(track.events.positions(some), ("shape",))["shape"]
-            texts = column.texts or [None] * len(some)
-            compute = np.isin(kind[some], (Kind.COMPUTE_16, Kind.COMPUTE_32)) & column.present
+        name = track.events.name
+        rows = where(name, carry["shape"]) if carry["shape"].any() else np.empty(0, np.int64)
+        kinds = table[name[rows]]
+        if len(rows):
+            column = process.source.columns(track.events.positions(rows), ("shape",))["shape"]
+            texts = column.texts or [None] * len(rows)
             half = np.array([text is not None and "half" in text for text in texts], np.bool_)
-            kind = kind.copy()
-            kind[some] = np.where(compute, np.where(half, Kind.COMPUTE_16, Kind.COMPUTE_32), kind[some])
-        if compat != "corrected" and not tpu and not carry["correlation_id"][track.events.name].all():
-            column = process.source.columns(track.events.position, ("correlation_id",))["correlation_id"]
-            rows = np.flatnonzero(whole(column) >= 0)
-        rows = rows[kind[rows] != NOTHING]
-        out.append(Typed(numbers[id(track)], process, track, rows, kind[rows], np.zeros(len(rows), np.bool_)))
+            compute = np.isin(kinds, (Kind.COMPUTE_16, Kind.COMPUTE_32)) & column.present
+            kinds = np.where(compute, np.where(half, Kind.COMPUTE_16, Kind.COMPUTE_32), kinds).astype(np.uint8)
+        if compat != "corrected" and not tpu and not carry["correlation_id"][name].all():  # without one it counts nowhere
+            kinds = _of(table, name, rows, kinds)
+            rows = np.arange(len(name))
+            told = whole(process.source.columns(track.events.position, ("correlation_id",))["correlation_id"])
+            kinds = np.where(told >= 0, kinds, NOTHING).astype(np.uint8)
+        out.append(Typed(numbers[id(track)], process, track, table, rows, kinds))
+    return out
+
+
+def _of(table: UInt8s, name: UInt32s, rows: Int64s, kinds: UInt8s) -> UInt8s:
+    out = table[name]
+    out[rows] = kinds
     return out
 
 
@@ -182,23 +213,21 @@ def _host(
     out = []
     for track in tracks:
         names = track.events.name
-        kind = table[names]
-        some = np.flatnonzero(asks[names])
-        if len(some):
-            columns = process.source.columns(track.events.positions(some), ("correlation_id", "step_name"))
-            kind = kind.copy()
+        rows = where(names, asks) if asks.any() else np.empty(0, np.int64)
+        kinds = table[names[rows]]
+        if len(rows):
+            columns = process.source.columns(track.events.positions(rows), ("correlation_id", "step_name"))
             launched = (whole(columns["correlation_id"]) >= 0) & has_device
-            plain = ~np.isin(kind[some], (NOTHING, Kind.HOST_TO_DEVICE, Kind.HOST_TO_HOST))
-            kind[some[launched & plain]] = Kind.HOST_PREPARE
-            kind[some[columns["step_name"].present]] = MARK
-        rows = np.flatnonzero(kind != NOTHING)
-        out.append(Typed(numbers[id(track)], process, track, rows, kind[rows], marks[names[rows]]))
+            plain = ~np.isin(kinds, (NOTHING, Kind.HOST_TO_DEVICE, Kind.HOST_TO_HOST))
+            kinds = np.where(launched & plain, Kind.HOST_PREPARE, kinds).astype(np.uint8)
+            kinds[columns["step_name"].present] = MARK
+        out.append(Typed(numbers[id(track)], process, track, table, rows, kinds))
     return out
 
 
 def host_kind(name: str, *, has_device: bool, compat: Compat) -> int:
     """The type of an event of a host's thread that marks no step."""
-    if name.startswith(_DROPPED):
+    if name.startswith(_DROPPED) or (compat == "corrected" and name.startswith(_POOLS)):
         return NOTHING
     low = name[:64].lower()
     if name.startswith("InfeedEnqueue") or low.startswith("memcpyhtod"):
