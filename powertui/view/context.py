@@ -14,7 +14,8 @@ from powertui.data import window as windows
 from powertui.data.category import MEANINGS, Category
 from powertui.data.energy import leading, mixture
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, PowerOnTrace
+from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, PowerOnTrace, Trace
+from powertui.data.tools import event_sets
 from powertui.plain import plain
 from powertui.view import power_facts
 from powertui.view.around import Around
@@ -24,6 +25,7 @@ from powertui.view.power_facts import Told
 from powertui.view.timeline_model import TimelineModel
 
 FEW_SENSORS = 2  # channels whose sensors are told of
+MOST_EVENTS = 4_000_000  # among which those of one name are counted while somebody moves from event to event
 
 
 def wall_time(ps: int, grid: int) -> str:
@@ -187,7 +189,30 @@ def _event(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
     if busy:
         facts.append(Fact("self", units.duration(event.duration - busy)))
     facts.extend(_energies(power_facts.told(model, state, power), event.start, event.end))
+    name = int(model.tracks[state.selection.track].track.events.name[state.selection.row])
+    facts.extend(_set(model.trace, name, state.window or (model.trace.span[0], model.trace.span[1] + 1)))
     return Section("selected", tuple(facts))
+
+
+@functools.lru_cache(maxsize=8)
+def _set(trace: Trace, name: int, window: tuple[int, int]) -> tuple[Fact, ...]:
+    """All events of one name in the window, or in the profile."""
+    among = event_sets.touching(trace, *window)
+    if among > MOST_EVENTS:
+        return (Fact("alike", f"mark a window to count them ({units.count(among)} events here)"),)
+    names = np.zeros(len(trace.names), np.bool_)
+    names[name] = True
+    one = event_sets.together(trace, *window, names)
+    if one is None or one.count < 2 or one.deviation is None:
+        return ()
+    if not one.total:
+        return (Fact("alike", f"{one.count:,} without length"),)
+    return (
+        Fact("alike", f"{one.count:,}, in all {units.duration(one.total)}"),
+        Fact("average", f"{units.duration(round(one.mean))} ± {units.duration(round(one.deviation))}"),
+        Fact("range", f"{units.duration(one.shortest)} to {units.duration(one.longest)}"),
+        Fact("95 %", f"shorter than {units.duration(round(one.percentiles[event_sets.PERCENTILES.index(95)]))}"),
+    )
 
 
 def _children(model: TimelineModel, state: State) -> int:
