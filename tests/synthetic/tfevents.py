@@ -44,10 +44,19 @@ def scalar(wall: float, step: int, tag: str, value: float) -> bytes:
     return double(1, wall) + number(2, step) + blob(5, blob(1, item))
 
 
-def write_scalars(path: Path, rows: Iterable[tuple[float, int, str, float]], begin: float) -> None:
-    """A file as Keras' TensorBoard callback writes it: the version record, then one record a value."""
+def keras_graph(wall: float) -> bytes:
+    """The record of the model's graph, which Keras writes just before the first step."""
+    metadata = blob(1, blob(1, b"graph_keras_model"))
+    item = blob(1, b"keras") + blob(9, metadata) + blob(8, number(1, 7) + blob(8, b"{}"))
+    return double(1, wall) + blob(5, blob(1, item))
+
+
+def write_scalars(path: Path, rows: Iterable[tuple[float, int, str, float]], begin: float, *, graph: float | None = None) -> None:
+    """A file as Keras' TensorBoard callback writes it: the version record, the model's graph if asked for, one record a value."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         file.write(frame(double(1, begin) + blob(3, b"brain.Event:2")))
+        if graph is not None:
+            file.write(frame(keras_graph(graph)))
         for wall, step, tag, value in rows:
             file.write(frame(scalar(wall, step, tag, value)))

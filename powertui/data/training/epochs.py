@@ -99,7 +99,8 @@ def _validated(found: Sequence[TrainedEpoch], strips: Sequence[Strip], rate: Rat
     starts = np.array(results, np.int64)
     out = []
     before: int | None = None
-    for epoch in found:
+    each = _steps_of_each(found, rate)
+    for place, epoch in enumerate(found):
         if epoch.end is None:
             out.append(epoch)
             continue
@@ -111,11 +112,27 @@ def _validated(found: Sequence[TrainedEpoch], strips: Sequence[Strip], rate: Rat
             last = int(rate.step[rows[-1]])
             first = before if before is not None else max(0, int(rate.step[rows[0]]) - rate.every)
             first = min(first, int(rate.step[rows[0]]))
-            steps = (first, last)
+            steps = (first, last) if each is None else (each * place, each * (place + 1))
             before = last
             validation = _validation(epoch, starts, rate, int(rows[-1]))
         out.append(TrainedEpoch(epoch.number, epoch.start, epoch.end, validation, steps, epoch.source, epoch.scalars))
     return out
+
+
+def _steps_of_each(found: Sequence[TrainedEpoch], rate: Rate) -> int | None:
+    """How many steps an epoch has, where the records at the ends of all epochs leave one number."""
+    low, high = 0.0, np.inf
+    if not len(rate) or rate.every < 1 or not rate.goes_on[1:].all() or rate.step[0] > 2 * rate.every:
+        return None
+    for place, epoch in enumerate(found, 1):
+        if epoch.end is None or epoch.number != found[0].number + place - 1:
+            return None
+        row = int(np.searchsorted(rate.at_ns, epoch.end.ns, side="right")) - 1
+        if row < 0:
+            return None
+        low, high = max(low, int(rate.step[row]) / place), min(high, (int(rate.step[row]) + rate.every) / place)
+    first = int(np.ceil(low - 1e-9))
+    return first if found and first > 0 and first < high and first + 1 >= high - 1e-9 else None
 
 
 def _validation(

@@ -24,6 +24,7 @@ _FEW = 4  # stretches of a kind, of which no median can be told
 _LOOSE = (VALIDATION, PAUSE, STARTING)
 _UNLIKE = 0.5  # of the swing: what a kind that was hardly seen may draw more or less
 _LEVEL = 0.01  # of the swing: how well the level of a kind is known at best
+_STARTS = 0.4  # of the first epoch: it begins otherwise than the others, and nothing tells for how long
 _DRIFT_S = 600.0  # warmth and fans: a level is that of so long around it
 
 
@@ -70,6 +71,8 @@ def of(data: Samples, known: Known, place_s: float) -> Expected:
     residual = np.where(good, data.watts - expected, 0.0)
     drift = _drift(data, residual, judged)
     floor = ceiling = expected + drift
+    if not known.by_steps:
+        judged &= ~_starting(data, known.epochs)
     if len(known.epochs) >= 2:
         below, above, unlike = _course(data, residual - drift, judged, known)
         floor, ceiling = expected + drift + below, expected + drift + above
@@ -164,6 +167,15 @@ def _drift(data: Samples, residual: Floats, judged: Bools) -> Floats:
     return np.asarray(np.interp((data.lo + data.hi) / 2, middles, smooth))
 
 
+def _starting(data: Samples, epochs: tuple[tuple[float, float], ...]) -> Bools:
+    """Windows at the beginning of the first epoch, which is longer than the others by what starting took."""
+    lo, hi = epochs[0]
+    usual = float(np.median([b - a for a, b in epochs[1:]])) if len(epochs) > 1 else 0.0
+    width = float(np.median(data.hi - data.lo))
+    until = max(hi - usual, lo) + _STARTS * (hi - max(hi - usual, lo)) + 2 * width
+    return np.asarray(data.lo < until)
+
+
 # ── epochs against epochs ────────────────────────────────────────────────────────────────────────
 
 
@@ -172,8 +184,8 @@ def _course(data: Samples, residual: Floats, judged: Bools, known: Known) -> tup
     below, above, unlike = np.zeros(len(data)), np.zeros(len(data)), np.zeros(len(data))
     length = np.array([hi - lo for lo, hi in known.epochs])
     middle = (data.lo + data.hi) / 2
-    usual = float(np.median(length))
-    first = [max(lo, hi - 1.02 * usual) if number == 0 else lo for number, (lo, hi) in enumerate(known.epochs)]
+    usual = float(np.median(length[1:]))  # the first one starts, too
+    first = [max(lo, hi - usual) if number == 0 else lo for number, (lo, hi) in enumerate(known.epochs)]
     pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else usual
     count = int(np.clip(usual / max(pace, 1e-9), 4, 400))
     width = float(np.median(data.hi - data.lo))
@@ -188,19 +200,19 @@ def _course(data: Samples, residual: Floats, judged: Bools, known: Known) -> tup
             near = np.abs(grid[:, None] - share[np.clip(np.searchsorted(share, grid), 0, len(share) - 1)][:, None]).min(axis=1)
             values = np.interp(grid, share, residual[rows])
             table[number] = np.where(near <= 2.0 / count + pace / usual, values, np.nan)
-    scatter = 1.4826 * float(np.median(np.abs(length - usual))) / usual if len(length) > 2 else abs(length[0] - length[-1]) / usual
+    scatter = 1.4826 * float(np.median(np.abs(length[1:] - usual))) / usual
     for number, rows in enumerate(rows_of):
         others = np.delete(table, number, axis=0)
         have = np.isfinite(others).any(axis=1)
         if not len(rows) or not have.any():
             continue
         others = others[have]
-        own = abs(length[number] - usual) / usual
+        own = abs(length[number] - usual) / usual if number else 0.0
         reach = int(np.ceil(count * (max(own, scatter) + (width / 2 + pace) / usual)))
         with np.errstate(invalid="ignore"):
             course = np.nanmedian(others, axis=0) if len(others) > 1 else others[0]
         course = np.where(np.isfinite(course), course, 0.0)
-        padded = np.pad(course, reach, mode="edge")
+        padded = np.pad(course, reach, mode="wrap")  # behind the end of an epoch begins the next one
         around = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)
         share = np.clip((middle[rows] - first[number]) / (known.epochs[number][1] - first[number]), 0, 1)
         column = np.minimum((share * count).astype(np.int64), count - 1)

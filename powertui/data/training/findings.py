@@ -6,6 +6,7 @@ for each of them, with the batches that ran meanwhile. Outside its sessions noth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -73,7 +74,7 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
     if len(looked) == 1:
         sigma = float(np.hypot(sigma, (power.offset_hi_ps - power.offset_lo_ps) / 2 / 1.96 / PS_PER_S))
     told = _Telling(training, seen, account, power)
-    every = [one for box in found for one in told.of_box(box.moved(looked[0].offset).wider(sigma))]
+    every = [one for box in _apart(found) for one in told.of_box(box.moved(looked[0].offset).wider(sigma))]
     matter = sorted((one for one in every if told.matters(one)), key=lambda one: -abs(one.delta_joules or 0.0))
     smaller = [one for one in every if one not in matter]
     limits, could = told.could(first, looked[0].noise)
@@ -82,6 +83,25 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
         many = "stretches stand" if doubtful > 1 else "stretch stands"
         notes.append(f"{doubtful} {many} out only at some of the places where the power log may lie: not told")
     return Findings(None, tuple(matter), tuple(smaller), limits, could, tuple(notes))
+
+
+def _apart(found: Sequence[Box]) -> list[Box]:
+    """Boxes that lie on one another, up and up, as one: a load that was told in two layers."""
+    out: list[Box] = []
+    for box in sorted(found, key=lambda one: one.start):
+        before = out[-1] if out else None
+        if before is None or before.watts * box.watts < 0 or box.start >= before.end - 0.1 * (box.end - box.start):
+            out.append(box)
+            continue
+        last = max((before, box), key=lambda one: one.end)
+        joules = before.joules + box.joules
+        half = math.hypot(before.hi_joules - before.lo_joules, box.hi_joules - box.lo_joules) / 2
+        length = max(last.end - before.start, 1e-9)
+        out[-1] = replace(
+            before, end=last.end, end_within=last.end_within, joules=joules, lo_joules=joules - half, hi_joules=joules + half,
+            watts=joules / length, lo_watts=(joules - half) / length, hi_watts=(joules + half) / length, p=min(before.p, box.p),
+        )  # fmt: skip
+    return out
 
 
 def _covered(training: Training, seen: Seen) -> float:

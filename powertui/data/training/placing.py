@@ -14,6 +14,7 @@ from powertui.data.energy.predict import OUTSIDE, Shares
 from powertui.data.model import NS_PER_S, PS_PER_S, Clock, LogPlace, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
+from powertui.data.training import folded
 from powertui.data.training.parts import Moment
 from powertui.data.training.stretches import KINDS, TRAINING
 
@@ -167,10 +168,12 @@ def _of_islands(training: Training) -> tuple[int, int] | None:
 
 
 def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str]) -> Alignment | None:
+    data = samples.of(series)
+    if len(training.rate) <= 2:
+        return _by_epochs(training, data, base, said)
     shares = shares_of(training, base)
     if shares is None:
         return None
-    data = samples.of(series)
     fit = signal.search(data, shares)
     if isinstance(fit, str):
         said.append(f"by the edges of the training: {fit}")
@@ -182,20 +185,35 @@ def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str
     )  # fmt: skip
 
 
+def _by_epochs(training: Training, data: samples.Samples, base: int, said: list[str]) -> Alignment | None:
+    """Of epochs of which nothing within is known: where they look alike."""
+    known = [
+        ((one.start.ns - base) / NS_PER_S, (one.end.ns - base) / NS_PER_S)
+        for one in training.epochs if one.start is not None and one.end is not None
+    ]  # fmt: skip
+    if not known:
+        return None
+    fold = folded.search(data, known)
+    if isinstance(fold, str):
+        said.append(f"by the edges of the epochs: {fold}")
+        return None
+    status: align.Status = "ambiguous" if fold.ambiguous else "aligned"
+    return Alignment(fold.offset_s, fold.lo_s, fold.hi_s, status, align.SIGNAL, (*said, fold.words), places=fold.places)
+
+
 def shares_of(training: Training, base: int) -> Shares | None:
     """What a sensor should have seen of the training: steps, validation, pauses, and neither. Seconds from `base`."""
     stretches = training.stretches
     if not len(stretches) or not stretches.seconds(TRAINING):
         return None
     lo, hi = int(stretches.start[0]), int(stretches.end.max())
-    span = ((lo - base) / NS_PER_S, (hi - base) / NS_PER_S)
     grid = np.linspace(lo, hi, _BINS + 1).astype(np.int64)
     length = (hi - lo) / NS_PER_S
-    every = np.stack([stretches.running(kind, grid) / NS_PER_S for kind in KINDS], axis=1)
     names = [kind for kind in KINDS if stretches.seconds(kind) >= max(0.02 * length, 1.0)]
     if TRAINING not in names:
         return None
-    table = every[:, [KINDS.index(name) for name in names]]
+    table = np.stack([stretches.running(kind, grid) / NS_PER_S for kind in names], axis=1)
+    span = ((lo - base) / NS_PER_S, (hi - base) / NS_PER_S)
     return Shares(("base", *names, OUTSIDE), span, span, table, table[-1] / max(length, 1e-12), length / _BINS, True)
 
 

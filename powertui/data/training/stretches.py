@@ -103,31 +103,51 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
             rows.append((int(at[last]), int(at[row]), 0, 0))
         inside = bounds[(bounds > at[row]) & (bounds < at[row + 1])]
         bound = int(inside[0]) if len(inside) else None
-        rows += _split(int(at[row]), int(at[row + 1]), float(taken[row]), bound, validated.get(int(at[row])))
+        rest = _rest(row, rate, epochs, bound, float(usual[row]))
+        rows += _split(int(at[row]), int(at[row + 1]), float(taken[row]), bound, validated.get(int(at[row])), rest)
         last = row + 1
     if last < len(at) - 1:
         rows.append((int(at[last]), int(at[-1]), 0, 0))
     end = max([one.end.ns for one in epochs if one.end is not None], default=0)
     if end > int(at[-1]):
         until = validated.get(int(at[-1]))
-        kind = 1 if until is not None else 0 if end - int(at[-1]) <= _LONG * rate.every * (usual[-1] if len(usual) else 0) else 2
-        rows.append((int(at[-1]), end, kind, 20_000_000))
+        final = next((one for one in epochs if one.end is not None and one.end.ns == end), None)
+        rest = 0.0
+        if final is not None and final.steps is not None and len(usual):
+            rest = min(float(usual[-1]) * max(final.steps[1] - int(rate.step[-1]), 0), end - int(at[-1]))
+        begin = int(at[-1]) + round(rest)
+        kind = 1 if until is not None else 0 if end - begin <= _LONG * rate.every * (usual[-1] if len(usual) else 0) else 2
+        rows += [(int(at[-1]), begin, 0, 0), (begin, end, kind, 20_000_000)]
     return _made(rows)
 
 
-def _split(lo: int, hi: int, taken: float, bound: int | None, validated: int | None) -> list[tuple[int, int, int, int]]:
-    """An interval with a pause in it: what the epoch's end still did, the pause, and the steps before the next record."""
-    steps = max(hi - round(min(taken, hi - lo)), lo)
-    rows = []
-    at = lo
-    if bound is not None and bound < steps:
-        rows.append((lo, bound, 1 if validated is not None else 2, 20_000_000))
+def _rest(row: int, rate: Rate, epochs: Sequence[TrainedEpoch], bound: int | None, usual: float) -> float | None:
+    """How long the steps took that an epoch still had after its last record, ns; None where nothing tells how many they were."""
+    epoch = next((one for one in epochs if one.end is not None and one.end.ns == bound), None)
+    if epoch is None or epoch.steps is None or not int(rate.step[row]) <= epoch.steps[1] <= int(rate.step[row + 1]):
+        return None
+    return usual * (epoch.steps[1] - int(rate.step[row]))
+
+
+def _split(
+    lo: int, hi: int, taken: float, bound: int | None, validated: int | None, rest: float | None
+) -> list[tuple[int, int, int, int]]:
+    """An interval with a pause in it. At the end of an epoch: its last steps, validation, the pause, and the first steps of the
+    next one; inside an epoch nobody knows which of the steps were before the pause."""
+    taken = min(taken, hi - lo)
+    before = taken / 2 if rest is None else min(rest, taken)
+    if bound is not None and rest is None:
+        before = 0.0
+    half = 20_000_000 + (round(taken) // 2 if rest is None else round(0.1 * taken))
+    first, steps = lo + round(before), hi - round(taken - before)
+    steps = max(steps, bound) if bound is not None else steps
+    rows = [(lo, first, 0, 0)]
+    at = first
+    if bound is not None and first < bound <= steps:
+        rows.append((first, bound, 1 if validated is not None else 2, half))
         at = bound
-    if steps > at:
-        rows.append((at, steps, 2, 20_000_000))
-    if hi > steps:
-        rows.append((steps, hi, 0, max(20_000_000, round(taken) // 2)))
-    return rows
+    rows += [(at, steps, 2, half if at == first else 20_000_000), (steps, hi, 0, half)]
+    return [row for row in rows if row[1] > row[0]]
 
 
 def _usual(each: Floats) -> Floats:
