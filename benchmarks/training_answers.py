@@ -14,10 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from benchmarks.harness import Table
-from benchmarks.power_world import SENSORS, Course, Taken, make_whole, record, write_log, write_whole
+from benchmarks.power_world import SENSORS, Burst, Course, Taken, make_whole, record, write_log, write_whole
 from powertui.data import logdir
 from powertui.data.asked import Reading
+from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training import Training
 
@@ -100,10 +103,8 @@ def judge(case: Case, cell: Cell, folder: Path) -> None:
     _findings(case, cell, course, taken, whole.findings, shift, name)
 
 
-def _findings(case: Case, cell: Cell, course: Course, taken: Taken, found: object, shift: float, name: str) -> None:
-    from powertui.data.energy.findings.finding import Findings
-
-    assert isinstance(found, Findings)
+def _findings(case: Case, cell: Cell, course: Course, taken: Taken, found: Findings, shift: float, name: str) -> None:
+    """Bursts that were found, missed, invented."""
     spare = taken.model.window_s + taken.model.refresh_s + (0 if case.form == "wall" else 1.0)
     told = [(one.start_ps / PS_PER_S + shift, one.end_ps / PS_PER_S + shift, one) for one in found.findings]
     cell.quiet += not course.world.bursts
@@ -122,29 +123,26 @@ def _findings(case: Case, cell: Cell, course: Course, taken: Taken, found: objec
         if due and not hit:
             cell.missed.append(f"{name}: {burst.watts:.0f} W for {burst.seconds:.1f} s at {burst.start:.1f}, {found.could}")
         if hit:
-            _place(case, cell, course, burst, right, name)
+            _place(cell, course, burst, [one for _, _, one in right], name)
 
 
-def _place(case: Case, cell: Cell, course: Course, burst: object, right: list, name: str) -> None:  # type: ignore[type-arg]
+def _place(cell: Cell, course: Course, burst: Burst, right: list[Finding], name: str) -> None:
     """Whether the epoch is right, and the batches within what is told of them."""
-    import numpy as np
-
-    touched = {n for n, (lo, hi) in enumerate(course.world.epochs) if burst.start < hi and burst.end > lo}  # type: ignore[attr-defined]
-    cell.epoch_right += all(one.epoch in touched for _, _, one in right)
-    for a, b, one in right:
-        if one.step_lo is None or one.epoch is None:
+    touched = {n for n, (lo, hi) in enumerate(course.world.epochs) if burst.start < hi and burst.end > lo}
+    cell.epoch_right += all(one.epoch in touched for one in right)
+    for one in right:
+        if one.step_lo is None or one.step_hi is None or one.epoch is None:
             continue
-        lo = max(burst.start, course.world.epochs[one.epoch][0])  # type: ignore[attr-defined]
-        hi = min(burst.end, course.world.epochs[one.epoch][1])  # type: ignore[attr-defined]
+        lo = max(burst.start, course.world.epochs[one.epoch][0])
+        hi = min(burst.end, course.world.epochs[one.epoch][1])
         first, last = (int(np.searchsorted(course.done, at)) - one.epoch * course.per_epoch for at in (lo, hi))
         cell.batches_due += 1
         half = (one.step_half or 0) + 1
         if abs(one.step_lo - first) <= half and abs(one.step_hi - min(last, course.per_epoch - 1)) <= half:
             cell.batches_right += 1
-        elif len(cell.missed) < 50:
-            cell.missed.append(
-                f"{name}: batches {one.step_lo}-{one.step_hi} ± {one.step_half}, truth {first}-{last} (epoch {one.epoch})"
-            )
+        else:
+            told = f"batches {one.step_lo}-{one.step_hi} ± {one.step_half}"
+            cell.missed.append(f"{name}: {told}, truth {first}-{last} (epoch {one.epoch})")
 
 
 def run(count: int, sensors: tuple[str, ...] = ASKED) -> dict[tuple[str, str, str], Cell]:
@@ -166,26 +164,17 @@ def main() -> None:
     found = run(args.count, tuple(args.sensor) or ASKED)
     table = Table(
         f"{args.count} trainings of which nothing was profiled",
-        (
-            "scalars",
-            "sensor",
-            "clock",
-            "bursts found",
-            "epoch right",
-            "batches right",
-            "called a finding, was none",
-            "joules inside",
-            "sure, wrong",
-        ),
-    )
+        ("scalars", "sensor", "clock", "bursts found", "epoch right", "batches right", "findings that were none", "joules inside",
+         "sure, wrong"),
+    )  # fmt: skip
     for key, cell in sorted(found.items()):
         table.row(
-            *key, f"{cell.found}/{cell.due}", cell.epoch_right, f"{cell.batches_right}/{cell.batches_due}", f"{len(cell.false)} of {cell.cases}",
-            f"{cell.inside}/{cell.windows}", f"{len(cell.wrong)}/{cell.sure}",
+            *key, f"{cell.found}/{cell.due}", cell.epoch_right, f"{cell.batches_right}/{cell.batches_due}",
+            f"{len(cell.false)} of {cell.cases}", f"{cell.inside}/{cell.windows}", f"{len(cell.wrong)}/{cell.sure}",
         )  # fmt: skip
     table.print()
     if args.v:
-        for key, cell in sorted(found.items()):
+        for _, cell in sorted(found.items()):
             for kind in ("false", "missed", "outside", "wrong"):
                 for line in getattr(cell, kind):
                     print(kind.upper(), line)

@@ -44,11 +44,13 @@ from powertui.data.model import Clock, Epochs, Run, Steps, Trace, Warn
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
+from powertui.data.training.training import Training, Trainings
 from powertui.errors import UsageError
 from powertui.plain import plain
 from powertui.report import frames
 from powertui.report.answer import Answer
 from powertui.report.frames import Match
+from powertui.report.training_view import TrainingView
 from powertui.report.writers import as_frame
 
 __all__ = ["Answer", "RunView", "Runs", "TraceView"]  # not "open": see powertui/__init__.py
@@ -88,7 +90,13 @@ class Runs(Sequence["RunView"]):
 
     def __init__(self, found: Logdir, options: Reading) -> None:
         self.logdir = found
-        self._views = tuple(RunView(Opened(entry, options)) for entry in found.runs)
+        self._trainings = Trainings(found, options)
+        self._views = tuple(RunView(self._trainings.opened(entry)) for entry in found.runs)
+
+    @property
+    def trainings(self) -> tuple[TrainingView, ...]:
+        """What one program did each: those without any session, too."""
+        return tuple(TrainingView(one) for one in self._trainings.all)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -146,6 +154,12 @@ class RunView:
     def run(self) -> Run:
         """The run itself, as `powertui.data.model` describes it."""
         return self.opened.run
+
+    @cached_property
+    def training(self) -> TrainingView | None:
+        """The training that this run is a session of; None for what no program trained."""
+        around = self.opened.around
+        return TrainingView(around) if isinstance(around, Training) else None
 
     @cached_property
     def traces(self) -> tuple[TraceView, ...]:

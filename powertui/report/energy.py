@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from powertui import __version__
 from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, Reading
 from powertui.data.energy import account, belongs, host_energy, integrate
@@ -17,7 +18,8 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.power import registry
-from powertui.data.training.training import Trainings
+from powertui.data.training import windows
+from powertui.data.training.training import Training, Trainings
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 from powertui.report import summary, text, training
@@ -26,9 +28,13 @@ from powertui.report.energy_json import NO_POWER, Told, as_json, json_energy, js
 WINDOWS_SHOWN = 50
 
 
-def tell(path: str, name: str | None, reading: Reading, aligning: Aligning, form: str) -> int:
-    """Print the joules of the runs that were named. Exit code 3 when nothing of them could be read."""
+def tell(
+    path: str, name: str | None, reading: Reading, aligning: Aligning, form: str, asked: windows.Asked | None = None
+) -> int:  # fmt: skip
+    """Print the joules of the runs that were named, or of one window. Exit code 3 when nothing of them could be read."""
     trainings = Trainings(logdir.scan(path), reading, aligning)
+    if asked is not None and asked.anything:
+        return _window(path, trainings.chosen(trainings.found.chosen(name), name is None), asked, form)
     told = gather(path, name, reading, aligning, trainings)
     chosen = trainings.chosen(trainings.found.chosen(name), name is None)
     if form == "json":
@@ -43,6 +49,26 @@ def tell(path: str, name: str | None, reading: Reading, aligning: Aligning, form
             line for one in chosen if training.worth_a_page(one) for line in training.page(one, style, _HEAD, _cells, _symmetry)
         ]
         text.out("\n".join([*pages, *(line for name, found in totals(told) for line in _total(name, found, style)), *whole]))
+    return 0
+
+
+def _window(path: str, chosen: Sequence[Training], asked: windows.Asked, form: str) -> int:
+    """One window of each training that was named."""
+    found = [(one, (seen := one.seen_from()).whole.window(windows.find(seen, asked))) for one in chosen]
+    if not found:
+        raise UnreadableFile(path, "holds no training", hint=f"See what is there: powertui doctor {path}")
+    if form == "json":
+        shown = [training.window_json(one, window, json_energy) for one, window in found]
+        text.out(text.to_json({"powertui": __version__, "path": path, "windows": shown}))
+    elif form == "csv":
+        text.emit_csv(text.to_csv(training.WINDOW_CSV, [training.window_cells(one, window) for one, window in found]))
+    else:
+        style = _Markdown() if form == "markdown" else _Plain()
+        rows = [
+            [one.name, window.name, f"{(window.end - window.start) / PS_PER_S:.2f} s", *_cells(window.energy)]
+            for one, window in found
+        ]
+        text.out("\n".join(style.table(("training", "window", "time", *_HEAD), rows, (2, 3, 4, 5, 6))))
     return 0
 
 

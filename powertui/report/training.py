@@ -205,6 +205,39 @@ def _window(one: Window, energy: Callable[[Energy | None], dict[str, Any]]) -> d
     }  # fmt: skip
 
 
+WINDOW_CSV = (
+    "training",
+    "window",
+    "epoch",
+    "start_s",
+    "end_s",
+    "half_s",
+    "joules",
+    "lo_joules",
+    "hi_joules",
+    "mean_watts",
+    "badge",
+    "reason",
+)
+
+
+def window_json(training: Training, one: Window, energy: Callable[[Energy | None], dict[str, Any]]) -> dict[str, Any]:
+    """One window of a training; seconds count from the first thing that is placed."""
+    seen = training.seen_from()
+    zero = seen.zero_ns / NS_PER_S if seen.wall else None
+    return {"training": training.name, "zero_unix_s": zero, **_window(one, energy)}
+
+
+def window_cells(training: Training, one: Window) -> list[Any]:
+    """The same as a row of CSV."""
+    found = one.energy
+    told = (
+        [None] * 5 + ["no power lies on this training"] if found is None else
+        [found.joules, found.lo, found.hi, found.mean_w, found.badge.value if found.resolved else None, found.reason]
+    )  # fmt: skip
+    return [training.name, one.name, one.epoch, one.start / PS_PER_S, one.end / PS_PER_S, one.half / PS_PER_S, *told]
+
+
 def _per_step(one: Window | None) -> dict[str, float] | None:
     if one is None or one.joules_per_step is None:
         return None

@@ -10,6 +10,7 @@ from powertui.errors import UsageError
 if TYPE_CHECKING:
     from powertui.data.asked import Aligning, Reading
     from powertui.data.limits import Limit
+    from powertui.data.training.windows import Asked
     from powertui.sampler.targets import Target
     from powertui.terminal.launch import Display
 
@@ -84,6 +85,23 @@ def aligning_of(args: argparse.Namespace) -> Aligning:
         mode=args.align, offset_s=align.seconds(args.offset) if args.offset else None,
         pins=pins.read(args.pins) if args.pins else Pins(), idle_w=args.idle,
     )  # fmt: skip
+
+
+def window(parser: argparse.ArgumentParser) -> None:
+    """Which window of a training."""
+    group = parser.add_argument_group("a window of the training")
+    group.add_argument("--from", dest="from_", metavar="TIME", help="its start: 27.31s, or wall time: 19:52:50")
+    group.add_argument("--to", metavar="TIME", help="its end")
+    group.add_argument("--epoch", type=int, metavar="N", help="this epoch")
+    group.add_argument("--batches", metavar="A-B", help="these batches of --epoch, e.g. 183-260 (without it: steps as logged)")
+    group.add_argument("--session", metavar="NAME", help="this profile session")
+
+
+def window_of(args: argparse.Namespace) -> Asked:
+    """The window that was asked for, from the arguments of `window`."""
+    from powertui.data.training.windows import Asked
+
+    return Asked(args.from_, args.to, args.epoch, args.batches, args.session, args.tz)
 
 
 # ── how to answer ────────────────────────────────────────────────────────────────────────────────

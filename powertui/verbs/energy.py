@@ -7,13 +7,17 @@ import argparse
 from powertui.verbs import common
 
 HELP = "print joules per epoch and step, the sensors, the alignment and what stands out"
-EXAMPLES = (("powertui energy ~/logs --power power.csv", "joules per epoch and step"),)
+EXAMPLES = (
+    ("powertui energy ~/logs --power power.csv", "joules per epoch and step"),
+    ("powertui energy ~/logs --from 19:52:50 --to 19:53:10", "joules between two times of the training"),
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
     common.reading(parser)
+    common.window(parser)
     common.output(parser)
 
 
@@ -21,4 +25,5 @@ def run(args: argparse.Namespace) -> int:
     """Exit code 3 when nothing of what was named could be read."""
     from powertui.report import energy
 
-    return energy.tell(args.path, args.run, common.reading_of(args), common.aligning_of(args), common.form_of(args))
+    return energy.tell(args.path, args.run, common.reading_of(args), common.aligning_of(args), common.form_of(args),
+                       common.window_of(args))  # fmt: skip

@@ -5,5 +5,6 @@ from __future__ import annotations
 from powertui.data.energy.findings.unexplained import _at_all as at_all
 from powertui.data.energy.findings.unexplained import _moved as moved
 from powertui.data.energy.findings.unexplained import _spread as spread
+from powertui.data.energy.findings.unexplained import _unsure as unsure
 
-__all__ = ["at_all", "moved", "spread"]
+__all__ = ["at_all", "moved", "spread", "unsure"]

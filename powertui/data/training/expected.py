@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from powertui.data.energy.findings.expected import Unsure
 from powertui.data.energy.findings.readings import Readings
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Floats
@@ -48,8 +49,8 @@ class Expected:
     reason: str = ""
 
 
-def of(data: Samples, known: Known, place_s: float) -> Expected:
-    """Every reading; `data` lies on the axis already, give or take `place_s` (one sigma)."""
+def of(data: Samples, known: Known, unsure: Unsure) -> Expected:
+    """Every reading; `data` lies on the axis already, and `unsure` tells how well its windows are known."""
     lo_ns, hi_ns = (known.zero_ns + np.round(side * NS_PER_S).astype(np.int64) for side in (data.lo, data.hi))
     shares = known.stretches.shares(lo_ns, hi_ns)
     good = np.isfinite(data.watts) & (data.watts > 0)
@@ -67,7 +68,7 @@ def of(data: Samples, known: Known, place_s: float) -> Expected:
     watts = _fitted(columns[judged], data.watts[judged], low, data.quantum)
     expected = columns @ watts
     swing = max(float(np.percentile(data.watts[judged], 90)) - low, 0.02 * low, data.quantum)
-    doubt = _doubt(data, known, kinds, watts, shares, place_s, swing)
+    doubt = np.hypot(_doubt(data, known, kinds, watts, shares, unsure.place, swing), _windows(data, known, kinds, watts, unsure))
     residual = np.where(good, data.watts - expected, 0.0)
     drift = _drift(data, residual, judged)
     floor = ceiling = expected + drift
@@ -141,6 +142,26 @@ def _doubt(
             if many < _FEW:
                 doubt = np.hypot(doubt, _UNLIKE * swing * shares[:, KINDS.index(kind)])
     return doubt
+
+
+def _windows(data: Samples, known: Known, kinds: list[str], watts: Floats, unsure: Unsure) -> Floats:
+    """One sigma of what is not known of how long the windows are: what other ones would have held."""
+    off = np.zeros(len(data))
+    columns = [KINDS.index(kind) for kind in kinds]
+
+    def held(factor: float) -> Floats:
+        lo_ns, hi_ns = (
+            known.zero_ns + np.round(side * NS_PER_S).astype(np.int64) for side in (data.hi - factor * (data.hi - data.lo), data.hi)
+        )
+        shares = known.stretches.shares(lo_ns, hi_ns)[:, columns]
+        return np.asarray(shares @ watts)
+
+    usual = held(1.0)
+    if unsure.window:
+        off += np.maximum(*(np.abs(held(1 + sign * unsure.window) - usual) for sign in (-1.0, 1.0))) ** 2
+    if unsure.longest > 1.0:
+        off += np.abs(held(unsure.longest) - usual) ** 2 / 4
+    return np.asarray(np.sqrt(off))
 
 
 def _drift(data: Samples, residual: Floats, judged: Bools) -> Floats:

@@ -15,12 +15,12 @@ import numpy as np
 
 from powertui.data.energy import integrate, placing, samples, unplaced
 from powertui.data.energy.account import Account
-from powertui.data.energy.findings import boxes, could_find
+from powertui.data.energy.findings import could_find
 from powertui.data.energy.findings.box import Box
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings, Limit
 from powertui.data.energy.findings.noise import Noise, noise_of
 from powertui.data.model import NS_PER_S, PS_PER_S, Badge, PowerOnTrace
-from powertui.data.training import expected
+from powertui.data.training import apart, expected
 from powertui.data.training.expected import Expected, Known
 from powertui.data.training.parts import TrainedEpoch
 
@@ -78,6 +78,8 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
     matter = sorted((one for one in every if told.matters(one)), key=lambda one: -abs(one.delta_joules or 0.0))
     smaller = [one for one in every if one not in matter]
     limits, could = told.could(first, looked[0].noise)
+    if len(training.rate) <= 2:  # where within an epoch it pauses is not known: less than the others draw there is nothing
+        matter, smaller = ([one for one in all if (one.delta_watts or 0.0) > 0] for all in (matter, smaller))
     notes = []
     if doubtful:
         many = "stretches stand" if doubtful > 1 else "stretch stands"
@@ -134,8 +136,9 @@ def _look(training: Training, seen: Seen, power: PowerOnTrace) -> list[_Looked]:
     out = []
     for weight, one in places or [(1.0, power)]:
         half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
-        model = expected.of(unplaced.moved(data, one), known, float(np.hypot(half / 1.96, seen.half_ns / 1.96 / NS_PER_S)))
-        found, noise = boxes.found(model.readings) if not model.reason else ([], noise_of(np.empty(0), 1.0))
+        doubt = unplaced.unsure(power, data, float(np.hypot(half / 1.96, seen.half_ns / 1.96 / NS_PER_S)))
+        model = expected.of(unplaced.moved(data, one), known, doubt)
+        found, noise = apart.found(model.readings) if not model.reason else ([], noise_of(np.empty(0), 1.0))
         out.append(_Looked(weight, one.offset_ps / PS_PER_S, model, found, noise))
     return out
 

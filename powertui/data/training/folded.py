@@ -23,6 +23,7 @@ _OFFSETS = 3000
 _OVERLAP = 0.6  # of the shorter of log and training
 _SURE_S = 0.5  # or a third of the sensor's refresh: so near to it 95 % of the weight must lie
 _GAIN = 30.0  # how much better than a flat line: errors
+_STARTS = 0.4  # of the first epoch: it begins otherwise than the others, and nothing tells for how long
 _AROUND = 0.15  # of an epoch: other work may run so long before and after the training
 
 
@@ -153,6 +154,7 @@ class _Looking:
             median = self.watts[order][held].mean(axis=0)
             out[rows] = self.watts[rows] - median[bins[rows]]
             out[rows] = np.where(counts[bins[rows]] >= 2, out[rows], np.nan)
+            out[rows[(epoch[rows] == 0) & (share[rows] < _STARTS)]] = np.nan
         beside = (at < self.begin - self.margin) | (at >= self.end + self.margin)
         out[beside] = self.watts[beside] - self.idle
         near = ~inside & ~beside & (at >= self.end)

@@ -67,6 +67,11 @@ class Training:
                 self._opened[key] = Opened(entry, self.options, around=self)
             return self._opened[key]
 
+    def read_sessions(self) -> tuple[Opened, ...]:
+        """Those that somebody has read."""
+        with self._lock:
+            return tuple(one for one in self._opened.values() if one.is_read)
+
     def let_go(self, entry: RunEntry) -> None:
         """Forget what was read of a session."""
         with self._lock:

@@ -20,6 +20,7 @@ from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
 
 if TYPE_CHECKING:
     from powertui.data.training.seen import Seen
+    from powertui.data.training.windows import Found
 
 HOUR_NS = 3600 * NS_PER_S
 MOST_HOURS = 24 * 400
@@ -125,6 +126,14 @@ class Whole:
         if power is not None and len(power.times):  # no longer than the power tells, where all else lies inside that
             lo, hi = max(lo, min(int(power.times[0]), hi)), min(hi, max(int(power.times[-1]), lo))
         return self._window("whole", "everything", None, lo, hi, 0)
+
+    def window(self, found: Found) -> Window:
+        """Any window that was asked for."""
+        steps = None
+        if found.epoch is not None:
+            epoch = next(one for one in self.seen.training.epochs if one.number == found.epoch)
+            steps = epoch.steps if found.words == f"epoch {found.epoch}" else None
+        return self._window("window", found.words, found.epoch, found.lo, found.hi, found.half, steps)
 
     def _beside(self, which: str) -> list[Window]:
         """The machine before the first and after the last record, as far as power was logged."""

@@ -1,0 +1,174 @@
+"""A training in a notebook: what one program did, as DataFrames. Asks `Training`, works nothing out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from powertui.data.asked import Aligning
+from powertui.data.energy.findings.finding import Finding
+from powertui.data.energy.integrate import Energy
+from powertui.data.model import NS_PER_S, PS_PER_S
+from powertui.data.training import windows
+from powertui.data.training.seen import Seen
+from powertui.data.training.training import Training
+from powertui.data.training.whole import Whole, Window
+from powertui.plain import plain
+from powertui.report import frames, training
+
+
+class TrainingView:
+    """What one program did: sessions, scalars, epochs and power on one axis. Times in frames are seconds from its first moment."""
+
+    def __init__(self, found: Training) -> None:
+        self.training = found
+
+    @property
+    def name(self) -> str:
+        """Its folder below the logdir."""
+        return self.training.name
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The names of its profile sessions."""
+        return tuple(run.name for run in self.training.entry.sessions)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why these sessions, scalars and power logs are one training."""
+        return self.training.entry.reasons
+
+    @cached_property
+    def seen(self) -> Seen:
+        """All of it on its own axis, as `powertui.data.training` describes it."""
+        return self.training.seen_from()
+
+    @property
+    def _whole(self) -> Whole:
+        return self.seen.whole
+
+    @property
+    def zero_unix_s(self) -> float | None:
+        """Unix time of the axis' zero; None where nothing tells wall time."""
+        return self.seen.zero_ns / NS_PER_S if self.seen.wall else None
+
+    @property
+    def islands(self) -> pd.DataFrame:
+        """One row for each host of each session: where it lies, on what evidence, and whether its clock is believed."""
+        return _frame(training.axis_json(self.training, self.seen)["islands"], _ISLANDS)
+
+    @property
+    def epochs(self) -> pd.DataFrame:
+        """One row an epoch: its bounds with their ±, its steps, joules with their interval, joules of a step."""
+        return _windows(self._whole.epochs())
+
+    @property
+    def phases(self) -> pd.DataFrame:
+        """What was no step: validation, pauses, starting, and the machine before and after."""
+        return _windows(self._whole.phases())
+
+    @property
+    def hours(self) -> pd.DataFrame:
+        """Hour by hour, where it is longer than one."""
+        return _windows(self._whole.hours())
+
+    @property
+    def rate(self) -> pd.DataFrame:
+        """One row a record: time, steps done by then, and steps a second until the next one (missing where they do not go on)."""
+        rate = self.training.rate
+        per_s = [*rate.per_s.tolist(), float("nan")] if len(rate) else []
+        found: pd.DataFrame = pd.DataFrame({"time_s": self.seen.rate_at / PS_PER_S, "step": rate.step, "steps_per_s": per_s})
+        return found
+
+    @property
+    def scalars(self) -> pd.DataFrame:
+        """What was logged: group ("train", "validation"), tag, step, wall_ns (Unix), value."""
+        return frames.scalars([series for log in self.training.logs.events for series in log.scalars])
+
+    @property
+    def power(self) -> pd.DataFrame:
+        """Every sample of every power log that lies on the axis: sensor, host, time_s, watts."""
+        parts = [
+            pd.DataFrame({
+                "sensor": one.series.sensor.name, "host": one.series.sensor.host,
+                "time_s": one.times / PS_PER_S, "watts": one.watts,
+            })
+            for one in self.seen.power
+        ]  # fmt: skip
+        joined: pd.DataFrame = pd.concat(parts, ignore_index=True) if parts else _frame([], ["sensor", "host", "time_s", "watts"])
+        return joined
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """What stands out where nothing was profiled, the largest energy first; `frame.attrs["notes"]`: what could be found."""
+        found = self._whole.findings
+        frame = _frame([_finding(one) for one in found.findings], _FINDINGS)
+        frame.attrs["notes"] = [words for words in (found.could, found.reason, *found.notes) if words]
+        return frame
+
+    def energy(
+        self, *, start: str | float | None = None, end: str | float | None = None, epoch: int | None = None,
+        batches: tuple[int, int] | None = None, session: str | None = None, tz: str | None = None, aligning: Aligning | None = None,
+    ) -> pd.DataFrame:  # fmt: skip
+        """Joules of one window: by time (seconds of the axis, or wall time like "19:52:50"), by epoch, by batches, by session.
+
+        Without a window every epoch, every phase and all of it. Columns as in `epochs`.
+        """
+        seen = self.seen if aligning is None else self.training.seen_from(None, aligning)
+        asked = windows.Asked(
+            _time(start), _time(end), epoch, f"{batches[0]}-{batches[1]}" if batches is not None else None, session,
+            tz if tz is not None else self.training.options.tz,
+        )  # fmt: skip
+        if not asked.anything:
+            return _windows(training.windows(seen.whole))
+        found = windows.find(seen, asked)
+        return _windows([seen.whole.window(found)])
+
+    def __repr__(self) -> str:
+        return f"<Training {plain(self.name)}: {len(self.sessions)} sessions, {len(self.training.epochs)} epochs>"
+
+
+_ISLANDS = ["session", "host", "status", "evidence", "start_s", "end_s", "half_s", "said_unix_s"]
+_WINDOWS = [
+    "kind", "name", "epoch", "start_s", "end_s", "half_s", "step_lo", "step_hi", "joules", "lo", "hi", "mean_watts", "coverage",
+    "badge", "reason", "joules_per_step", "joules_per_step_lo", "joules_per_step_hi",
+]  # fmt: skip
+_FINDINGS = [
+    "epoch", "step_lo", "step_hi", "step_half", "share_lo", "share_hi", "start_s", "end_s", "delta_watts", "lo_watts", "hi_watts",
+    "delta_joules", "lo_joules", "hi_joules", "delta_s", "p", "badge", "text",
+]  # fmt: skip
+
+
+def _time(asked: str | float | None) -> str | None:
+    return asked if asked is None or isinstance(asked, str) else f"{asked:.12f}s"
+
+
+def _windows(found: Sequence[Window]) -> pd.DataFrame:
+    return _frame([_window(one) for one in found], _WINDOWS)
+
+
+def _window(one: Window) -> list[Any]:
+    energy: Energy | None = one.energy
+    steps = one.steps if one.steps is not None else (None, None)
+    told = (
+        [energy.joules, energy.lo, energy.hi, energy.mean_w, energy.coverage, energy.badge.value if energy.resolved else None,
+         energy.reason]
+        if energy is not None else [None, None, None, None, None, None, "no power lies on this training"]
+    )  # fmt: skip
+    each = one.joules_per_step if one.joules_per_step is not None else (None, None, None)
+    return [one.kind, one.name, one.epoch, one.start / PS_PER_S, one.end / PS_PER_S, one.half / PS_PER_S, *steps, *told, *each]
+
+
+def _finding(one: Finding) -> list[Any]:
+    share = one.share if one.share is not None else (None, None)
+    where = [one.epoch, one.step_lo, one.step_hi, one.step_half, *share, one.start_ps / PS_PER_S, one.end_ps / PS_PER_S]
+    drew = [one.delta_watts, one.lo_watts, one.hi_watts, one.delta_joules, one.lo_joules, one.hi_joules]
+    return [*where, *drew, one.delta_seconds, one.p, one.badge.value, one.text]
+
+
+def _frame(rows: Sequence[Any], columns: Sequence[str]) -> pd.DataFrame:
+    made: pd.DataFrame = pd.DataFrame(rows, columns=list(columns))
+    return made
