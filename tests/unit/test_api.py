@@ -198,9 +198,9 @@ def test_options_reach_the_loader(data: Path, monkeypatch: pytest.MonkeyPatch) -
     seen: list[HowToRead] = []
     real = loading.load_run
 
-    def spy(entry: object, *, options: HowToRead) -> object:
+    def spy(entry: object, *, options: HowToRead, **beside: object) -> object:
         seen.append(options)
-        return real(entry, options=options)  # type: ignore[arg-type]
+        return real(entry, options=options, **beside)  # type: ignore[arg-type]
 
     monkeypatch.setattr(loading, "load_run", spy)
     powertui.open(data / JAX, tz="-03:00", step_marker="^train$")[0].opened.run  # noqa: B018

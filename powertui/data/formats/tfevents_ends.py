@@ -13,10 +13,12 @@ import numpy as np
 from powertui.data.formats.crc32c import crc32c, masked
 from powertui.data.formats.filenames import split_events
 from powertui.data.formats.tfevents import wall_of
+from powertui.data.model import Int64s
 
 _HEAD = 1 << 14  # bytes at the beginning: the header and the first records; a graph behind them is not read
 _TAIL = 1 << 16  # bytes at the end: a record longer than this hides the last one, and then nothing is told of it
 _FRAME = 16
+_LOOKED = 32  # records at the end
 
 
 class Ends(NamedTuple):
@@ -71,28 +73,41 @@ def _first(head: bytes) -> tuple[int, int | None] | None:
 
 
 def _last(tail: bytes, *, complete: bool) -> tuple[int, int | None] | None:
-    """The record that ends where the file does (or, of a file that is being written, the latest that is whole)."""
+    """The wall time of the record that ends where the file does (or, of a file that is being written, of the latest that is whole),
+    and the highest step among the last records: some of them may count epochs."""
     count = len(tail) - _FRAME
     if count < 0:
         return None
-    data = np.frombuffer(tail, np.uint8)
-    lengths = np.lib.stride_tricks.sliding_window_view(data, 8)[: count + 1].copy().view("<u8").ravel()
-    fits = lengths <= np.uint64(len(tail))
-    behind = np.where(fits, np.arange(count + 1, dtype=np.uint64) + lengths + np.uint64(_FRAME), np.uint64(0))
-    # From the latest end on: the file's own, else that of a record before an unfinished one.
-    for at in np.flatnonzero(fits & (behind <= np.uint64(len(tail))))[::-1].tolist():
-        if _is_frame(tail, at):
-            found = _walk(tail, at)
-            if found is not None:
-                return found
-    return None if not complete else _first(tail)
+    lengths = np.lib.stride_tricks.sliding_window_view(np.frombuffer(tail, np.uint8), 8)[: count + 1].copy().view("<u8").ravel()
+    fits = np.flatnonzero(lengths <= np.uint64(len(tail)))
+    behind = fits + lengths[fits].astype(np.int64) + _FRAME
+    end: int | None = None
+    wall: int | None = None
+    steps: list[int] = []
+    for _ in range(_LOOKED):
+        at = _before(tail, fits, behind, end)
+        if at is None:
+            break
+        end = at
+        record = memoryview(tail)[at + 12 : at + 12 + int(lengths[at])]
+        found = wall_of(record)
+        if found is None or _is_header(record):
+            continue
+        wall = found if wall is None else max(wall, found)
+        step = _step(record)
+        steps += [step] if step is not None else []
+    if wall is None:
+        return _first(tail) if complete else None
+    return wall, max(steps, default=None)
 
 
-def _walk(tail: bytes, at: int) -> tuple[int, int | None] | None:
-    length = int(struct.unpack_from("<Q", tail, at)[0])
-    record = memoryview(tail)[at + 12 : at + 12 + length]
-    wall = wall_of(record)
-    return (wall, _step(record)) if wall is not None and not _is_header(record) else None
+def _before(tail: bytes, fits: Int64s, behind: Int64s, end: int | None) -> int | None:
+    """Where the record begins that ends there; without an end the last whole one."""
+    rows = np.flatnonzero(behind == end) if end is not None else np.argsort(-behind, kind="stable")
+    for row in rows.tolist():
+        if behind[row] <= len(tail) and _is_frame(tail, int(fits[row])):
+            return int(fits[row])
+    return None
 
 
 def _is_frame(data: bytes, at: int) -> bool:

@@ -27,10 +27,10 @@ class Captured(NamedTuple):
     exact: bool = False  # its own start and end, as recorded
 
 
-def when(run: RunEntry) -> Captured | None:
+def when(run: RunEntry, index: int | None = None) -> Captured | None:
     """The surest that is cheap: the start and end that the profile records, the second of its export, its folder's local time,
-    the time of its file. None when nothing tells."""
-    for file in run.profiles:
+    the time of its file. None when nothing tells. `index`: of this host."""
+    for file in run.profiles if index is None else run.profiles[index : index + 1]:
         found = xplane_session.of(file.path) if file.tool == "xplane.pb" else None
         if found is not None:
             return Captured(*found, "start and end of the session as recorded in the profile", exact=True)

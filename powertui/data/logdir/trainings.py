@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +25,7 @@ _PAUSE_NS = (
     15 * 60 * 1_000_000_000
 )  # a program that went on later than this after another is another training, unless its steps go on
 _DAY_NS = 86_400 * 1_000_000_000
+_CONTAINED = 100  # in containers every program has one of the first few process ids
 _WORKER = re.compile(r"^(?:worker|rank|host|node|chief|ps|proc|process|replica|task)s?[-_.]?\d*$", re.IGNORECASE)
 _SHOWN = 3
 
@@ -121,10 +122,13 @@ class _Grouping:
             if one.process[1] is not None:
                 by_process.setdefault(one.process, []).append(one)
         for (host, pid), same in by_process.items():
-            same.sort(key=lambda one: one.first_ns)
-            for before, after in itertools.pairwise(same):
-                if after.first_ns - before.last_ns < _DAY_NS:  # process ids are used again
-                    join(before.base, after.base, f"process {pid} of {host} wrote scalars into {_names(before.base, after.base)}")
+            words = f"process {pid} of {host} wrote scalars into both"
+            if (pid or 0) >= _CONTAINED:
+                for before, after in _at_once(same):
+                    join(before.base, after.base, f"{words}: {_names(before.base, after.base)}")
+            for before, after in _related(same):
+                if abs(after.first_ns - before.last_ns) < _DAY_NS or after.first_ns <= before.last_ns:  # process ids are used again
+                    join(before.base, after.base, f"{words}: {_names(before.base, after.base)}")
         beside: dict[str, list[str]] = {}
         for base in bases:
             beside.setdefault(str(Path(base).parent), []).append(base)
@@ -253,6 +257,27 @@ def _base_of_run(run: RunEntry) -> str:
     return _base(str(place if place.is_dir() else place.parent))
 
 
+def _at_once(same: Sequence[_Program]) -> Iterator[tuple[_Program, _Program]]:
+    """Each but the first with one that was still writing when it began."""
+    latest: _Program | None = None
+    for one in sorted(same, key=lambda one: one.first_ns):
+        if latest is not None and one.first_ns <= latest.last_ns:
+            yield latest, one
+        if latest is None or one.last_ns > latest.last_ns:
+            latest = one
+
+
+def _related(same: Sequence[_Program]) -> Iterator[tuple[_Program, _Program]]:
+    """Each with the folder that it lies in, or is named after: `run` and `run_loss_aux`, as PyTorch's writer makes them."""
+    above: list[_Program] = []
+    for one in sorted(same, key=lambda one: one.base):
+        while above and not one.base.startswith(above[-1].base):
+            above.pop()
+        if above:
+            yield above[-1], one
+        above.append(one)
+
+
 def _in_plugins(run: RunEntry) -> bool:
     return "plugins" in Path(run.path).parts
 
@@ -292,7 +317,7 @@ def _goes_on(turn: Sequence[_Program], later: _Program) -> bool:
     if later.first_ns <= last or any(one.process == later.process and one.process[1] is not None for one in turn):
         return True
     steps = [one.last_step for one in turn if one.last_step is not None]
-    if later.first_step is None or not steps or later.first_step <= 1:
+    if later.first_step is None or max(steps, default=0) <= 0 or later.first_step <= 1:
         return False
     near = later.first_ns - last <= _PAUSE_NS
     return later.first_step > 0.5 * max(steps) and (near or later.first_step >= 0.9 * max(steps))

@@ -22,6 +22,7 @@ _ROWS = 1500  # readings that all offsets are tried with
 _OFFSETS = 3000
 _OVERLAP = 0.6  # of the shorter of log and training
 _SURE_S = 0.5  # or a third of the sensor's refresh: so near to it 95 % of the weight must lie
+_SPARE_S, _SPARE = 0.15, 0.2  # s, and of the refresh: epochs are alike but for so much
 _GAIN = 30.0  # how much better than a flat line: errors
 _STARTS = 0.4  # of the first epoch: it begins otherwise than the others, and nothing tells for how long
 _AROUND = 0.15  # of an epoch: other work may run so long before and after the training
@@ -72,16 +73,16 @@ def search(data: Samples, epochs: list[tuple[float, float]]) -> Fold | str:
     gaps = np.gradient(offsets) if len(offsets) > 1 else np.ones(1)
     weight = np.exp(-(cost - cost[at]) / look.alike) * gaps
     weight /= weight.sum()
-    spare = data.age_s + step / 16
+    spare = data.age_s + step / 16 + _SPARE_S + _SPARE * data.refresh
     near_s = max(_SURE_S, data.refresh / 3)
     places = signal._places(offsets, weight, near_s, spare)
     low, high = (signal._quantile(offsets, weight, share) for share in (0.025, 0.975))
     at_s = places[0].offset_s
     elsewhere = float(weight[np.abs(offsets - at_s) > near_s].sum())
-    sure = elsewhere < 0.05
+    sure = elsewhere < 0.05 and (high - low) / 2 + spare <= signal.SURE_S
     better = f"{len(few)} readings; {1 - cost[at] / flat:.0%} better than a flat line"
     words = f"the epochs look most alike there, and the machine idles around them ({better})"
-    if not sure:
+    if elsewhere >= 0.05:
         words += f"; {elsewhere:.0%} of the weight lies at other places"
     return Fold(at_s, low - spare, high + spare, not sure, places if not sure else (), words)
 

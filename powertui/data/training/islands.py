@@ -16,9 +16,7 @@ _BESIDE_NS = 120 * NS_PER_S  # so far before and after its scalars a program may
 
 def unread(entry: RunEntry) -> tuple[Island, ...]:
     """The islands of a session that nobody has read, one for each host."""
-    at = when(entry)
-    hosts = [file.host for file in entry.profiles]
-    return tuple(_island(entry, host, index, at) for index, host in enumerate(hosts))
+    return tuple(_island(entry, file.host, index, when(entry, index)) for index, file in enumerate(entry.profiles))
 
 
 def _island(entry: RunEntry, host: str, index: int, at: Captured | None) -> Island:

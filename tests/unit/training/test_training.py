@@ -1,0 +1,327 @@
+"""A training as one thing: what belongs to it, where it lies, what it drew and what stands out of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import powertui
+from benchmarks.power_world import SENSORS, Course, make_whole, record, write_log, write_whole
+from powertui.data import logdir
+from powertui.data.asked import Aligning, Reading
+from powertui.data.formats import tfevents, tfevents_ends
+from powertui.data.model import PS_PER_S
+from powertui.data.training import windows
+from powertui.data.training.training import Training
+from powertui.errors import UsageError
+from powertui.report import energy as energy_report
+from tests.synthetic.tfevents import frame, write_scalars
+
+UNIX = 1_795_000_000.0
+
+
+def events(folder: Path, second: int, host: str = "vm", pid: int = 7, *, steps: range = range(10, 210, 10), every_s: float = 0.5,
+           group: str = "train", end: bool = True) -> Path:  # fmt: skip
+    """Scalars of one process: a record every few batches, and an epoch's."""
+    rows = [(second + 0.5 + number * every_s, step, "batch_loss", 1.0) for number, step in enumerate(steps)]
+    if end:
+        rows.append((rows[-1][0] + 0.01, 0, "epoch_loss", 1.0))
+    path = folder / group / f"events.out.tfevents.{second}.{host}.{pid}.0.v2"
+    write_scalars(path, rows, float(second))
+    return path
+
+
+def only(folder: Path, **options: object) -> Training:
+    """The one training of a folder."""
+    (entry,) = logdir.scan(folder).trainings
+    return Training(entry, Reading(**options))  # type: ignore[arg-type]
+
+
+# ── what belongs together ────────────────────────────────────────────────────────────────────────
+
+
+def test_train_and_validation_and_their_power_are_one_training(tmp_path: Path) -> None:
+    events(tmp_path / "logs", 1_795_000_000)
+    events(tmp_path / "logs", 1_795_000_008, group="validation", steps=range(1), end=True)
+    (tmp_path / "power.csv").write_text("time_unix_s,watts\n" + "".join(f"{UNIX + i},{200 + i % 7}\n" for i in range(40)))
+    (entry,) = logdir.scan(tmp_path).trainings
+    assert {Path(file.path).parent.name for file in entry.tfevents} == {"train", "validation"}
+    assert [Path(log.path).name for log in entry.power] == ["power.csv"]
+    assert any("power log" in reason for reason in entry.reasons)
+
+
+def test_programs_that_lie_side_by_side_are_two_trainings(tmp_path: Path) -> None:
+    events(tmp_path / "lr_0.1", 1_795_000_000, pid=7)
+    events(tmp_path / "lr_0.2", 1_795_000_001, pid=8)
+    assert [entry.name for entry in logdir.scan(tmp_path).trainings] == ["lr_0.1", "lr_0.2"]
+
+
+def test_workers_side_by_side_at_one_time_are_one_training(tmp_path: Path) -> None:
+    events(tmp_path / "worker_0", 1_795_000_000, host="a", pid=7)
+    events(tmp_path / "worker_1", 1_795_000_001, host="b", pid=9)
+    (entry,) = logdir.scan(tmp_path).trainings
+    assert entry.hosts == ("a", "b")
+    assert any("side by side" in reason for reason in entry.reasons)
+
+
+def test_a_folder_used_in_turn_holds_two_trainings_but_a_resumed_one_is_one(tmp_path: Path) -> None:
+    events(tmp_path / "again", 1_795_000_000, pid=7)
+    events(tmp_path / "again", 1_795_005_000, pid=8)
+    events(tmp_path / "resumed", 1_795_000_000, pid=17)
+    events(tmp_path / "resumed", 1_795_000_060, pid=18, steps=range(210, 400, 10))
+    assert [entry.name for entry in logdir.scan(tmp_path).trainings] == ["again (1)", "again (2)", "resumed"]
+
+
+def test_one_process_writing_into_several_folders_is_one_training(tmp_path: Path) -> None:
+    events(tmp_path / "run", 1_795_000_000, pid=7)
+    events(tmp_path / "run_loss_aux", 1_795_000_002, pid=7)
+    events(tmp_path / "other", 1_795_000_002, pid=7)  # in another container every program may have the same process id
+    assert [entry.name for entry in logdir.scan(tmp_path).trainings] == ["other", tmp_path.name]
+
+
+def test_a_power_log_alone_is_a_training_on_its_own_clock(tmp_path: Path) -> None:
+    log = tmp_path / "power.csv"
+    log.write_text("elapsed_s,watts\n" + "".join(f"{i},{200 + i % 7}\n" for i in range(60)))
+    training = only(tmp_path)
+    seen = training.seen_from()
+    assert (seen.start, seen.end, seen.wall) == (0, 59 * PS_PER_S, False)
+    assert seen.whole.whole().energy.joules == pytest.approx(59 * 203, rel=0.02)  # type: ignore[union-attr]
+
+
+# ── first and last records ───────────────────────────────────────────────────────────────────────
+
+
+def test_the_ends_of_a_file_are_read_without_its_middle(tmp_path: Path) -> None:
+    path = events(tmp_path, 1_795_000_000, steps=range(1, 5001), every_s=0.01)
+    log, ends = tfevents.read(str(path)), tfevents_ends.ends(str(path))
+    assert (ends.first_ns, ends.last_ns) == (log.first_ns, log.last_ns)
+    assert (ends.first_step, ends.last_step) == (1, 5000)  # the very last record counts epochs
+
+
+def test_an_unfinished_last_record_is_left_aside(tmp_path: Path) -> None:
+    path = events(tmp_path, 1_795_000_000, end=False)
+    whole = tfevents_ends.ends(str(path))
+    with path.open("ab") as stream:
+        stream.write(frame(b"\x09" + struct.pack("<d", 1_795_000_999.0))[:-6])
+    assert tfevents_ends.ends(str(path)).last_ns == whole.last_ns
+
+
+# ── sessions on the axis ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def long_training(shared_data: Path) -> Path:
+    return shared_data / "own" / "long_training"
+
+
+def test_sessions_are_islands_before_anything_of_them_is_read(long_training: Path) -> None:
+    training = only(long_training, power=(str(long_training / "power.csv"),), find_power=False)
+    seen = training.seen_from()
+    starts = [one.start / PS_PER_S for one in seen.islands if one.start is not None]
+    assert starts == pytest.approx([24.081, 57.177], abs=0.01)
+    assert not training.read_sessions()
+    assert all(one.island.trusted for one in seen.islands)
+
+
+def test_all_lies_the_same_on_every_axis(long_training: Path) -> None:
+    training = only(long_training, power=(str(long_training / "power.csv"),), find_power=False)
+    alone = training.seen_from()
+    for entry in training.entry.sessions:
+        here = training.seen_from(training.opened(entry).profiles[0])
+        shift = (here.zero_ns - alone.zero_ns) * 1000
+        assert [one.start + shift for one in here.epochs if one.start is not None] == [one.start for one in alone.epochs]
+        assert here.end - here.start == pytest.approx(alone.end - alone.start, abs=PS_PER_S // 1000)
+        assert next(one for one in here.islands if one.here).start == training.opened(entry).profiles[0].trace.span[0]
+
+
+def test_a_session_whose_clock_is_an_hour_off_is_said_and_not_believed(tmp_path: Path, long_training: Path) -> None:
+    logs = tmp_path / "logs"
+    shutil.copytree(long_training / "logs", logs, copy_function=shutil.copyfile)
+    for file in logs.rglob("events*"):
+        moved = file.read_bytes()
+        log = tfevents.read(str(file), file.parent.name)
+        rows = sorted(
+            (wall / 1e9 - 3600, int(step), one.tag, float(value))
+            for one in log.scalars
+            for wall, step, value in zip(one.wall_ns, one.steps, one.values, strict=True)
+        )
+        assert moved
+        file.chmod(0o644)
+        write_scalars(file, rows, (log.header_ns or 0) / 1e9 - 3600)
+    training = only(tmp_path)
+    assert [one.status for one in training.islands] == ["not believed: its clock is an hour ahead of the training's scalars"] * 2
+    assert all(one.start is None and one.said is not None for one in training.islands)
+
+
+def test_sessions_that_overlap_and_hosts_beside_each_other(tmp_path: Path, long_training: Path) -> None:
+    shutil.copytree(long_training / "logs", tmp_path / "logs", copy_function=shutil.copyfile)
+    profiles = tmp_path / "logs" / "train" / "plugins" / "profile"
+    (profile,) = (profiles / "2026_11_21_18_19_32").iterdir()
+    (profiles / "2026_11_21_18_19_32").chmod(0o755)
+    shutil.copyfile(next((profiles / "2026_11_21_18_20_05").iterdir()), profiles / "2026_11_21_18_19_32" / "other.xplane.pb")
+    (profiles / "copy").mkdir()
+    shutil.copyfile(profile, profiles / "copy" / "vm.xplane.pb")
+    seen = only(tmp_path).seen_from()
+    assert len(seen.islands) == 4
+    assert {one.island.host for one in seen.islands} == {"vm", "other"}
+    (other,) = (one for one in seen.islands if one.island.host == "other")
+    assert sorted(one.start for one in seen.islands if one.island.host == "vm")[-1] == other.start  # each host has its own times
+
+
+# ── epochs and steps ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_steps_between_two_records_are_numbered_by_interpolation(tmp_path: Path) -> None:
+    events(tmp_path, 1_795_000_000)
+    rate = only(tmp_path).rate
+    assert (len(rate), rate.every) == (20, 10)
+    assert rate.step_at(int((UNIX + 0.75) * 1e9)) == (10, pytest.approx(15.0), 20)
+    assert np.allclose(rate.per_s, 20.0)
+    assert rate.step_at(int((UNIX - 5) * 1e9)) is None
+
+
+def test_each_tag_may_count_in_its_own_unit(tmp_path: Path) -> None:
+    rows = [(UNIX + 0.1 * step, step, "loss", 1.0) for step in range(1, 401)]
+    rows += [(UNIX + 0.1 * step, 64 * step, "samples/throughput", 1.0) for step in range(1, 401, 4)]
+    rows += [(UNIX + 10.0 * epoch, epoch, "epoch/accuracy", 1.0) for epoch in range(1, 5)]
+    write_scalars(tmp_path / "events.out.tfevents.1795000000.vm", sorted(rows), UNIX)
+    training = only(tmp_path)
+    assert {one.tag: one.unit for one in training.strips} == {"loss": "steps", "samples/throughput": "", "epoch/accuracy": "epochs"}
+    assert training.rate.source == "loss, every step"
+    assert [one.number for one in training.epochs] == [1, 2, 3, 4]
+
+
+def test_an_epoch_tag_that_holds_the_epochs_number(tmp_path: Path) -> None:
+    rows = [(UNIX + 0.1 * step, step, "epoch", float(step // 100)) for step in range(0, 300, 10)]
+    write_scalars(tmp_path / "events.out.tfevents.1795000000.vm", rows, UNIX)
+    epochs = only(tmp_path).epochs
+    assert [one.number for one in epochs] == [0, 1, 2]
+    assert epochs[1].start is not None
+    assert abs(epochs[1].start.ns / 1e9 - UNIX - 10.0) <= epochs[1].start.half_ns / 1e9 + 1e-6
+
+
+# ── energy and findings ──────────────────────────────────────────────────────────────────────────
+
+
+def written(folder: Path, course: Course, sensor: str, form: str, seed: int) -> Training:
+    taken = record(course.world, SENSORS[sensor], seed)
+    logs = write_whole(course, folder)
+    log = write_log(taken, folder / "power.csv", form)  # type: ignore[arg-type]
+    (entry,) = (one for one in logdir.scan(logs).trainings if one.tfevents)
+    return Training(entry, Reading(power=(str(log),), find_power=False))
+
+
+@pytest.mark.parametrize(("log", "mode"), [("power.csv", "auto"), ("ipmi_data.csv", "auto"), ("ipmi_data.csv", "signal")])
+def test_the_burst_of_the_long_training_is_found_with_its_batches(long_training: Path, log: str, mode: str) -> None:
+    (entry,) = logdir.scan(long_training).trainings
+    training = Training(entry, Reading(power=(str(long_training / log),), find_power=False), Aligning(mode=mode))  # type: ignore[arg-type]
+    truth = np.loadtxt(long_training / "truth_watts.csv", delimiter=",", skiprows=1)
+    joules = np.concatenate([[0.0], np.cumsum(np.diff(truth[:, 0]) * truth[1:, 1])])
+    seen = training.seen_from()
+    zero = seen.zero_ns / 1e9
+    for one in seen.whole.epochs():
+        lo, hi = (np.interp(side / PS_PER_S + zero, truth[:, 0], joules) for side in (one.start, one.end))
+        assert one.energy is not None
+        assert one.energy.lo <= hi - lo <= one.energy.hi  # type: ignore[operator]
+    found = sorted(seen.whole.findings.findings, key=lambda one: one.start_ps)
+    assert [one.epoch for one in found] == [3, 4]
+    assert (found[0].step_lo, found[0].step_hi) == (pytest.approx(120, abs=found[0].step_half), 299)
+    assert (found[1].step_lo, found[1].step_hi) == (0, pytest.approx(67, abs=found[1].step_half))
+    (start,) = (event[3] for event in json.loads((long_training / "truth_events.json").read_text()) if event[0] == "burst_start")
+    assert found[0].start_ps / PS_PER_S + zero == pytest.approx(start, abs=0.5)
+    assert found[1].end_ps / PS_PER_S + zero == pytest.approx(start + 9, abs=0.5)
+    assert "a capture here would tell" in found[0].text
+
+
+@pytest.mark.parametrize(("seed", "batches"), [(0, True), (0, False), (2, True), (2, False)])
+def test_a_training_that_nobody_profiled(tmp_path: Path, seed: int, batches: bool) -> None:
+    course = make_whole(seed, batches=batches, burst=seed == 0)
+    whole = written(tmp_path, course, "mean 1 s, 1 W", "wall", seed).seen_from().whole
+    found = whole.findings.findings
+    touched = {
+        n for n, (lo, hi) in enumerate(course.world.epochs) for one in course.world.bursts if one.start < hi and one.end > lo
+    }
+    assert {one.epoch for one in found} == touched
+    assert all(one.energy is not None and one.energy.joules for one in whole.epochs())
+
+
+def test_a_relative_log_is_placed_by_the_edges_of_steps(tmp_path: Path) -> None:
+    course = make_whole(1, burst=True)
+    training = written(tmp_path, course, "mean 0.5 s, 1 W", "relative", 1)
+    taken = record(course.world, SENSORS["mean 0.5 s, 1 W"], 1)
+    (channel,) = training.power
+    assert channel.status == "aligned"
+    assert channel.zero is not None
+    assert abs(channel.zero.ns / 1e9 - float(taken.unix[0]) + taken.delay_s) <= channel.zero.half_ns / 1e9
+
+
+# ── windows, JSON, API ───────────────────────────────────────────────────────────────────────────
+
+
+def test_windows_by_wall_time_epoch_batches_and_session(long_training: Path) -> None:
+    seen = only(long_training, power=(str(long_training / "power.csv"),), find_power=False).seen_from()
+    by_time = windows.find(seen, windows.Asked("18:19:32", "18:19:42", tz="UTC"))
+    assert (by_time.hi - by_time.lo) == 10 * PS_PER_S
+    assert seen.unix_ns(by_time.lo) == 1_795_285_172_000_000_000
+    assert windows.find(seen, windows.Asked("2026-11-21 18:19:32Z", "18:19:42Z")).lo == by_time.lo
+    assert windows.find(seen, windows.Asked("1.5s", "2.5s")).lo == round(1.5 * PS_PER_S)
+    epoch = windows.find(seen, windows.Asked(epoch=3))
+    batches = windows.find(seen, windows.Asked(epoch=3, batches="120-299"))
+    assert epoch.lo < batches.lo < batches.hi <= epoch.hi
+    session = windows.find(seen, windows.Asked(session="2026_11_21_18_20_05"))
+    assert session.lo / PS_PER_S == pytest.approx(57.177, abs=0.01)
+    with pytest.raises(UsageError, match="no epoch 9"):
+        windows.find(seen, windows.Asked(epoch=9))
+    with pytest.raises(UsageError, match="twice"):
+        windows.find(seen, windows.Asked(epoch=3, session="x"))
+
+
+def test_the_json_of_energy_has_the_training_and_its_runs(long_training: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    energy_report.tell(
+        str(long_training), None, Reading(power=(str(long_training / "power.csv"),), find_power=False), Aligning(), "json"
+    )
+    told = json.loads(capsys.readouterr().out)
+    (training,) = told["trainings"]
+    assert [one["number"] for one in training["epochs"]] == list(range(6))
+    assert all(one["joules"] for one in training["epochs"])
+    for run in told["runs"]:  # the same burst on the axis of each session
+        offset = run["alignment"]["offset_s"]
+        starts = sorted(one["start_s"] - offset for one in run["findings"])
+        assert starts[0] == pytest.approx(sorted(one["start_s"] for one in training["findings"])[0], abs=0.05)
+
+
+def test_a_training_in_a_notebook(long_training: Path) -> None:
+    runs = powertui.open(long_training, power=long_training / "power.csv")
+    training = runs[0].training
+    assert training is not None
+    assert training.epochs["joules"].notna().all()
+    assert training.energy(epoch=3)["joules"].iloc[0] == pytest.approx(training.epochs["joules"].iloc[3], rel=1e-6)
+    assert training.islands["status"].tolist() == ["trusted", "trusted"]
+    assert len(training.findings) == 2
+    assert len(runs.trainings) == 1
+    assert training.rate["steps_per_s"].median() == pytest.approx(43, abs=3)
+
+
+def test_scalars_and_power_without_any_profile(tmp_path: Path) -> None:
+    course = make_whole(2, burst=False)
+    written(tmp_path, course, "mean 1 s, 1 W", "wall", 2)
+    runs = powertui.open(tmp_path)
+    assert len(runs) == 0
+    (training,) = runs.trainings
+    assert training.epochs["joules"].notna().all()
+
+
+def test_powerboards_own_run_is_placed_whole(shared_data: Path) -> None:
+    log = shared_data / "public" / "powerboard_power_run195247" / "data" / "ipmi_data.csv"
+    training = only(shared_data / "public" / "powerboard_tf22_run195247", power=(str(log),), find_power=False)
+    seen = training.seen_from()
+    assert [(one.number, one.start is not None, one.end is not None) for one in seen.epochs] == [(0, True, True), (1, True, True)]
+    (power,) = seen.power
+    assert power.status == "aligned"
+    assert (power.times[-1] - power.times[0]) / PS_PER_S == pytest.approx(8.93, abs=0.01)
+    assert seen.start <= power.times[0] < power.times[-1] <= seen.end
