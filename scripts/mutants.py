@@ -90,7 +90,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "powertui/sampler/prometheus.py": ("tests/unit/sampler/test_prometheus.py", "tests/unit/sampler/test_hostile_http.py"),
     "powertui/sampler/ipmitool.py": ("tests/unit/sampler/test_ipmitool.py", "tests/unit/sampler/test_crypto_probe.py"),
-    "powertui/sampler/recording_run.py": ("tests/e2e/sampler/test_record.py",),
+    "powertui/sampler/recording_run.py": ("tests/unit/sampler/test_summary.py",),
     "powertui/sampler/process.py": ("tests/unit/test_feed.py", "tests/unit/sampler/test_library.py"),
     "powertui/view/": ("tests/unit/widgets",),
     "powertui/view/navigation.py": ("tests/unit/widgets/test_navigation.py", "tests/screens/test_widgets_timeline.py"),

@@ -97,6 +97,11 @@ def test_no_evidence_no_epochs(tmp_path: Path) -> None:
     assert found.source
 
 
+def test_bounds_that_the_steps_tell_are_exact(tmp_path: Path) -> None:
+    _, found = mark(trace_of(tmp_path, batches([0, 1, 2, 0, 1, 2])), [])
+    assert [epoch.slack for epoch in found] == [0, 0]
+
+
 # ── with tfevents ────────────────────────────────────────────────────────────────────────────────
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from powertui.data.live import Key
 from powertui.data.model import Clock, Mark, PowerSeries, Scope, Sensor
+from powertui.errors import SensorError
 from powertui.feed import NS, RecorderFeed, ReplayFeed
 from powertui.sampler.process import RecorderProcess
 from powertui.sampler.source import Options
@@ -92,6 +94,14 @@ def test_replay_of_two_channels_runs_on_one_clock() -> None:
     feed.drain()
     assert [h.now for h in feed.board] == [2, 7]
     assert feed.interval_s == 1.0
+
+
+def test_a_recorder_that_dies_before_it_began_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    recorder = RecorderProcess([("hwmon:", Options(root=str(tmp_path)))])
+    with pytest.raises(SensorError, match="could not be started"):
+        recorder.start()
+    assert not recorder.alive
 
 
 def test_recorder_feed_shows_what_the_file_holds(tmp_path: Path) -> None:

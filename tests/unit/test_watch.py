@@ -46,6 +46,12 @@ def test_epochs_are_reported_once_each_with_their_bounds(tmp_path: Path) -> None
     assert [e.number for e in watch.epochs] == [0, 1]
 
 
+def test_the_first_epoch_begins_with_what_was_logged_first(tmp_path: Path) -> None:
+    write_scalars(events(tmp_path / "train"), [(WALL + 1, 0, "batch_loss", 0.9), (WALL + 10, 0, "epoch_loss", 0.5)], WALL)
+    (epoch,) = Watch(str(tmp_path)).poll().epochs
+    assert (epoch.begin_ns, epoch.end_ns) == (int((WALL + 1) * 1e9), int((WALL + 10) * 1e9))
+
+
 def test_validation_scalars_join_their_epoch(tmp_path: Path) -> None:
     write_scalars(events(tmp_path / "validation"), [(WALL + 10.2, 0, "epoch_loss", 0.9)], WALL)
     write_scalars(events(tmp_path / "train"), [(WALL + 10, 0, "epoch_loss", 0.5)], WALL)

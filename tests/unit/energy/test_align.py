@@ -110,6 +110,12 @@ def test_by_hand_wins_over_everything(made, logged) -> None:
     found = align.place(known, context(made), Aligning(pins=side)).alignment
     assert found.source == align.PINNED
     assert found.offset_s == pytest.approx(-6.95)
+    assert not any("ppm" in word for word in found.evidence)
+    far = Pins()
+    for log_s in (0.0, 1000.0, 3000.0):
+        far = far.add(log_s, 5 + log_s * (1 + 80e-6))
+    drifting = align.place(known, context(made), Aligning(pins=far)).alignment
+    assert "the log's clock runs +80 ppm against the trace's" in drifting.evidence
     nudged = align.place(known, context(made), Aligning(pins=Pins(nudge_s=0.5))).alignment
     assert nudged.offset_s == pytest.approx(offset + 0.5, abs=1e-6)
     assert nudged.source == align.OFFSET

@@ -465,3 +465,20 @@ def test_a_whole_log_on_its_own_clock() -> None:
     found = integrate.of_series(noisy().series)
     assert found.resolved
     assert found.duration_s == pytest.approx(99.5)
+
+
+def test_a_slow_sensors_value_holds_until_a_refresh_before_the_next() -> None:
+    """Polled four times as often as it changes: the bend lies at the last poll that is a whole refresh before the change."""
+    times = np.arange(0, 30, 0.25)
+    watts = np.where(times < 9, 200.0, np.where(times < 18, 300.0, 200.0))
+    figures = {"refresh_s": Figure(3.0, Badge.MEASURED), "poll_s": Figure(0.25, Badge.MEASURED)}
+    power = placing.on_trace(
+        PowerSeries(Sensor("power", "test", Scope.NODE, **figures), np.round(times * S).astype(np.int64), watts),
+        0,
+        0,
+        0,
+        "aligned",
+        "",
+    )
+    centre = ps(sensor.centre_s(power.series.sensor))
+    assert ((curves.of(power).knots + centre) / PS_PER_S).tolist() == [0.0, 6.0, 9.0, 15.0, 18.0, 29.75]

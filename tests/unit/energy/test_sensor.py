@@ -83,6 +83,9 @@ def test_what_no_log_tells_is_assumed_by_source_and_says_so() -> None:
     unknown = sensor.describe(series(np.arange(20), np.full(20, 231.0)))
     assert unknown.sensor.refresh_s is None
     assert "never changes in this log" in sensor.sentence(unknown)
+    once = sensor.describe(series(np.arange(20), np.r_[np.full(19, 231.0), 240.0]))
+    assert once.sensor.refresh_s is None
+    assert "too few changes to measure its refresh" in sensor.sentence(once)
     a100 = sensor.describe(series(np.arange(20), np.full(20, 60.0), source="nvidia-smi", name="GPU 0 NVIDIA A100"))
     assert a100.sensor.window_s == Figure(0.025, Badge.ASSUMED)
     other = sensor.describe(series(np.arange(20), np.full(20, 60.0), source="nvidia-smi", name="GPU 0"))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import integrate, sensor
-from powertui.data.power import registry
+from powertui.data.power import registry, source
 from powertui.errors import PowertuiError
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -77,6 +77,16 @@ def test_packed_and_recoded(data: Path, tmp_path: Path, name: str) -> None:
         ] or (
             str([s.watts.tolist() for s in found.series]) == str([s.watts.tolist() for s in plain.series])  # NaN
         )
+
+
+def test_how_much_of_a_gzip_was_unpacked_is_never_more_than_there_is() -> None:
+    """It is what tells a file that unpacks a thousand times from one that is only long."""
+    packed = gzip.compress(bytes(5 << 20)) + gzip.compress(b"1,2\n" * 400_000)
+    places = [(at, len(piece)) for at, piece in source._unpacked(packed)]
+    assert sum(size for _, size in places) == (5 << 20) + 1_600_000
+    assert all(at <= len(packed) for at, _ in places)
+    assert max(at for at, _ in places) > len(packed) - 100
+    assert [at for at, _ in places] == sorted(at for at, _ in places)
 
 
 def test_a_cut_gzip_gives_what_came_before_the_cut(data: Path, tmp_path: Path) -> None:

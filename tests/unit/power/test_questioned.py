@@ -91,6 +91,14 @@ def test_devices_are_known_by_all_that_the_log_tells(log: Written) -> None:
     ]
 
 
+def test_two_nameless_channels_are_two(log: Written) -> None:
+    """The fewest that can take turns."""
+    found = log(
+        "timestamp, power [W]\n" + "".join(f"2024/05/01 10:00:{t:02}.{g}, {(300, 90)[g]}\n" for t in range(20) for g in (0, 1))
+    )
+    assert [series.watts.tolist() for series in found.series] == [[300.0] * 20, [90.0] * 20]
+
+
 def test_a_nameless_column_of_several_channels_is_taken_apart_and_its_unit_is_a_guess(log: Written) -> None:
     found = log(rounds(lambda when, g, w: f"{when}, {w:.2f}"))
     assert [len(series) for series in found.series] == [20] * 8

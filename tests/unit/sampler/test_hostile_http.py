@@ -82,6 +82,17 @@ def test_no_more_than_a_mebibyte_is_read(redfish, source, answer):
     comes_back(source)
 
 
+def test_an_answer_that_never_begins_ends_by_its_size(redfish, monkeypatch):
+    """However much time there is: lines without end before the answer are counted as well."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(redfish.certificate))
+    patient = open_source(f"redfish://admin@127.0.0.1:{redfish.port}", Options(password=Secret("pw"), timeout=4 * FAR))
+    patient.open()
+    redfish.raw[METRICS] = unasked
+    assert reason_of(patient.read()[0].quality) == "an answer of more than 1 MiB is not accepted"
+    redfish.raw.clear()
+    patient.close()
+
+
 def comes_back(source) -> None:
     end = time.monotonic() + FAR
     while (value := source.read()[0]).watts is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import struct
@@ -199,6 +200,19 @@ def test_the_articles_script_runs_with_only_its_import_changed(power, tmp_path):
         assert len(set(elapsed)) == len(elapsed)  # no doubled tail
         assert all(before < float(r["Time_epoch"]) < time.time() for r in rows)
     assert (tmp_path / "ipmi_data.db").exists()
+
+
+def test_the_database_is_let_go_of(tmp_path):
+    database = powerboard.Database(tmp_path, 1.7e9, "Total Power")
+    database.add("Total Power", powerboard.Sample(0.5, 1.7e9, 245.0, ""))
+    database.close()
+    assert not [name for name in os.listdir("/proc/self/fd") if _link(f"/proc/self/fd/{name}") == str(database.path)]
+
+
+def _link(path: str) -> str:
+    with contextlib.suppress(OSError):  # the folder's own descriptor is gone by now
+        return os.readlink(path)
+    return ""
 
 
 def test_start_works_again_and_begins_anew(power, tmp_path):

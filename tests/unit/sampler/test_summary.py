@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 
 from powertui.data.energy import integrate, placing, sensor
 from powertui.data.model import PS_PER_S
 from powertui.data.power import registry
 from powertui.report import recorded
+from powertui.sampler import recording_run
+from powertui.sampler.process import RecorderProcess
 from powertui.sampler.recording_run import _channel_line, _sum_line, add_energies
 
 
@@ -79,3 +84,17 @@ def test_parts_of_one_machine_are_not_added_up():
     assert _sum_line([channel(), channel(channel="Total Power")]) == ""
     assert _sum_line([channel(), channel(host="", source="nvml", scope="gpu")]) == ""
     assert _sum_line([channel()]) == ""
+
+
+def test_a_message_takes_the_place_of_the_status_line(monkeypatch):
+    """On a terminal the readings stand on one line that is written again and again."""
+    ours, theirs = os.openpty()
+    with os.fdopen(theirs, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        talker = recording_run._Talker(False, status=True)
+        talker.status(RecorderProcess([]))
+        talker.problem("the disk is full")
+        talker.problem("still")
+    shown = os.read(ours, 4096).decode()
+    os.close(ours)
+    assert shown.replace("\r\n", "\n") == "\r\x1b[K\r\x1b[Kpowertui: the disk is full\npowertui: still\n"

@@ -371,6 +371,19 @@ def test_another_trace_shows_its_own_rows_from_the_first_on() -> None:
     assert n.row.label == "/host:CPU"
 
 
+def test_a_row_that_another_trace_does_not_have_leaves_the_cursor_on_the_first() -> None:
+    n = Navigator(
+        TimelineModel.of(traces.run(traces.trace({("/host:CPU", "a"): [(0, 5, "x")], ("/host:CPU", "only here"): [(0, 5, "y")]}))),
+        100,
+        20,
+    )
+    n.move_track(9)
+    assert n.row is not None
+    assert n.row.label == "only here"
+    n.replace_model(TimelineModel.of(traces.run(traces.trace({("/host:GPU", name): [(0, 5, "x")] for name in "abc"}))))
+    assert n.state.cursor_row == 0
+
+
 def test_another_size_shows_the_same_start_in_other_cells() -> None:
     n = navigator(width=100, height=20)
     n.resize(40, 12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.data.energy import sensor as sensors
-from powertui.data.model import PS_PER_S, PowerKind
+from powertui.data.model import PS_PER_S, Badge, Figure, PowerKind
 from powertui.view.power_curve import PowerCurve
 from tests.synthetic import traces
 
@@ -28,6 +29,16 @@ def test_a_reading_holds_until_the_next() -> None:
     assert values == sorted(values), "readings, never something between two of them"
     assert math.isnan(curve.value(-20 * S))
     assert math.isnan(curve.value(40 * S))
+
+
+def test_a_reading_is_drawn_where_it_tells_of_and_not_where_it_was_read() -> None:
+    """A sensor that means over 2 s and answers 1 s late: its reading at 10 s is of the second around 8 s."""
+    watts = [100.0] * 10 + [300.0] + [100.0] * 9
+    power = traces.power(seconds(*range(20)), watts)
+    figures = {"poll_s": 1.0, "refresh_s": 1.0, "window_s": 2.0, "delay_s": 1.0}
+    about = {name: Figure(value, Badge.MEASURED) for name, value in figures.items()}
+    curve = PowerCurve(replace(power, series=replace(power.series, sensor=replace(power.series.sensor, **about))))
+    assert [curve.value(round(t * S)) for t in (7.4, 7.6, 8.0, 8.4, 8.6, 10.0)] == [100.0, 300.0, 300.0, 300.0, 100.0, 100.0]
 
 
 def test_a_gap_row_and_a_pause_are_holes() -> None:
