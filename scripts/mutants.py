@@ -103,7 +103,22 @@ DRAWN = {
     "powertui/data/*.py": 24, "powertui/sampler/": 34, "powertui/view/": 32,
 }  # fmt: skip
 # Rooms of memory and time, not of meaning: another size gives the same answer.
-_SIZES = ("CHUNK", "BLOCK", "CACHE", "BUFFER", "BATCH", "_MOST", "MAX_", "PATIENCE", "BACKOFF", "TIMEOUT", "QUEUE", "RECENT")
+_SIZES = (
+    "CHUNK",
+    "BLOCK",
+    "CACHE",
+    "BUFFER",
+    "BATCH",
+    "_MOST",
+    "MAX_",
+    "PATIENCE",
+    "BACKOFF",
+    "TIMEOUT",
+    "QUEUE",
+    "RECENT",
+    "HEAD",
+    "_WHOLE",
+)
 
 
 class Broken(Exception):

@@ -83,11 +83,6 @@ class Window:
             if epoch.start is not None and epoch.start < self.hi and (epoch.end is None or epoch.end > self.lo)
         ]  # fmt: skip
 
-    def samples(self, power: PowerOnTrace) -> slice:
-        """The rows of a power series inside the window."""
-        first, last = power.times.searchsorted([self.lo, self.hi])
-        return slice(int(first), int(last))
-
 
 def of(
     trace: Trace, lo: int, hi: int, *, steps: Steps | None = None, epochs: Epochs | None = None, power: Sequence[PowerOnTrace] = ()

@@ -18,7 +18,8 @@ from powertui.data import export
 from powertui.data.energy import integrate
 from powertui.data.export import files as export_files
 from powertui.data.export import rows as export_rows
-from powertui.data.model import Names, Run, Stat
+from powertui.data.formats import registry
+from powertui.data.model import Mark, Names, Run, Stat
 from powertui.data.tools import op_stats
 from powertui.errors import PowertuiError, UsageError
 from tests.synthetic import Plan
@@ -188,8 +189,11 @@ def test_perfetto_has_every_event_named_lines_and_power_as_counters(run, made, p
         sum(int(t.events.duration.sum()) for _, t in made.trace.tracks()), abs=len(spans)
     )
     counters = [e for e in events if e["ph"] == "C"]
-    inside = power.times >= 0
-    assert [e["args"]["W"] for e in counters] == power.watts[inside].tolist()
+    about = power.times - int(0.5e12)  # half of the sensor's window before it was read
+    assert [round(e["ts"] * 1e6) for e in counters] == about[about >= 0].tolist()
+    assert [e["args"]["W"] for e in counters] == power.watts[about >= 0].tolist()
+    assert {e["pid"] for e in events} == {1, 2, 10, 11}
+    assert min(e["tid"] for e in spans) == 1
     assert {e["name"] for e in counters} == {"nvml-1s (W)"}
     names = {e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
     assert {"/host:CPU", "/device:GPU:0", "power", "training"} <= names
@@ -211,6 +215,27 @@ def test_perfetto_spans_of_one_thread_nest(run, power, tmp_path) -> None:
                 open_until.pop()
             assert not open_until or end <= open_until[-1] + 5e-6
             open_until.append(end)
+
+
+def test_perfetto_has_the_windows_and_marks_of_a_recording(run, power, tmp_path) -> None:
+    """Those that overlap without nesting lie on threads of their own; what lies outside of the window is left out."""
+    zero = -power.offset_ps // 1000
+
+    def at(second: float) -> int:
+        return zero + round(second * 1e9)
+
+    named = (
+        Mark("all", at(1), at(9)), Mark("epoch 0", at(1), at(4)), Mark("epoch 1", at(4), at(8)), Mark("odd", at(3), at(5)),
+        Mark("past", at(-9), at(-8)), Mark("checkpoint", at(2)), Mark("later", at(1e4)),
+    )  # fmt: skip
+    marked = replace(power, series=replace(power.series, marks=named))
+    wrote(run, marked, tmp_path / "p.json", "perfetto", 0, 10)
+    events = json.loads((tmp_path / "p.json").read_text())["traceEvents"]
+    spans = [(e["name"], e["tid"], round(e["ts"] / 1e6, 6), round(e["dur"] / 1e6, 6)) for e in events if e.get("cat") == "window"]
+    assert spans == [("all", 1, 1.0, 8.0), ("epoch 0", 1, 1.0, 3.0), ("odd", 2, 3.0, 2.0), ("epoch 1", 1, 4.0, 4.0)]
+    assert [(e["name"], e["ph"], round(e["ts"] / 1e6, 6)) for e in events if e.get("cat") == "mark"] == [("checkpoint", "i", 2.0)]
+    trace = registry.read(tmp_path / "p.json")
+    assert "power" not in {process.name for process in trace.processes if any(len(track.events) for track in process.tracks)}
 
 
 def test_a_name_that_ends_in_gz_is_compressed(run, power, tmp_path) -> None:

@@ -1,7 +1,8 @@
 """A window as Chrome's trace-event JSON, which ui.perfetto.dev and chrome://tracing open: events, steps, and power as counters.
 
-Times are microseconds since the profile's zero, with all six decimals: a picosecond is not lost. Each line becomes a
-thread; where a file's events overlap without nesting, which such viewers cannot draw, the deeper ones get a thread of their own.
+A reading of power stands at the moment that it is about, and beside it what the recording named: windows and marks. Times are
+microseconds since the profile's zero, with all six decimals: a picosecond is not lost. Each line becomes a thread; where a file's
+events overlap without nesting, which such viewers cannot draw, the deeper ones get a thread of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from powertui import units
+from powertui.data.energy import marks
+from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.export import lines as export_lines
+from powertui.data.export import readings
 from powertui.data.export.lines import Texts, Ticks
 from powertui.data.export.rows import channel_names, gathered
 from powertui.data.model import PS_PER_US, ProcessKind, Track
@@ -146,24 +150,44 @@ def _read_back(window: Window) -> dict[str, Any]:
 
 
 def _power(window: Window) -> Iterator[str]:
-    """Counters. Such viewers hold a value until the next one, so a gap ends with an explicit zero-width nothing: no sample."""
+    """Counters: such viewers hold a value until the next one, so a gap looks as the reading before it. Then windows and marks."""
     power = [p for p in window.power if p.status != "none"]
     if not power:
         return
     yield from _named("process", _POWER, 0, "power", 1)
     for name, one in zip(channel_names(power), power, strict=True):
-        rows = window.samples(one)
+        moments = readings.about(one)
+        rows = np.flatnonzero((moments >= window.lo) & (moments < window.hi) & np.isfinite(one.watts))
         label = json.dumps(f"{name} (W)")
-        for ps, watts in zip(one.times[rows].tolist(), one.watts[rows].tolist(), strict=True):
-            if watts == watts:
-                yield f'{{"ph":"C","name":{label},"pid":{_POWER},"ts":{_us(ps)},"args":{{"W":{watts!r}}}}}'
+        for ps, watts in zip(moments[rows].tolist(), one.watts[rows].tolist(), strict=True):
+            yield f'{{"ph":"C","name":{label},"pid":{_POWER},"ts":{_us(ps)},"args":{{"W":{watts!r}}}}}'
+    named = marks.on_trace(power)
+    yield from _windows([one for one in named if one.end_ps is not None and one.start_ps < window.hi and one.end_ps > window.lo])
+    for mark in named:
+        if mark.end_ps is None and window.lo <= mark.start_ps < window.hi:
+            label = json.dumps(mark.name)
+            yield f'{{"ph":"i","s":"p","name":{label},"cat":"mark","pid":{_POWER},"tid":1,"ts":{_us(mark.start_ps)}}}'
 
 
-def _span(name: str, category: str, tid: int, bounds: tuple[int, int], told: dict[str, Any]) -> str:
+def _windows(named: list[MarkOnTrace]) -> Iterator[str]:
+    """Spans; one that overlaps another without lying in it gets a thread of its own, as such viewers cannot draw it there."""
+    threads: list[list[int]] = []  # of each the ends of those that are open
+    for one in sorted(named, key=lambda one: (one.start_ps, -(one.end_ps or 0))):
+        end = one.end_ps or one.start_ps
+        for ends in threads:
+            while ends and ends[-1] <= one.start_ps:
+                ends.pop()
+        at = next((at for at, ends in enumerate(threads) if not ends or end <= ends[-1]), len(threads))
+        if at == len(threads):
+            threads.append([])
+            yield from _named("thread", _POWER, at + 1, f"windows {at + 1}" if at else "windows", at + 1)
+        threads[at].append(end)
+        yield _span(one.name, "window", at + 1, (one.start_ps, end), {}, _POWER)
+
+
+def _span(name: str, category: str, tid: int, bounds: tuple[int, int], told: dict[str, Any], pid: int = _TRAINING) -> str:
     times = f'"ts":{_us(bounds[0])},"dur":{_us(bounds[1] - bounds[0])}'
-    return (
-        f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}","pid":{_TRAINING},"tid":{tid},{times},"args":{json.dumps(told)}}}'
-    )
+    return f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}","pid":{pid},"tid":{tid},{times},"args":{json.dumps(told)}}}'
 
 
 def _named(kind: str, pid: int, tid: int, name: str, order: int) -> Iterator[str]:

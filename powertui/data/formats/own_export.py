@@ -12,7 +12,7 @@ import numpy as np
 from powertui.data.formats.json_events import as_text, clean, picoseconds
 from powertui.data.model import UNKNOWN, Clock, Epoch, Epochs, Int64s, Phase, Steps
 
-TRAINING = 1  # the process of steps and epochs
+TRAINING, POWER = 1, 2  # the process of steps and epochs, and that of counters, windows and marks
 
 
 class OwnExport:
@@ -32,7 +32,9 @@ class OwnExport:
         return cls(head) if isinstance(head, dict) and isinstance(head.get("steps"), dict) else None
 
     def add(self, event: dict[str, Any]) -> bool:
-        """Take an event of the training; False for all others."""
+        """Take an event of the training, leave out the names of windows; False for all others."""
+        if event.get("pid") == POWER:
+            return event.get("ph") != "C" and event.get("name") != "process_name"
         if event.get("pid") != TRAINING:
             return False
         kept = {"step": self._steps, "epoch": self._epochs, "phase": self._phases}.get(str(event.get("cat")))

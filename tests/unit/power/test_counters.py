@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from powertui.data.power import counters, registry, units
+from powertui.data.power import counters, registry, units, windows
 from powertui.data.power.notes import Notes
 
 SECOND = 1_000_000_000
@@ -55,3 +55,12 @@ def test_a_counter_that_is_read_once_a_minute_wraps_too() -> None:
     values = np.array([50_000.0, 53_000.0, 56_000.0, 59_000.0, 62_000.0, 65_000.0, 68_000.0 - 65_532.610987])
     slow, _ = counters.intervals(np.arange(7, dtype=np.int64) * 60 * SECOND, values, Notes("x.csv"))
     assert slow[1:] == pytest.approx(3000.0)
+
+
+def test_windows_that_nearly_touch_are_one_course() -> None:
+    """Begin and length are written with a rounding each: only what lies further apart than that is a hole."""
+    starts = np.array([0, SECOND + windows.TOUCH, 2 * SECOND + windows.TOUCH + 1 + windows.TOUCH], np.int64)
+    ends = np.array([SECOND, 2 * SECOND + windows.TOUCH, 4 * SECOND], np.int64)
+    ns, _, joules = windows.rows(starts, ends, np.array([100.0, 90.0, 80.0]), np.arange(3), Notes("x.csv"))
+    assert ns.tolist() == [0, SECOND, 2 * SECOND + windows.TOUCH, int(starts[2]), 4 * SECOND]
+    assert np.isnan(joules).tolist() == [True, False, False, True, False]
