@@ -104,21 +104,9 @@ DRAWN = {
 }  # fmt: skip
 # Rooms of memory and time, not of meaning: another size gives the same answer.
 _SIZES = (
-    "CHUNK",
-    "BLOCK",
-    "CACHE",
-    "BUFFER",
-    "BATCH",
-    "_MOST",
-    "MAX_",
-    "PATIENCE",
-    "BACKOFF",
-    "TIMEOUT",
-    "QUEUE",
-    "RECENT",
-    "HEAD",
-    "_WHOLE",
-)
+    "CHUNK", "BLOCK", "CACHE", "BUFFER", "BATCH", "_MOST", "MAX_", "PATIENCE", "BACKOFF", "TIMEOUT", "QUEUE", "RECENT",
+    "HEAD", "_WHOLE",
+)  # fmt: skip
 
 
 class Broken(Exception):
