@@ -50,6 +50,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/unit/test_steps.py", "tests/unit/test_epochs.py", "tests/unit/test_clocks.py", "tests/unit/run",
         "tests/unit/test_loading.py", "tests/unit/energy/test_align.py",
     ),
+    "powertui/data/run/grouping.py": ("tests/unit/test_grouping.py",),
     "powertui/data/logdir/": ("tests/unit/test_logdir.py", "tests/unit/test_loading.py", "tests/unit/test_cli.py"),
     "powertui/data/tools/": ("tests/unit/tools", "tests/unit/test_results.py"),
     "powertui/data/export/": ("tests/unit/test_export.py", "tests/unit/test_export_lines.py", "tests/unit/report/test_export_verb.py"),  # noqa: E501
