@@ -12,7 +12,7 @@ import numpy as np
 from powertui.data.formats.json_events import as_text, clean, picoseconds
 from powertui.data.model import UNKNOWN, Clock, Epoch, Epochs, Int64s, Phase, Steps
 
-TRAINING, POWER = 1, 2  # the process of steps and epochs, and that of counters, windows and marks
+PROCESSES = TRAINING, POWER = 1, 2  # that of steps and epochs, and that of counters, windows and marks
 
 
 class OwnExport:

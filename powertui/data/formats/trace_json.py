@@ -42,7 +42,7 @@ from powertui.data.formats.json_events import (
     spoken,
     spread,
 )  # fmt: skip
-from powertui.data.formats.own_export import TRAINING, OwnExport
+from powertui.data.formats.own_export import PROCESSES, OwnExport
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import Source
 from powertui.data.model import Int64s, Trace
@@ -114,7 +114,7 @@ class _Collector:
         """Some plain events at once."""
         spans = (batch.phase == ord("X")) & batch.timed
         if self.own is not None:
-            spans &= np.array([tokens[number] != TRAINING for number in batch.member[PID].tolist()], np.bool_)
+            spans &= np.array([tokens[number] not in PROCESSES for number in batch.member[PID].tolist()], np.bool_)
         told = np.isin(batch.phase, _COUNTED)
         for letter in batch.phase[told].tolist() if told.any() else ():
             self.builder.findings.add(_NOT_DRAWN[chr(letter)])
