@@ -106,7 +106,7 @@ def quantity(value: float, unit: str, figures: int = 4) -> str:
     """A number with a unit: "245.3 W", "1.2 kJ"."""
     if value != value:  # NaN: nobody knows
         return f"– {unit}"
-    for size, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")):
+    for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")):
         if abs(value) >= size or (value == 0 and size == 1.0):
             return f"{_figures(value / size, figures)} {prefix}{unit}"
     return f"{_figures(value, figures)} {unit}"

@@ -42,6 +42,9 @@ class DeviceOp:
     flops: float | None = None  # of all its runs
     bytes: float | None = None
     model_flops: float | None = None
+    energy: float | None = None  # J
+    stalled: float | None = None  # ps
+    text: str = ""  # the HLO text, where the event itself is named so
     instruction: Instruction | None = field(default=None, repr=False)
     events: list[tuple[int, int]] = field(default_factory=list, repr=False)  # (line, event) of its longest run
 
@@ -162,6 +165,7 @@ def _new(said: Said, key: tuple[str, str], programs: dict[str, Module], compat: 
     return DeviceOp(
         key[1], op, category, label, said.program, key[1], said.dedup,
         said.source or (known.source if known is not None else ""), said.eager, instruction=known,
+        text=said.name if said.name.startswith("%") else "",
     )  # fmt: skip
 
 
@@ -180,5 +184,9 @@ def _add(op: DeviceOp, said: Said, length: Int64s, own: Int64s, event: tuple[int
         op.bytes = (op.bytes or 0.0) + said.bytes * count
     if said.model_flops is not None:
         op.model_flops = (op.model_flops or 0.0) + said.model_flops * count
+    if said.energy is not None:
+        op.energy = (op.energy or 0.0) + said.energy * count
+    if said.stalled is not None:
+        op.stalled = (op.stalled or 0.0) + said.stalled * count
     if not op.events or longest > op.events[0][1]:
         op.events = [event, (longest, longest)]

@@ -24,7 +24,14 @@ _TEXTS = {
     "equation": "equation", "provenance": "name", "hlo_op": "hlo_op", "hlo_module": "hlo_module", "program": "program_id",
     "category": "hlo_category", "dedup": "deduplicated_name", "source": "source", "shape": "shape", "graph": "cuda_graph_exec_id",
 }  # fmt: skip
-_NUMBERS = {"flops": "flops", "bytes": "bytes_accessed", "model_flops": "model_flops", "occupancy": "theoretical_occupancy_pct"}
+_NUMBERS = {
+    "flops": "flops",
+    "bytes": "bytes_accessed",
+    "model_flops": "model_flops",
+    "occupancy": "theoretical_occupancy_pct",
+    "energy": "vdd_energy_j",
+    "stalled": "dma_stall_duration_ps",
+}
 _SAID = (*_TEXTS.values(), *_NUMBERS.values(), "is_eager")
 
 
@@ -53,6 +60,8 @@ class Said(NamedTuple):
     bytes: float | None
     model_flops: float | None
     occupancy: float | None  # percent
+    energy: float | None  # J
+    stalled: float | None  # ps that it waited for a transfer
     operator: str = ""  # PyTorch's, that launched it
 
 

@@ -1,0 +1,141 @@
+"""XLA's ops one by one, as TensorBoard's `hlo_stats`, as far as the events tell: times always, rates where costs are said.
+
+Shares are of the devices' whole time, the idle time too, as there. Columns of which the events say nothing stay empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from powertui.data.model import PS_PER_S, Floats
+from powertui.data.table import Column, Place, Result, Table
+from powertui.data.tools import device_facts, xla_ops
+from powertui.data.tools.device_facts import DeviceFacts
+from powertui.data.tools.device_ops import DeviceOp
+from powertui.data.tools.registry import Question
+
+_GIB = 1 << 30
+
+
+def answer(question: Question) -> Result:
+    """The HLO ops of the window, most self time first."""
+    found = xla_ops.of(question.profile, *question.window, question.compat)
+    ops = sorted((op for op in found.ops if op.hlo_op), key=lambda op: (-op.self_time, op.name))
+    facts = device_facts.of(question.profile.trace)
+    notes = ["These ops ran on the host: TensorBoard does not tell of them."] if found.on_host and ops else []
+    if ops and all(op.flops is None for op in ops):
+        notes.append("This profile does not say what its ops cost: rates and bounds are not known.")
+    return Result("hlo_stats", "HLO ops", (_table(ops, found.busy + found.idle, facts, question),), notes=tuple(notes),
+                  mode=question.compat)  # fmt: skip
+
+
+def _table(ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], question: Question) -> Table:
+    count = np.array([op.occurrences for op in ops], np.int64)
+    total = np.array([op.total for op in ops], np.int64)
+    own = np.array([op.self_time for op in ops], np.int64)
+    share = own / max(1, whole)
+    seconds = np.where(own > 0, own / PS_PER_S, np.nan)
+    flops, model, size = (costs(ops, what) for what in ("flops", "model_flops", "bytes"))
+    stalled, energy = costs(ops, "stalled"), costs(ops, "energy")
+    each = np.maximum(count, 1)
+
+    def words(id: str, label: str, head: str, tell: Callable[[DeviceOp], str], weight: int) -> Column:
+        return Column(id, label, "text", [tell(op) for op in ops], weight=weight, head=head)
+
+    def us(id: str, label: str, head: str, values: object, weight: int) -> Column:
+        return Column(id, label, "duration", values, "us", weight=weight, head=head)  # type: ignore[arg-type]
+
+    def number(id: str, label: str, head: str, values: Floats, unit: str, weight: int) -> Column:
+        return Column(id, label, "number", values, unit, weight=weight, head=head)
+
+    nothing = np.full(len(ops), np.nan)
+    columns = (
+        Column("rank", "rank", "integer", np.arange(1, len(ops) + 1), weight=1, head="Rank"),
+        words("program_id", "program", "Program id", lambda op: op.program_id or op.program, 3),
+        words("category", "category", "HLO op category", lambda op: op.category, 6),
+        words("hlo_op_name", "op", "HLO op name", lambda op: op.name, 9),
+        words("hlo_op_expression", "text", "HLO op text", expression, 0),
+        words("tf_op_name", "framework op", "Framework op name", provenance, 5),
+        Column("occurrences", "count", "integer", count, weight=7, head="#Occurrences"),
+        us("total_time", "total", "Total time (us)", total, 6),
+        us("avg_time", "average", "Avg. time (us)", total / each, 4),
+        us("total_self_time", "self", "Total self time (us)", own, 9),
+        us("avg_self_time", "self each", "Avg. self time (us)", own / each, 2),
+        Column("total_self_time_percent", "share", "share", share, weight=8, head="Total self time (%)"),
+        Column("cumulative_total_self_time_percent", "so far", "share", np.cumsum(share), weight=2,
+               head="Cumulative total self time (%)"),
+        Column("dma_stall_percent", "stalled", "share", stalled / np.where(own > 0, own, np.nan), weight=1,
+               head="%time stalled by DMA"),
+        number("model_flop_rate", "model FLOP/s", "Model GFLOP/s", model / seconds / 1e9, "GFLOP/s", 1),
+        number("normalized_flop_rate", "FLOP/s", "Normalized GFLOP/s", flops / seconds / 1e9, "GFLOP/s", 3),
+        number("measured_memory_bw", "memory", "Measured memory BW (GiB/s)", size / seconds / _GIB, "GiB/s", 3),
+        number("hbm_bw", "HBM", "HBM BW (GiB/s)", size / seconds / _GIB, "GiB/s", 1),
+        number("cmem_read_bw", "CMEM read", "CMEM Read BW (GiB/s)", nothing, "GiB/s", 0),
+        number("cmem_write_bw", "CMEM write", "CMEM Write BW (GiB/s)", nothing, "GiB/s", 0),
+        number("operational_intensity", "FLOP/B", "Operational intensity (FLOPS/Byte)", flops / np.where(size > 0, size,
+               np.nan), "", 1),
+        words("bound_by", "bound by", "Bound by", lambda op: bound(op, facts), 2),
+        words("hlo_rematerialization", "again", "Rematerialization", _rematerialized, 0),
+        words("outside_compilation", "outside", "Outside Compilation", lambda _: "", 0),
+        words("autotuned", "autotuned", "Autotuned", lambda _: "", 0),
+        words("source_info", "source", "Source Info", lambda op: op.source, 1),
+        words("core_type", "core", "TPU core type", lambda _: "", 0),
+        words("parent_op_name", "parent", "Parent op name", lambda op: op.dedup, 0),
+        number("vdd_energy", "energy", "VDD Energy (J)", energy, "J", 2),
+    )  # fmt: skip
+    tracks = [track for _, track in question.profile.trace.tracks()]
+
+    def place(row: int) -> Place | None:
+        if not ops[row].events:
+            return None
+        line, event = ops[row].events[0]
+        lo = int(tracks[line].events.start[event])
+        return Place(question.opened.name, question.host, lo, lo + int(tracks[line].events.duration[event]), line, event)
+
+    empty = "No event of this profile is an op of XLA's. Framework ops stand in framework_op_stats."
+    return Table("hlo_stats", "HLO ops, most self time first", columns, place, ("total_self_time", True), empty,
+                 ("program_id", "hlo_op_name"), "op")  # fmt: skip
+
+
+def costs(ops: Sequence[DeviceOp], what: str) -> Floats:
+    """One cost of each op; NaN where the profile does not say."""
+    return np.array([np.nan if getattr(op, what) is None else getattr(op, what) for op in ops], np.float64)
+
+
+def expression(op: DeviceOp) -> str:
+    """The HLO text of an op, as far as the profile keeps it."""
+    return op.text or (op.instruction.expression if op.instruction is not None else "")
+
+
+def provenance(op: DeviceOp) -> str:
+    """The framework's op that an op came of, with its type where it has one."""
+    if op.framework is None:
+        return ""
+    return op.framework.name if not op.framework.form else f"{op.framework.name}:{op.framework.type}"
+
+
+def _rematerialized(op: DeviceOp) -> str:
+    return "Yes" if ".remat" in op.name else "No"
+
+
+def bound(op: DeviceOp, facts: tuple[DeviceFacts, ...]) -> str:
+    """What an op uses most of: "Compute" or "HBM"; "" where its costs or the device's peaks are not known."""
+    compute, memory = utilisation(op.flops, op.bytes, op.self_time, facts)
+    if (compute is None and memory is None) or not max(compute or 0.0, memory or 0.0):
+        return ""
+    return "Compute" if (compute or 0.0) >= (memory or 0.0) else "HBM"
+
+
+def utilisation(
+    flops: float | None, size: float | None, self_time: int, facts: tuple[DeviceFacts, ...]
+) -> tuple[float | None, float | None]:
+    """(part of the device's FLOP/s, part of its memory's bandwidth), each at most 1; None where it is not known."""
+    peaks = next((one for one in facts if one.recorded and (one.peak_flops or one.bandwidth)), None)
+    if peaks is None or not self_time:
+        return None, None
+    seconds = self_time / PS_PER_S
+    compute = min(1.0, flops / seconds / peaks.peak_flops) if flops is not None and peaks.peak_flops else None
+    memory = min(1.0, size / seconds / peaks.bandwidth) if size is not None and peaks.bandwidth else None
+    return compute, memory
