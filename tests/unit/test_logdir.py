@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -361,3 +362,15 @@ def test_traces_of_other_tools_are_named_and_other_json_is_not(tmp_path: Path, n
     make(tmp_path, name, content=content)
     found = scan(tmp_path)
     assert [file.what for file in found.unread] == (["Chrome trace"] if told else [])
+
+
+def test_chrome_traces_of_any_name_are_runs_but_not_what_powertui_exported(tmp_path: Path) -> None:
+    event = {"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+    (tmp_path / "loop.json").write_text(json.dumps({"traceEvents": [event]}))
+    (tmp_path / "flex.json").write_text(json.dumps([event]))
+    (tmp_path / "mine.json").write_text(json.dumps({"otherData": {"powertui": "1"}, "traceEvents": [event]}))
+    (tmp_path / "config.json").write_text(json.dumps({"ph": "acid", "learning_rate": 0.1, "traceEvents": "none of these"}))
+    (tmp_path / "rows.json").write_text(json.dumps([{"watts": 5}] * 20))
+    found = scan(tmp_path)
+    assert [[profile.host for profile in run.profiles] for run in found.runs] == [["flex"], ["loop"]]
+    assert scan(tmp_path / "mine.json").runs[0].profiles

@@ -65,8 +65,9 @@ class ArgStats:
         The text is cut out rather than written anew: that is five times as fast. It may have a tail.
         """
         position = len(self._arena)
-        if raw.count('"args"') == 1 and "\0" not in raw:
-            text = raw[raw.index('"args"') + 6 :].lstrip(" \t\r\n:")
+        own = '"args"' if '"args"' in raw else '"attr"'
+        if raw.count(own) == 1 and "\0" not in raw:
+            text = raw[raw.index(own) + 6 :].lstrip(" \t\r\n:")
         else:
             text = json.dumps(args, ensure_ascii=True)
         self._arena += text.encode("utf-8", "replace")

@@ -432,7 +432,7 @@ static int take_event(Text *text, Texts *texts, Columns *to, const uint8_t *base
     Span key, span;
     for (int first = 1; take_key(text, &key, first); first = 0) {
         int c = *text->at;
-        if (same(&key, "args")) {
+        if (same(&key, "args") || same(&key, "attr")) { /* IBM's AIU writes the second */
             if (c != '{' || seen_args++)
                 return fail(text, ODD);
             if (!take_args(text, texts, numbers, to->room, &to->args[row], base))

@@ -206,7 +206,7 @@ class _Collector:
     def _span(self, event: dict[str, Any], length: int, raw: str, thread: Thread | None = None) -> Thread:
         start = self._ps(event, raw)
         thread = self._thread(event.get("pid"), event.get("tid")) if thread is None else thread
-        args = event.get("args")
+        args = event.get("args") or event.get("attr")  # IBM's AIU writes `attr`
         position, full = 0, ""
         name = event.get("name")
         name = name if isinstance(name, str) else as_text(name) if name is not None else ""

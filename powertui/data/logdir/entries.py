@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from powertui.data.formats import filenames
-from powertui.data.logdir import pytorch
+from powertui.data.logdir import chrome, pytorch
 from powertui.data.logdir.tree import Found, Tree, head_of, may_be_power, reason
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile, UsageError
@@ -206,6 +206,8 @@ class _Scan(Tree):
                 continue
             torch, rest = self.pytorch(Path(folder), files)
             runs.extend(torch)
+            plain_ones, rest = self.chrome(Path(folder), rest, alone=not torch)
+            runs.extend(plain_ones)
             run, others = self.run_of(Path(folder), rest)
             if run is not None:
                 runs.append(run)
@@ -310,6 +312,25 @@ class _Scan(Tree):
             own = name if len(cycles) == 1 else f"{name}/{cycle[0].stem}"
             runs.append(RunEntry(own, str(folder) if len(cycles) == 1 else cycle[0].file.path, profiles, tfevents=events))
         theirs = {one.file.path for one in found}
+        return runs, [file for file in files if file.path not in theirs]
+
+    def chrome(self, folder: Path, files: list[Found], *, alone: bool) -> tuple[list[RunEntry], list[Found]]:
+        """The Chrome traces of a folder under names of their own, each a run; and the other files.
+
+        `alone`: no run lies beside them.
+        """
+        found = chrome.traces(files) if not _is_run_folder(folder) else []
+        if not found:
+            return [], files
+        home = _home(folder)
+        name, events = self.name_of(folder, home), self.events_for(home)
+        runs = []
+        for one in found:
+            profile = ProfileFile(one.path, chrome.stem(one), chrome.suffix(one), one.size)
+            only = alone and len(found) == 1
+            own = name if only else f"{name}/{chrome.stem(one)}"
+            runs.append(RunEntry(own, str(folder) if only else one.path, (profile,), tfevents=events))
+        theirs = {one.path for one in found}
         return runs, [file for file in files if file.path not in theirs]
 
     def name_of(self, folder: Path, home: Path) -> str:

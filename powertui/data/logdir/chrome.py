@@ -1,0 +1,44 @@
+"""Which JSON files of a folder are traces in Chrome's form, whatever their names: each is a run of its own.
+
+PyTorch's are told apart before (pytorch.py). What powertui itself exported is a trace, too, but nobody's run: it opens when named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from powertui.data.formats import filenames
+from powertui.data.logdir.tree import Found, head_of
+
+_ENDING = re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE)
+_HEAD = 16_384
+_SURE = 70
+_EVENT = re.compile(rb'"ph"\s*:\s*"[A-Za-z]"')
+
+
+def traces(files: Iterable[Found]) -> list[Found]:
+    """Those of these files that are Chrome traces by their heads, and that no name tells of."""
+    from powertui.data.formats import trace_json
+
+    out = []
+    for file in files:
+        if not _ENDING.search(file.name) or file.size < 32 or filenames.split_tool(file.name) is not None:
+            continue
+        head = head_of(file.path, _HEAD)
+        bare = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") and b'"ts"' in head
+        if not _EVENT.search(head) or b'"powertui":' in head:
+            continue
+        if trace_json.sniff(head, file.path) >= _SURE or (bare and trace_json.sniff(head, file.path)):
+            out.append(file)
+    return out
+
+
+def stem(file: Found) -> str:
+    """Its name without its ending."""
+    return _ENDING.sub("", file.name)
+
+
+def suffix(file: Found) -> str:
+    """As the reader names such files."""
+    return "trace.json.gz" if file.name.lower().endswith(".gz") else "trace.json"

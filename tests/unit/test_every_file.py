@@ -1,0 +1,52 @@
+"""Every profile that lies in ../shared opens by itself, with what it is known to hold (tests/data/known_profiles.tsv).
+
+A file that no reader takes is refused with one sentence and a way on that fits its maker; folders list their runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from powertui.data import loading, logdir
+from powertui.errors import UnreadableFile
+
+TABLE = Path(__file__).parents[1] / "data" / "known_profiles.tsv"
+KNOWN = {path: told for path, *told in (line.split("\t") for line in TABLE.read_text().splitlines()[1:])}
+RUNS = {  # folder → how many runs it lists
+    "public/e4040_hd2551": 1, "public/e4040_yg2820": 2, "public/ibm_aiu": 3, "public/kineto_hta_diff": 2,
+    "public/kineto_hta_ranks": 1, "public/kineto_two_ranks": 1, "public/tf_gpu_multiworker": 1, "public/tb_profile_demo": 2,
+    "public/tpu_v2_json_tools": 1, "public/power_misc": 0, "own/jax_cpu": 2, "own/long_training": 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_profile_opens_with_what_it_holds(shared_data: Path, name: str) -> None:
+    path = shared_data / name
+    if not path.exists():
+        pytest.skip("this recording does not lie there")
+    run = loading.load_run(logdir.scan(path).runs[0])
+    trace = run.traces[0]
+    told = (trace.format, len(trace.devices), trace.event_count, len(run.steps[0]), len(run.epochs[0]))
+    assert list(map(str, told)) == KNOWN[name]
+
+
+def test_no_profile_is_left_out(shared_data: Path) -> None:
+    """A recording that is added to ../shared gets a row here."""
+    for run in logdir.scan(shared_data / "public").runs:
+        for profile in run.profiles:
+            name = Path(profile.path).relative_to(shared_data).as_posix()
+            assert name in KNOWN or "mangled" in name, name
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_folder_lists_its_runs(shared_data: Path, name: str) -> None:
+    assert len(logdir.scan(shared_data / name).runs) == RUNS[name]
+
+
+def test_a_mangled_profile_says_how_it_was_lost(shared_data: Path) -> None:
+    (run,) = logdir.scan(shared_data / "public/xplane_utf8_mangled_corrupt").runs
+    with pytest.raises(UnreadableFile, match="decoded as text") as caught:
+        loading.load_run(run)
+    assert "as binary" in (caught.value.hint or "")
