@@ -53,7 +53,7 @@ TOOL = "powertui.screens.tool:ToolScreen"
 
 SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("open", "8", "Runs", "powertui.screens.open:OpenScreen", needs_run=False),
-    ScreenSpec("overview", "1", "Overview", TOOL, tool="overview_page", lacks=no_profile),
+    ScreenSpec("overview", "1", "Overview", "powertui.screens.overview:OverviewScreen", tool="overview_page", lacks=no_profile),
     ScreenSpec("timeline", "2", "Timeline", "powertui.screens.timeline:TimelineScreen", lacks=no_profile),
     ScreenSpec("symmetry", "3", "Findings", "powertui.screens.symmetry:SymmetryScreen", lacks=no_profile),
     ScreenSpec("alignment", "4", "Alignment", "powertui.screens.alignment:AlignmentScreen", lacks=no_power),

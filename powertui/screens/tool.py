@@ -103,15 +103,21 @@ class ToolScreen(BaseScreen):
         self._table = self._table if same else 0
         table = self.table
         table.waiting = instead
-        facts = [self._fact(fact) for fact in result.facts] if result is not None else []
         dim = self.shell.look.style("dim")
         notes: list[Line] = [((" ", dim), (plain(note, 300), dim)) for note in (result.notes if result is not None else ())]
-        for name, lines in (("#facts", facts), ("#notes", notes)):
-            pane = self.query_one(name, LinesPane)
-            pane.display = bool(lines)
-            pane.styles.height = min(len(lines), max(1, self.size.height // 3))
-            pane.set_lines(lines)
+        self.show_facts(result)
+        self._fill("#notes", notes)
         self._show_table()
+
+    def show_facts(self, result: Result | None) -> None:
+        """What stands above the table."""
+        self._fill("#facts", [self._fact(fact) for fact in result.facts] if result is not None else [])
+
+    def _fill(self, name: str, lines: list[Line]) -> None:
+        pane = self.query_one(name, LinesPane)
+        pane.display = bool(lines)
+        pane.styles.height = min(len(lines), max(1, self.size.height // 3))
+        pane.set_lines(lines)
 
     def _show_table(self) -> None:
         result = self._result

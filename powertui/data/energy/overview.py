@@ -27,6 +27,7 @@ from powertui.data.tools.shares import Shares
 from powertui.data.tools.top_ops import Top
 from powertui.data.window import touches
 
+_WORTH = 0.05  # of all ops' time: an op that is worth a word in the first sentence
 _SAID = 3  # findings told in a sentence each
 _SHUFFLING = frozenset(("gather", "scatter", "sort", "transpose", "topk"))
 
@@ -78,6 +79,9 @@ def _verdict(question: Question, steps: Breakdown, parts: Shares | None, tops: S
     if parts is None and tops:
         most = f"Most time went into {tops[0].name} ({tops[0].share:.1%} of all ops' own time)."
         return told._replace(sentence=f"{told.sentence} {most}")
+    if told.limit.startswith("computing") and tops and tops[0].share >= _WORTH and ": see " in told.sentence:
+        most = f", most of all {tops[0].name} ({tops[0].share:.1%} of all ops' time)"
+        told = told._replace(sentence=told.sentence.replace(": see ", f"{most}: see ", 1))
     if question.profile.steps.asynchronous and not _has_device(question.profile.trace):
         mean, _ = _with_work(question)
         if mean:
@@ -196,7 +200,7 @@ def _summary(steps: Breakdown) -> Table:
         Column("minimum_s", "shortest", "duration", np.array([one.least for _, one in kept], np.int64), weight=4),
         Column("maximum_s", "longest", "duration", np.array([one.most for _, one in kept], np.int64), weight=4),
     )  # fmt: skip
-    return Table("summary", "A step, on average", columns, empty="No step was measured.", key=("category",), noun="category")
+    return Table("summary", "A step, on average", columns, empty="No step was measured.", key=("category",), noun="part")
 
 
 def _steps(question: Question, steps: Breakdown, found: Account) -> Table:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from powertui.data import category
 from powertui.data.asked import Compat
 from powertui.data.model import ProcessKind, Trace
 from powertui.data.opened import Profile
-from powertui.data.tools import device_ops, event_types, op_stats
+from powertui.data.tools import device_ops, event_types, host_ops, op_stats
 
 SHOWN = 10
+_LOOKED_AT = 400  # names, where nothing says which are ops
 
 
 class Top(NamedTuple):
@@ -31,22 +34,27 @@ def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> list
     if any(process.kind is ProcessKind.DEVICE and process.event_count for process in trace.processes):
         sums = list(_on_devices(profile, lo, hi, compat))
     else:
-        sums = list(_on_host(trace, lo, hi))
+        sums = list(_on_host(trace, lo, hi, compat))
     whole = max(1, sum(time for _, _, _, time in sums))
     sums.sort(key=lambda one: (-one[3], one[0]))
     return [Top(name, kind, count, time, time / whole, category.of(f"{name}:{kind}" if kind else name).value)
             for name, kind, count, time in sums]  # fmt: skip
 
 
-def _on_host(trace: Trace, lo: int, hi: int) -> Iterator[tuple[str, str, int, int]]:
-    """Without Python's frames and threads that wait."""
+def _on_host(trace: Trace, lo: int, hi: int, compat: Compat) -> Iterator[tuple[str, str, int, int]]:
+    """The framework's ops; of a program that names none, whatever ran but Python's frames and waiting."""
+    ops = host_ops.of(trace, lo, hi, compat)
+    named = np.flatnonzero(ops.self_time > 0).tolist()
+    for number in named:
+        op = ops.table.ops[number]
+        yield op.name, op.type, int(ops.occurrences[number]), int(ops.self_time[number])
+    if named:
+        return
     found = op_stats.of(trace, lo, hi)
-    rows = found.order("self")[:400]
-    for row in rows.tolist():
-        op = found[row]
-        if not event_types.waits(op.full) and op.self_time > 0:
-            name, _, kind = op.full.partition(":") if op.full.endswith(":" + op.type) else (op.name, "", op.type)
-            yield name, kind, op.count, op.self_time
+    for row in found.order("self")[:_LOOKED_AT].tolist():
+        one = found[row]
+        if not event_types.waits(one.full) and one.self_time > 0:
+            yield one.name, one.type, one.count, one.self_time
 
 
 def _on_devices(profile: Profile, lo: int, hi: int, compat: Compat) -> Iterator[tuple[str, str, int, int]]:

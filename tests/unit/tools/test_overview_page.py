@@ -93,7 +93,7 @@ def test_a_profile_of_a_host_alone_tells_its_threads_and_ops(shared_data: Path) 
     busy = [threads["busy_share"].value(row) for row in range(len(threads))]
     assert busy == sorted(busy, key=lambda share: -float(share or 0))
     assert all(0 <= float(share or 0) <= 1 for share in busy)
-    assert result["top_ops"]["operation"].value(0) == "Iterator::MapAndBatch"
+    assert result["top_ops"]["operation"].value(0) == "Iterator::Root::Prefetch::MapAndBatch"
 
 
 def test_steps_that_are_dispatched_ahead_are_told_with_their_work(shared_data: Path) -> None:

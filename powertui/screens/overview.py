@@ -1,0 +1,41 @@
+"""The first page of a run: what limits it and what was found as sentences, the steps' graph, and the tables of the overview."""
+
+from __future__ import annotations
+
+from rich.style import Style
+from textual.events import Resize
+
+from powertui.data.table import Result
+from powertui.screens.tool import ToolScreen
+from powertui.view import overview_lines
+from powertui.widgets.lines import Line, LinesPane
+
+_TABLE = 9  # lines that the table keeps in a small window
+
+
+class OverviewScreen(ToolScreen):
+    """The tool page of `overview_page`, with its facts as a person reads them."""
+
+    def show_facts(self, result: Result | None) -> None:
+        """Sentences and the graph, as many lines as the window has room for."""
+        pane = self.query_one("#facts", LinesPane)
+        made: list[Line] = []
+        if result is not None:
+            height = max(4, self.size.height - _TABLE - 4)
+            glyphs = self.shell.capabilities.glyphs
+            for pieces in overview_lines.lines(result, self.size.width, height, glyphs=glyphs):
+                made.append(tuple((text, self._style(role)) for text, role in pieces))
+        pane.display = bool(made)
+        pane.styles.height = len(made)
+        pane.set_lines(made)
+
+    def on_resize(self, event: Resize) -> None:
+        """Another width: the sentences break elsewhere."""
+        super().on_resize(event)
+        if self.is_mounted:
+            self.show_facts(self._result)
+
+    def _style(self, role: str) -> Style:
+        look = self.shell.look
+        kind, _, name = role.partition(":")
+        return look.category_ink(name) if kind == "category" else look.style(role)

@@ -1,0 +1,59 @@
+"""The overview as page 1 of a run: the sentence first, the graph, the tables below, at every size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from powertui.widgets.lines import LinesPane
+from powertui.widgets.table import TableView
+
+from .conftest import Maker, loaded, settled
+
+SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
+
+
+def _said(pilot: Pilot[Any]) -> list[str]:
+    return ["".join(text for text, _ in line) for line in pilot.app.screen.query_one("#facts", LinesPane).lines]
+
+
+async def test_the_first_sentence_says_what_limits_the_run(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        shell.show("overview")
+        await settled(pilot)
+        said = _said(pilot)
+        assert "limits this run" in said[0]
+        assert any("energy" in line and "a step" in line for line in said)
+        table = shell.screen.query_one("#rows", TableView).table
+        assert table is not None
+        assert table.id == "summary"
+
+
+async def test_a_smaller_window_keeps_the_sentence_and_the_table(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(200, 50)) as pilot:
+        await loaded(pilot)
+        shell.show("overview")
+        await settled(pilot)
+        before = len(_said(pilot))
+        await pilot.resize_terminal(80, 24)
+        await settled(pilot)
+        said = _said(pilot)
+        assert "limits this run" in " ".join(said[:2])
+        assert len(said) < before
+        assert all(len(line) <= 80 for line in said if "each column" not in line)
+        assert shell.screen.query_one("#rows", TableView).size.height >= 4
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_overview(snap_compare: Any, make: Maker, size: str) -> None:
+    async def before(pilot: Pilot[Any]) -> None:
+        await loaded(pilot)
+        pilot.app.show("overview")  # type: ignore[attr-defined]
+        await settled(pilot)
+
+    assert snap_compare(make(), terminal_size=SIZES[size], run_before=before)
