@@ -10,8 +10,9 @@ text. What is unknown is missing (`Column.present`, NaN, an empty text), never 0
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -54,6 +55,14 @@ class Column:
     def numeric(self) -> bool:
         """Whether it stands right-aligned and sorts downwards first."""
         return self.kind in NUMERIC
+
+    @cached_property
+    def unknown(self) -> bool:
+        """Whether not one row has a value, as far as the column itself tells without looking at texts."""
+        if self.present is not None:
+            return not self.present.any()
+        values = self.values
+        return isinstance(values, np.ndarray) and values.dtype.kind == "f" and bool(len(values)) and bool(np.isnan(values).all())
 
     def value(self, row: int) -> Value:
         """One value as Python has it, times still in ps; None where nothing is known."""
@@ -179,6 +188,14 @@ def _nowhere(_row: int) -> Place | None:
 
 
 @dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows of a table that are looked at by themselves: what ran on devices, what ran on the host."""
+
+    label: str
+    keep: Callable[[Check], Bools]
+
+
+@dataclass(frozen=True, eq=False)
 class Quick:
     """For tables of a million rows whose texts are looked up one by one: the same answers without looking at each text."""
 
@@ -202,6 +219,10 @@ class Table:
     summary: str = ""  # beside the count of rows: what all of them come to
     kind_of_work: Callable[[int], str] | None = None  # the category that a row is coloured after
     quick: Quick | None = None
+    parts: tuple[Part, ...] = ()  # what is shown by itself, the first to begin with; none: all rows together
+    wrappers: Callable[[Check], Bools] | None = None  # rows that only hold others: left out until they are asked for
+    total: Callable[[Int64s], Mapping[str, Value]] | None = None  # what some rows come to, by column
+    layer: bool = False  # the names are paths: rows can be put together by all but the last part
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
@@ -253,10 +274,11 @@ class Table:
     def take(self, rows: Int64s) -> Table:
         """Only these rows, in this order; they still know their places."""
         kept = np.asarray(rows, np.int64)
-        place, work = self.place, self.kind_of_work
+        place, work, total = self.place, self.kind_of_work, self.total
         return replace(
             self, columns=tuple(column.take(kept) for column in self.columns), place=lambda row: place(int(kept[row])), order=None,
-            kind_of_work=None if work is None else lambda row: work(int(kept[row])), quick=None,
+            kind_of_work=None if work is None else lambda row: work(int(kept[row])), quick=None, parts=(), wrappers=None,
+            total=None if total is None else lambda rows: total(kept[rows]),
         )  # fmt: skip
 
 
@@ -359,6 +381,13 @@ class Lazy(Sequence[str]):
         if not 0 <= row < self._count:
             raise IndexError(row)
         return self._text(row)
+
+
+def plural(noun: str, count: int) -> str:
+    """A noun for so many: "1 op", "2 ops", "2 categories"."""
+    if count == 1:
+        return noun
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeou" else f"{noun}s"
 
 
 def text_column(id: str, label: str, values: Iterable[str | None], *, weight: int = 1) -> Column:

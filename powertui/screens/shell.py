@@ -617,12 +617,12 @@ class Shell(TypeAhead[int]):
             if asyncio.iscoroutine(result):
                 await result
 
-    def show_tool(self, name: str) -> None:
+    def show_tool(self, name: str, *, how: How = "page") -> None:
         """A tool, on its own page where it has one."""
         page = page_of(name)
         if page == "tool":
             self.session.tool = name
-        self.show(page)
+        self.show(page, how=how)
         self.tell()
 
     async def action_quit(self) -> None:

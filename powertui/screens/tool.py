@@ -15,10 +15,13 @@ from powertui.data.tools.registry import Question, Tool
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.report.writers import as_csv
+from powertui.screens import heading
 from powertui.screens.base import BaseScreen, bindings_for
+from powertui.view import listed
 from powertui.widgets.lines import Line, LinesPane
 from powertui.widgets.table import TableView
 
+OF_ALL = ("overview_page", "steps")  # tools that answer for the whole run, whatever window is marked
 COPIED = 200  # rows that the clipboard takes
 
 
@@ -59,6 +62,11 @@ class ToolScreen(BaseScreen):
         box = self.query_one("#filter", Input)
         box.cursor_blink = box.display = False
 
+    @property
+    def _window(self) -> tuple[int, int] | None:
+        """The marked window, for tools that ask of one; those of a run's steps list all of them."""
+        return None if self.tool.name in OF_ALL else self.session.window
+
     # ── asking ───────────────────────────────────────────────────────────────────────────────────
 
     def session_changed(self) -> None:
@@ -69,7 +77,7 @@ class ToolScreen(BaseScreen):
         if session.opened is None or not session.complete:
             self._show(None, "Reading …" if session.opened is not None else "Open a run first.")
             return
-        lo, hi = session.window or (None, None)
+        lo, hi = self._window or (None, None)
         tool = self.tool
         question = Question(session.opened, session.trace_index, lo, hi, session.aligning)
         asked = (tool, question, session.run)
@@ -128,10 +136,8 @@ class ToolScreen(BaseScreen):
     def _title(self) -> str:
         words = self.tool.title if self._result is None else plain(self._result.title, 80)
         profile = self.session.profile
-        if profile is not None and len(profile.opened.profiles) > 1:
-            words += f" · {plain(profile.host, 40)}"
-        if self.session.window is not None:
-            words += " · of the marked window"
+        if profile is not None and self._result is not None:
+            words += f" · {heading.words(profile, self._window)}"
         tables = self._result.tables if self._result is not None else ()
         if len(tables) > 1:
             at = self._table % len(tables)
@@ -142,7 +148,18 @@ class ToolScreen(BaseScreen):
         """Of the row under the cursor first."""
         if self.table.place is not None:
             yield "row-show", "show it in the timeline"
-        yield from (("table-sort", "sort"), ("table-filter", "filter"))
+        table = self.table.table
+        if table is not None and table.id == "steps" and self.table.row >= 0:
+            yield "row-why", "what took longer"
+        if self.table.group is not None:
+            yield "row-show", "unfold"
+        if table is not None and len(table.parts) > 1:
+            yield "table-part", table.parts[(self.table.order.part + 1) % len(table.parts)].label
+        yield from (("table-longest", "longest first"), ("table-sort", "sort"), ("table-filter", "filter"))
+        if table is not None and listed.groupings(table):
+            yield "table-group", "group"
+        if table is not None and table.wrappers is not None:
+            yield "table-wrappers", "hide wrappers" if self.table.order.wrappers else "show wrappers"
         if self._result is not None and len(self._result.tables) > 1:
             yield "table-next", "next table"
         yield from (("tool-previous+tool-next", "other tools"), ("table-copy", "copy"))
@@ -181,6 +198,22 @@ class ToolScreen(BaseScreen):
         box.display = True
         self.set_focus(box)
         self.footer()
+
+    def action_table_group(self) -> None:
+        """Put the rows together by the next thing that they have in common."""
+        by = self.table.next_group()
+        table = self.table.table
+        label = next((column.label for column in table.columns if column.id == by), by) if table is not None else by
+        self.say(f"Grouped by {label}. Enter unfolds a group; g goes on." if by else "Not grouped.")
+
+    def action_row_why(self) -> None:
+        """What took longer in this step than in a usual one."""
+        place, table = self.table.place, self.table.table
+        if table is None or table.id != "steps" or place is None or place.lo is None or place.hi is None:
+            self.say("Choose a step on the Steps page first: 6.")
+            return
+        self.session.window = (place.lo, place.hi)
+        self.shell.show_tool("step_ops", how="into")
 
     def action_table_next(self) -> None:
         """The next table of this answer."""

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.model import Int64s
-from powertui.data.table import Column, Kind, Table
+from powertui.data.table import Column, Kind, Table, Value, shown
 from powertui.data.texts import Check, unhindered
 from powertui.plain import plain, width
+from powertui.view import cut
 
 GAP = 2  # cells between two columns
 ALWAYS = 9  # columns of this weight are never left out
@@ -32,6 +33,9 @@ class Order:
     column: str | None = None
     descending: bool = True
     text: str = ""
+    part: int = 0  # which part of the table
+    wrappers: bool = False  # also rows that only hold others
+    group: str = ""  # put together by this column; "": not at all
 
 
 def arranged(table: Table, order: Order, check: Check = unhindered) -> Int64s:
@@ -60,8 +64,8 @@ class Fit:
         return None
 
 
-def fit(table: Table, room: int) -> Fit:
-    """Which columns fit into so many cells. The lightest give way; the heaviest column of words takes what is left."""
+def fit(table: Table, room: int, kept_id: str | None = None) -> Fit:
+    """Which columns fit into so many cells. The lightest give way, never `kept_id`; the heaviest words take what is left."""
     wanted = {column.id: natural(column) for column in table.shown}
     main = next((c for c in sorted(table.shown, key=lambda c: -c.weight) if c.kind == "text"), None)
     if main is not None:
@@ -69,9 +73,12 @@ def fit(table: Table, room: int) -> Fit:
             natural(main, room), max(LEAST_TEXT, room // 3)
         )  # what a row is called counts more than its last figures
     kept = list(table.shown)
-    while sum(wanted[c.id] + GAP for c in kept) - GAP > room and any(c.weight < ALWAYS for c in kept):
-        lightest = min(c.weight for c in kept)
-        kept.remove(next(c for c in reversed(kept) if c.weight == lightest))
+    while sum(wanted[c.id] + GAP for c in kept) - GAP > room:
+        may_go = [c for c in kept if (c.weight < ALWAYS or c.unknown) and c.id != kept_id]
+        if not may_go:
+            break
+        weight = {c.id: 0 if c.unknown else c.weight for c in may_go}  # a column without a single value goes first
+        kept.remove(next(c for c in reversed(may_go) if weight[c.id] == min(weight.values())))
     rest = room - sum(wanted[c.id] + GAP for c in kept) + GAP
     if main is not None and rest > 0:
         wanted[main.id] += min(rest, max(0, natural(main, room) - wanted[main.id]))
@@ -94,28 +101,20 @@ def cell(column: Column, row: int, cells: int, ellipsis: str = "…") -> str:
     """One value in exactly so many cells: numbers to the right, words to the left, cut where they tell least."""
     if column.kind != "text":
         text = column.text(row) or "–"
-        return text.rjust(cells) if width(text) <= cells else _cut(text, cells, ellipsis)
+        return (text if width(text) <= cells else cut.end(text, cells, ellipsis)).rjust(cells)
     return fitted(plain(column.text(row), LIMIT_TEXT), cells, ellipsis)
 
 
 def fitted(text: str, cells: int, ellipsis: str = "…") -> str:
-    """Words in exactly so many cells. Paths of ops differ at their ends: they are cut at the front."""
-    size = width(text)
-    if size <= cells:
-        return text + " " * (cells - size)
-    if "/" in text and text.isascii() and cells > 1:
-        return ellipsis + text[len(text) - cells + len(ellipsis) :]
-    return _cut(text, cells, ellipsis)
+    """Words in exactly so many cells. Names of layers and ops differ at both ends: they are cut in the middle."""
+    shown = cut.middle(text, cells, ellipsis)
+    return shown + " " * (cells - width(shown))
 
 
-def _cut(text: str, cells: int, ellipsis: str) -> str:
-    kept, used = "", 0
-    for char in text:
-        size = width(char)
-        if used + size > cells - width(ellipsis):
-            break
-        kept, used = kept + char, used + size
-    return kept + ellipsis + " " * (cells - used - width(ellipsis)) if cells > 0 else ""
+def total_cell(column: Column, value: Value, cells: int, ellipsis: str = "…") -> str:
+    """What some rows come to, under their values; blank where a sum means nothing."""
+    text = shown(value, column.kind, column.unit)
+    return (text if width(text) <= cells else cut.end(text, cells, ellipsis)).rjust(cells)
 
 
 def title(column: Column, cells: int, order: Order) -> str:

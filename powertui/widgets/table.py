@@ -6,10 +6,13 @@ answer meanwhile. A newer question puts an older one aside.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -18,15 +21,17 @@ from textual.widget import Widget
 
 from powertui.data.category import Category
 from powertui.data.model import Int64s
-from powertui.data.table import Place, Table
+from powertui.data.table import Column, Place, Table, Value, plural
 from powertui.data.texts import Check, unhindered
 from powertui.plain import plain
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.view import table_rows
+from powertui.view import cut, listed, table_rows
+from powertui.view.listed import Group, Listed
 from powertui.view.table_rows import GAP, Fit, Order
 from powertui.widgets import background
 
+TOTAL = "total of what is listed"
 AT_ONCE = 5_000  # rows that are put in order without a thread
 
 
@@ -83,11 +88,12 @@ class TableView(Widget, can_focus=True):
         self.waiting = waiting  # what stands here before there is a table
         self.table: Table | None = None
         self.order = Order()
-        self.rows: Int64s = np.empty(0, np.int64)  # of the table, as they stand here
-        self.cursor = 0
+        self.cursor = 0  # of the lines
         self.top = 0
-        self._listed: Table | None = None  # what the rows are of: behind `table` while a thread puts those in order
-        self._fit: tuple[int, Table, Fit] | None = None
+        self._stands: Listed | None = None  # the lines: behind `table` while a thread puts them in order
+        self._open: frozenset[str] = frozenset()  # groups that are unfolded
+        self._fit: tuple[int, Table, str | None, Fit] | None = None
+        self._totals: tuple[Listed | None, Mapping[str, Value]] | None = None
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         """Draw with these styles from now on."""
@@ -103,8 +109,9 @@ class TableView(Widget, can_focus=True):
         self.table = table
         if table is not None and not same:
             column, descending = table.order or (None, True)
-            self.order = Order(column, descending, self.order.text if same else "")
+            self.order = Order(column, descending)
             self.cursor = self.top = 0
+            self._open = frozenset()
         self._arrange()
 
     def sort(self, id: str) -> None:
@@ -112,7 +119,36 @@ class TableView(Widget, can_focus=True):
         if self.table is None or id not in self.table.ids:
             return
         descending = not self.order.descending if id == self.order.column else self.table[id].numeric
-        self.order = Order(id, descending, self.order.text)
+        self._reorder(column=id, descending=descending)
+
+    def longest_first(self) -> None:
+        """By the first column of times, the longest at the top."""
+        if self.table is not None:
+            times = [column for column in self.table.shown if column.kind == "duration"]
+            if times:
+                self._reorder(column=max(times, key=lambda column: column.weight).id, descending=True)
+                self.action_to_end(-1)
+
+    def next_group(self) -> str:
+        """Put the rows together by the next thing that they have in common; what that is called, "" for none."""
+        if self.table is None:
+            return ""
+        choices = ("", *listed.groupings(self.table))
+        at = choices.index(self.order.group) if self.order.group in choices else 0
+        self._open = frozenset()
+        self._reorder(group=choices[(at + 1) % len(choices)])
+        return self.order.group
+
+    def next_part(self) -> None:
+        """Devices, then the host, then all."""
+        self._reorder(part=self.order.part + 1)
+
+    def turn_wrappers(self) -> None:
+        """Show rows that only hold others, or leave them out."""
+        self._reorder(wrappers=not self.order.wrappers)
+
+    def _reorder(self, **changed: Any) -> None:
+        self.order = replace(self.order, **changed)
         self._arrange()
 
     def sort_next(self) -> None:
@@ -125,26 +161,25 @@ class TableView(Widget, can_focus=True):
 
     def filter(self, text: str) -> None:
         """Only rows that hold the text in one of their words."""
-        self.order = Order(self.order.column, self.order.descending, text)
-        self._arrange()
+        self._reorder(text=text)
 
     def _arrange(self) -> None:
         table, order = self.table, self.order
         self.refresh()
         if table is None:
             background.cancel(self, "arrange")
-            self._listed, self.rows = None, np.empty(0, np.int64)
+            self._stands = None
             return
-        row = self.row
-        was = self._listed.key_of(row) if self._listed is not None and row >= 0 and self._listed.id == table.id else ()
-        same, at = self._listed is table, self.cursor
+        row, shown, open_ = self.row, self._listed, self._open
+        was = shown.key_of(row) if shown is not None and row >= 0 and shown.id == table.id else ()
+        same, at = shown is table, self.cursor
 
-        def work(check: Check) -> tuple[Table, Int64s, int]:
-            rows = table_rows.arranged(table, order, check)
-            found = table.find(was, rows) if was else -1
-            if found < 0 and same and not table.key:
-                found = next(iter(np.flatnonzero(rows == row).tolist()), at)
-            return table, rows, max(0, found)
+        def work(check: Check) -> tuple[Listed, int]:
+            found = listed.listed(table, order, open_, check)
+            place = table.find(was, found.lines) if was and not found.groups else -1
+            if place < 0 and same and not table.key:
+                place = next(iter(np.flatnonzero(found.lines == row).tolist()), at)
+            return found, max(0, place)
 
         if len(table) <= AT_ONCE:
             background.cancel(self, "arrange")
@@ -152,17 +187,38 @@ class TableView(Widget, can_focus=True):
         else:
             background.begin(self, "arrange", work, self._arranged)
 
-    def _arranged(self, found: tuple[Table, Int64s, int]) -> None:
-        self._listed, self.rows, self.cursor = found
-        self.cursor = min(self.cursor, max(0, len(self.rows) - 1))
+    def _arranged(self, found: tuple[Listed, int]) -> None:
+        self._stands, self.cursor = found
+        self.cursor = min(self.cursor, max(0, len(self.lines) - 1))
         self._scroll()
         self.refresh()
         self.post_message(self.Moved(self, self.row))
 
     @property
+    def _listed(self) -> Table | None:
+        """What the lines are of."""
+        return self._stands.table if self._stands is not None else None
+
+    @property
+    def rows(self) -> Int64s:
+        """Rows of the table, as they stand here; in groups, those of closed ones too."""
+        return self._stands.rows if self._stands is not None else np.empty(0, np.int64)
+
+    @property
+    def lines(self) -> Int64s:
+        """The lines: a row, or below 0 the heading of a group."""
+        return self._stands.lines if self._stands is not None else np.empty(0, np.int64)
+
+    @property
     def row(self) -> int:
-        """The table's row under the cursor; -1 for none."""
-        return int(self.rows[self.cursor]) if self.cursor < len(self.rows) else -1
+        """The table's row under the cursor; -1 for none, and on the heading of a group."""
+        return max(-1, int(self.lines[self.cursor])) if self.cursor < len(self.lines) else -1
+
+    @property
+    def group(self) -> Group | None:
+        """The group whose heading is under the cursor."""
+        line = int(self.lines[self.cursor]) if self.cursor < len(self.lines) else 0
+        return self._stands.groups[-1 - line] if line < 0 and self._stands is not None else None
 
     @property
     def place(self) -> Place | None:
@@ -174,23 +230,27 @@ class TableView(Widget, can_focus=True):
     def in_sight(self) -> list[Place]:
         """Where the rows on the screen lie, as far as that is known."""
         listed = self._listed
-        rows = self.rows[self.top : self.top + self.rows_visible].tolist()
-        return [found for row in rows if listed is not None and row < len(listed) and (found := listed.place(row)) is not None]
+        rows = self.lines[self.top : self.top + self.rows_visible].tolist()
+        return [found for row in rows if listed is not None and 0 <= row < len(listed) and (found := listed.place(row)) is not None]
 
     @property
     def rows_visible(self) -> int:
         """How many rows have room between titles and summary."""
-        return max(1, self.size.height - 2)
+        return max(1, self.size.height - 2 - self._has_total)
+
+    @property
+    def _has_total(self) -> bool:
+        return self._listed is not None and self._listed.total is not None and self.size.height > 4
 
     def _scroll(self) -> None:
-        lowest = max(0, len(self.rows) - self.rows_visible)
+        lowest = max(0, len(self.lines) - self.rows_visible)
         self.top = max(0, min(max(self.top, self.cursor - self.rows_visible + 1), self.cursor, lowest))
 
     # ── moving ───────────────────────────────────────────────────────────────────────────────────
 
     def action_move(self, by: int) -> None:
         """So many rows down."""
-        self.cursor = min(max(0, self.cursor + by), max(0, len(self.rows) - 1))
+        self.cursor = min(max(0, self.cursor + by), max(0, len(self.lines) - 1))
         self._scroll()
         self.refresh()
         self.post_message(self.Moved(self, self.row))
@@ -201,12 +261,17 @@ class TableView(Widget, can_focus=True):
 
     def action_to_end(self, direction: int) -> None:
         """To the last row or the first."""
-        self.action_move(direction * len(self.rows))
+        self.action_move(direction * len(self.lines))
 
     def action_choose(self) -> None:
-        """Enter."""
-        row = self.row
-        if row >= 0 and self._listed is not None:
+        """Enter: a group opens or closes, a row is chosen."""
+        group, row = self.group, self.row
+        if group is not None and self._stands is not None:
+            self._open ^= {group.label}
+            self._stands = self._stands.unfolded(self._open)
+            self._scroll()
+            self.refresh()
+        elif row >= 0 and self._listed is not None:
             self.post_message(self.Chosen(self, row, self._listed.place(row)))
 
     def on_resize(self) -> None:
@@ -217,9 +282,10 @@ class TableView(Widget, can_focus=True):
 
     def _fitted(self, table: Table) -> Fit:
         room = self.content_size.width - self._indent(table)
-        if self._fit is None or self._fit[0] != room or self._fit[1] is not table:
-            self._fit = (room, table, table_rows.fit(table, room))
-        return self._fit[2]
+        of = (room, table, self.order.column)
+        if self._fit is None or self._fit[:3] != of:
+            self._fit = (*of, table_rows.fit(table, room, self.order.column))
+        return self._fit[3]
 
     def _indent(self, table: Table) -> int:
         return 2 if table.kind_of_work is not None else 0
@@ -233,24 +299,64 @@ class TableView(Widget, can_focus=True):
             return self._titles(table)
         if y == self.content_size.height - 1:
             return self._words(self.summary())
+        if self._has_total and y == self.content_size.height - 2:
+            return self._total(table)
         at = self.top + y - 1
-        if at >= len(self.rows):
+        if at >= len(self.lines):
             nothing = f"No row contains {self.order.text!r}." if self.order.text else table.empty or "No rows."
-            return self._words(nothing if y == 1 and not len(self.rows) else "")
-        return self._row(table, int(self.rows[at]), at == self.cursor)
+            return self._words(nothing if y == 1 and not len(self.lines) else "")
+        line = int(self.lines[at])
+        return self._row(table, line, at == self.cursor) if line >= 0 else self._heading(table, -1 - line, at == self.cursor)
 
     def summary(self) -> str:
         """How many rows there are, and how many of them are listed."""
-        table = self._listed
-        if table is None:
+        table, stands = self._listed, self._stands
+        if table is None or stands is None:
             return ""
-        total = f"{len(table):,} {table.noun}{'s' * (len(table) != 1)}"
-        words = f"{len(self.rows):,} of {total} contain {self.order.text!r}" if self.order.text else total
-        return f"{words}  {table.summary}" if table.summary else words
+        count = len(table) - stands.elsewhere
+        total = f"{count:,} {plural(table.noun, count)}"
+        words = [f"{len(self.rows):,} of {total} contain {self.order.text!r}" if self.order.text else total]
+        if stands.groups:
+            words.append(f"in {len(stands.groups):,} groups")
+        if stands.wrappers:
+            words.append(f"{stands.wrappers:,} that only hold others are hidden")
+        if table.summary:
+            words.append(table.summary)
+        return "  ".join(words)
+
+    def _total(self, table: Table) -> Strip:
+        """What the rows that are listed come to."""
+        assert table.total is not None
+        if self._totals is None or self._totals[0] is not self._stands:
+            self._totals = (self._stands, table.total(self.rows))
+        return self._sums(table, TOTAL, self._totals[1], self.theme_colors.style("label"))
+
+    def _heading(self, table: Table, number: int, current: bool) -> Strip:
+        """The first line of a group."""
+        assert self._stands is not None
+        group = self._stands.groups[number]
+        mark = self.glyphs.open if group.label in self._open else self.glyphs.closed
+        theme = self.theme_colors
+        style = theme.style("gutter_focus") if current and self.has_focus else theme.style("title")
+        return self._sums(table, f"{mark} {plain(group.label, 300)} ({len(group.rows):,})", group.total, style)
+
+    def _sums(self, table: Table, label: str, values: Mapping[str, Value], style: Style) -> Strip:
+        fit, ellipsis = self._fitted(table), self.glyphs.ellipsis
+        name = listed.name_of(table)
+
+        def cell(column: Column, cells: int) -> str:
+            if column is name:
+                return table_rows.fitted(label, cells, ellipsis)
+            return table_rows.total_cell(column, values.get(column.id), cells, ellipsis)
+
+        cells = [cell(column, size) for column, size in zip(fit.columns, fit.cells, strict=True)]
+        text = " " * self._indent(table) + (" " * GAP).join(cells)
+        return Strip([Segment(text, style)]).adjust_cell_length(self.content_size.width, style)
 
     def _words(self, text: str) -> Strip:
         cells = self.content_size.width
-        return Strip([Segment(table_rows.fitted(plain(text), cells, self.glyphs.ellipsis), self.theme_colors.style("dim"))], cells)
+        words = cut.end(plain(text), cells, self.glyphs.ellipsis)
+        return Strip([Segment(words, self.theme_colors.style("dim"))]).adjust_cell_length(cells)
 
     def _titles(self, table: Table) -> Strip:
         fit = self._fitted(table)
@@ -284,7 +390,7 @@ class TableView(Widget, can_focus=True):
             id = self._fitted(self.table).at(offset.x - self._indent(self.table))
             if id is not None:
                 self.sort(id)
-        elif offset.y < self.content_size.height - 1 and self.top + offset.y - 1 < len(self.rows):
+        elif offset.y < self.content_size.height - 1 and self.top + offset.y - 1 < len(self.lines):
             again = self.cursor == self.top + offset.y - 1
             self.action_move(self.top + offset.y - 1 - self.cursor)
             if again:

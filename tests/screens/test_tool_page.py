@@ -145,3 +145,65 @@ def test_the_page_of_a_tool(snap_compare: Any, make: Maker, size: str) -> None:
 def test_a_tool_is_in_the_python_api() -> None:
     answer = powertui.open(demo.folder())[0].tool("toy_stats")
     assert answer.frame["count"].tolist() == [1, 12, 1200, 7, 1]
+
+
+async def test_the_steps_page_puts_the_slowest_first_and_says_what_took_longer(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(140, 36)) as pilot:
+        await loaded(pilot)
+        await pilot.press("6")
+        await settled(pilot)
+        view = shell.screen.query_one("#rows", TableView)
+        await pilot.press("s")
+        await settled(pilot)
+        assert view.order.column == "step_s"
+        assert view.table is not None
+        assert view.table["over_usual_s"].value(view.row) == max(view.table["over_usual_s"].values)
+        title = str(shell.screen.query_one("#title", Static).content)
+        assert "whole profile: 20.96 s, 200 steps, host vm" in title
+        first = view.place
+        assert first is not None
+        await pilot.press("i")
+        await settled(pilot)
+        assert shell.session.tool == "step_ops"
+        assert shell.session.window == (first.lo, first.hi)
+        assert "step 0, exactly" in str(shell.screen.query_one("#title", Static).content)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(shell.screen.query_one("#rows", TableView).rows) == 200, "a window does not leave steps out of their list"
+        await pilot.press("enter")
+        await settled(pilot)
+        assert shell.current().NAME == "timeline"  # type: ignore[union-attr]
+        assert shell.screen.timeline.window == (first.lo, first.hi)  # type: ignore[attr-defined]
+
+
+async def test_rows_are_put_together_unfold_and_add_up(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(140, 36)) as pilot:
+        await loaded(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        view = shell.screen.query_one("#rows", TableView)
+        assert "16 that only hold others are hidden" in view.summary()
+        listed = len(view.rows)
+        await pilot.press("x")
+        await settled(pilot)
+        assert len(view.rows) == listed + 16
+        await pilot.press("x", "g")
+        await settled(pilot)
+        assert view.order.group == "type"
+        groups = len(view.lines)
+        assert view.group is not None
+        count = len(view.group.rows)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert len(view.lines) == groups + count
+        await pilot.press("down")
+        assert view.place is not None
+        await pilot.press("up", "enter")
+        await settled(pilot)
+        assert len(view.lines) == groups
+        await pilot.press("slash", *"conv2d_1_2", "enter")
+        await settled(pilot)
+        text = ["".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips()]
+        assert any("total of what is listed" in line for line in text)

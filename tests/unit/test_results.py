@@ -146,10 +146,10 @@ def test_columns_fit_or_only_the_heaviest_stay(room: int) -> None:
             assert len(shown) >= cells
 
 
-def test_paths_are_cut_at_the_front_and_words_at_the_end() -> None:
-    assert table_rows.fitted("model/dense/MatMul", 8) == "…/MatMul"
-    assert table_rows.fitted("a long word", 6) == "a lon…"
-    assert table_rows.fitted("日本語の名前", 6) == "日本… "
+def test_words_are_cut_in_the_middle() -> None:
+    assert table_rows.fitted("conv2d_1/MatMul", 11) == "conv2…atMul"
+    assert table_rows.fitted("a long word", 6) == "a l…rd"
+    assert table_rows.fitted("日本語の名前", 6) == "日…前 "
 
 
 def test_as_json_rows_are_the_same_as_the_frame() -> None:

@@ -17,14 +17,15 @@ from functools import cached_property
 
 import numpy as np
 
-from powertui import units
 from powertui.data import category, texts
-from powertui.data.model import Bools, Events, Floats, Int32s, Int64s, Names, Process, Trace, Track, TrackKind, UInt32s
-from powertui.data.table import Column, Lazy, Place, Quick, Result, Table
+from powertui.data.model import Bools, Events, Floats, Int32s, Int64s, Names, Process, ProcessKind, Trace, Track, TrackKind, UInt32s
+from powertui.data.table import Column, Lazy, Part, Place, Quick, Result, Table, Value
 from powertui.data.texts import Check, Texts, unhindered
 from powertui.data.tools import op_types
 from powertui.data.tools.registry import Question
 from powertui.data.window import lane_rows
+
+WRAPPER = 0.05  # an op whose own part of its time is smaller only holds others
 
 COLUMNS = ("name", "type", "device", "count", "total", "self", "average", "share")
 
@@ -46,7 +47,7 @@ class Op:
     count: int
     total: int
     self_time: int
-    share: float  # of all self time on this device in the window
+    share: float  # of all self time in the window on the devices, or on the host
 
     @property
     def average(self) -> float:
@@ -91,6 +92,26 @@ class OpStats:
 
     def device(self, row: int) -> str:
         return self.trace.processes[int(self.process[row])].name
+
+    @cached_property
+    def on_device(self) -> Bools:
+        """Which rows ran on a device."""
+        return np.array([process.kind is ProcessKind.DEVICE for process in self.trace.processes], np.bool_)[self.process]
+
+    @cached_property
+    def wrappers(self) -> Bools:
+        """Which rows only hold others: nearly all of their time is their children's."""
+        return (self.total > 0) & (self.self_time < WRAPPER * self.total)
+
+    def sums(self, rows: Int64s) -> dict[str, Value]:
+        """What some rows come to. A share of devices and one of the host are shares of two things."""
+        count, total = int(self.count[rows].sum()), int(self.total[rows].sum())
+        sides = np.unique(self.on_device[rows])
+        return {
+            "count": count, "total_s": total, "self_s": int(self.self_time[rows].sum()),
+            "average_s": total // count if count else None,
+            "share": float(self.share[rows].sum()) if len(sides) == 1 else None,
+        }  # fmt: skip
 
     @cached_property
     def self_sum(self) -> int:
@@ -239,12 +260,29 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
         lambda id, descending, check: ops.order(_KEYS.get(id, id), descending=descending, check=check), ops.matching,
         lambda key, rows: ops.find(str(key[0]), str(key[1]), rows),
     )  # fmt: skip
-    summary = f"{ops.events:,} events  self {units.duration(ops.self_sum)} in {units.duration(ops.hi - ops.lo)}"
+    summary = f"{ops.events:,} events  share: of the self time on {_base(ops)}"
     table = Table(
         "ops", "Ops, most self time first", columns, place, ("self_s", True), "No op ran in this window.", ("full_name", "device"),
-        "op", summary, lambda row: ops[row].category.value, quick,
+        "op", summary, lambda row: ops[row].category.value, quick, _parts(ops), lambda _check: ops.wrappers, ops.sums, layer=True,
     )  # fmt: skip
     return Result("op_stats", "Ops", (table, *_counted(stats.trace)))
+
+
+def _parts(ops: OpStats) -> tuple[Part, ...]:
+    """What ran on devices is not mixed with what ran on the host, unless that is asked for."""
+    on_device = ops.on_device
+    if on_device.all() or not on_device.any():
+        return ()
+    every = np.ones(len(ops), np.bool_)
+    return (
+        Part("devices", lambda _check: on_device), Part("host", lambda _check: ~on_device),
+        Part("devices and host", lambda _check: every),
+    )  # fmt: skip
+
+
+def _base(ops: OpStats) -> str:
+    on_device = ops.on_device
+    return "all devices" if len(on_device) and on_device.all() else "the host" if not on_device.any() else "devices, or on the host"
 
 
 def _counted(trace: Trace) -> tuple[Table, ...]:
@@ -293,10 +331,19 @@ def of(trace: Trace, lo: int | None = None, hi: int | None = None, check: Check 
         trace, lo, hi,
         joined(sums.name for sums in found), np.repeat([sums.process for sums in found], np.diff(first)).astype(np.int32),
         joined(sums.count for sums in found), joined(sums.total for sums in found), joined(sums.self_time for sums in found),
-        np.concatenate([np.empty(0), *(sums.self_time / max(1, int(sums.self_time.sum())) for sums in found)]),
+        _shares(trace, found),
         sum(int(sums.count.sum()) for sums in found),
         (joined(names for names, _ in twins), joined(rows for _, rows in twins)),
     )  # fmt: skip
+
+
+def _shares(trace: Trace, found: list[_Sums]) -> Floats:
+    """Each row's part of the self time on all devices, or on the host: either adds up to 1."""
+    sums = {True: 0, False: 0}
+    for one in found:
+        sums[trace.processes[one.process].kind is ProcessKind.DEVICE] += int(one.self_time.sum())
+    parts = [one.self_time / max(1, sums[trace.processes[one.process].kind is ProcessKind.DEVICE]) for one in found]
+    return np.concatenate([np.empty(0), *parts])
 
 
 _NONE = np.empty(0, np.int64)

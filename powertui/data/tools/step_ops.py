@@ -1,0 +1,130 @@
+"""What took longer in a step than it usually does: each op here, usually, and its share of the difference.
+
+Usual is the median over a few steps of about the usual length, so that one stalled step is held against steps and not against the
+mean of a run that holds the stall. A window of several steps is held against as many usual ones.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from powertui import units
+from powertui.data.model import UNKNOWN, Events, Int64s, Steps, Trace
+from powertui.data.table import Column, Fact, Place, Result, Table, optional, text_column
+from powertui.data.tools import op_stats
+from powertui.data.tools import steps as step_tool
+from powertui.data.tools.op_stats import OpStats
+from powertui.data.tools.registry import Question
+
+REFERENCES = 9  # steps that tell what is usual
+LISTED = 500
+
+Key = tuple[str, str]  # an op's name and its device
+
+
+def answer(question: Question) -> Result:
+    """The steps of the window; without a window, the slowest step."""
+    steps, trace = question.profile.steps, question.profile.trace
+    length = steps.ends() - steps.start
+    rows = _asked(question, steps, length)
+    if not len(rows) or len(steps) < 2:
+        return Result("step_ops", "What took longer", (_table([], {}, {}, {}, 0, question),), notes=(step_tool.empty(steps),))
+    lo, hi = int(steps.start[rows].min()), int(steps.ends()[rows].max())
+    others = np.setdiff1d(np.arange(len(steps)), rows)
+    if not len(others):
+        note = "The window holds every step: there is none to hold it against."
+        return Result("step_ops", "What took longer", (_table([], {}, {}, {}, 0, question),), notes=(note,))
+    middle = int(np.median(length[others]))
+    near = others[np.argsort(np.abs(length[others] - middle), kind="stable")[:REFERENCES]]
+    here, places = _times(op_stats.of(trace, lo, hi))
+    known: dict[Key, list[int]] = defaultdict(list)
+    for row in near.tolist():
+        for key, ps in _times(op_stats.of(trace, int(steps.start[row]), int(steps.ends()[row])))[0].items():
+            known[key].append(ps)
+    # An op that a reference lacks ran for 0 there.
+    usual = {key: round(float(np.median([*times, *([0] * (len(near) - len(times)))]))) * len(rows) for key, times in known.items()}
+    keys = sorted({*here, *usual}, key=lambda key: usual.get(key, 0) - here.get(key, 0))[:LISTED]
+    stall = int(length[rows].sum()) - middle * len(rows)
+    facts = (
+        Fact("steps", "held against usual", _named(steps, rows)),
+        Fact("length_s", "here", int(length[rows].sum()), "duration"),
+        Fact("usual_s", "usual", middle * len(rows), "duration", why=f"median of {len(others):,} steps"),
+        Fact("difference_s", "difference", stall, "duration"),
+    )
+    note = f"Usual: the median over {len(near)} steps of about the usual length. Ops of several threads run side by side."
+    return Result("step_ops", "What took longer", (_table(keys, here, usual, places, stall, question),), facts, notes=(note,))
+
+
+def _asked(question: Question, steps: Steps, length: Int64s) -> Int64s:
+    if not len(steps):
+        return np.empty(0, np.int64)
+    if question.lo is None and question.hi is None:
+        return np.array([int(np.argmax(length))], np.int64)
+    rows = step_tool.inside(question, steps)
+    lo, hi = question.window
+    within = np.minimum(steps.ends()[rows], hi) - np.maximum(steps.start[rows], lo)
+    return rows[2 * within >= length[rows]]  # a neighbor that the window only touches is not meant
+
+
+def _named(steps: Steps, rows: Int64s) -> str:
+    number = int(steps.number[rows[0]])
+    if len(rows) > 1:
+        return f"{len(rows):,} steps"
+    return (
+        f"step {number}" if number != UNKNOWN and number >= 0 else steps.names[int(rows[0])] or f"step {int(rows[0])} of the list"
+    )
+
+
+def _times(stats: OpStats) -> tuple[dict[Key, int], dict[Key, tuple[OpStats, int]]]:
+    """Self time by name and device, and where to look for the longest of each."""
+    times: dict[Key, int] = defaultdict(int)
+    places: dict[Key, tuple[OpStats, int]] = {}
+    for row in range(len(stats)):
+        key = (stats.trace.names.display(int(stats.name[row])), stats.device(row))
+        times[key] += int(stats.self_time[row])
+        places.setdefault(key, (stats, row))
+    return times, places
+
+
+def _table(
+    keys: list[Key],
+    here: dict[Key, int],
+    usual: dict[Key, int],
+    places: dict[Key, tuple[OpStats, int]],
+    stall: int,
+    question: Question,
+) -> Table:
+    now = np.array([here.get(key, 0) for key in keys], np.int64)
+    then = np.array([usual.get(key, 0) for key in keys], np.int64)
+    columns = (
+        text_column("name", "name", [name for name, _ in keys], weight=9),
+        text_column("device", "device", [device for _, device in keys], weight=2),
+        Column("usual_s", "usual", "duration", then, weight=8),
+        Column("here_s", "here", "duration", now, weight=9),
+        Column("difference_s", "difference", "duration", now - then, weight=9),
+        optional(
+            "share", "of the stall", "share", [float(d) / stall if stall > 0 else None for d in (now - then).tolist()], weight=7
+        ),
+    )
+
+    def place(row: int) -> Place | None:
+        found = places.get(keys[row])
+        if found is None:
+            return None
+        stats, of = found
+        track, event = stats.longest(of)
+        events = _events(stats.trace, track)
+        lo = int(events.start[event])
+        return Place(question.opened.name, question.host, lo, lo + int(events.duration[event]), track, event)
+
+    summary = f"self time; the step took {units.duration(stall)} more than usual" if stall else "self time"
+    return Table(
+        "step_ops", "Ops against usual", columns, place, ("difference_s", True), "No step to hold against others.",
+        ("name", "device"), "op", summary,
+    )  # fmt: skip
+
+
+def _events(trace: Trace, track: int) -> Events:
+    return list(trace.tracks())[track][1].events
