@@ -16,6 +16,9 @@ from powertui.data.energy import account, belongs
 from powertui.data.logdir import RunEntry
 from powertui.data.model import PS_PER_S, Epochs, Run, Steps
 from powertui.data.opened import Opened
+from powertui.data.training import windows
+from powertui.data.training.training import Training, Trainings
+from powertui.data.training.whole import run_of
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.report import text
@@ -32,6 +35,16 @@ class Wanted:
     steps: str | None = None  # "185-258"
     marked: bool = False  # the window that was marked in the timeline
     host: str | None = None
+    batches: str | None = None  # "183-260" of `epoch`, as the training logged them
+    session: str | None = None
+
+    def of_training(self, tz: str | None) -> windows.Asked | None:
+        """The window as one of the training; None where only a profile can tell it."""
+        if self.steps is not None or self.marked:
+            if self.batches is not None or self.session is not None:
+                raise UsageError("The window is given twice.", hint="Give --steps, or --marked, or --batches, or --session.")
+            return None
+        return windows.Asked(self.start, self.end, self.epoch, self.batches, self.session, tz)
 
 
 def write(
@@ -39,12 +52,17 @@ def write(
     format: str | None, force: bool, comments: bool = False,
 ) -> int:  # fmt: skip
     """Write one window of one run. What was written is said on standard error, so that `-o -` stays clean."""
-    opened = Opened(_one(logdir.scan(path).chosen(name), path), reading)
+    around = Trainings(logdir.scan(path), reading, aligning)
+    entries = around.found.chosen(name)
+    asked = wanted.of_training(reading.tz)
+    if what == "samples" and asked is not None and (whole := _without_session(around, entries, asked)) is not None:
+        return _write_whole(whole, asked, output=output, format=format, force=force, comments=comments)
+    opened = around.opened(_one(entries, path))
     found = opened.run
     if not found.traces:
         raise UnreadableFile(path, "has no profile to export from", hint=f"See what is there: powertui doctor {path}")
     index = _host(found, wanted.host)
-    lo, hi = window(wanted, found, index, outside=what == "samples")
+    lo, hi = _window(wanted, around, opened, index, aligning, reading.tz, outside=what == "samples")
     belongs.check([found], reading.power_hosts)
     told = account.of(opened.profiles[index], aligning)
     power = tuple(one.power for one in told.placed)
@@ -57,6 +75,42 @@ def write(
                         comments=comments, edge_ps=edge, total=told.energy(lo, hi, edge_ps=edge))  # fmt: skip
     text.write(sys.stderr, said)
     return 0
+
+
+def _without_session(around: Trainings, entries: Sequence[RunEntry], asked: windows.Asked) -> Training | None:
+    """The training that is meant where no one session is: there is none, or a window of the training was asked for of several."""
+    chosen = around.chosen(entries, not entries)
+    return chosen[0] if len(chosen) == 1 and (not entries or (len(entries) > 1 and asked.anything)) else None
+
+
+def _write_whole(
+    training: Training, asked: windows.Asked, *, output: str, format: str | None, force: bool, comments: bool
+) -> int:  # fmt: skip
+    """Samples of a window of a training, on its own axis."""
+    seen = training.seen_from()
+    place = windows.find(seen, asked)
+    told = seen.whole
+    said = export.write(
+        run_of(seen), 0, place.lo, place.hi, what="samples", path=output, format=format, force=force, power=seen.power,
+        comments=comments, edge_ps=place.half / 1.96, total=told.energy(place.lo, place.hi, place.half),
+    )  # fmt: skip
+    text.write(sys.stderr, said)
+    return 0
+
+
+def _window(
+    wanted: Wanted, around: Trainings, opened: Opened, index: int, aligning: Aligning, tz: str | None, *, outside: bool
+) -> tuple[int, int]:
+    """The window on the profile: as the training tells it where only that can, else as the profile does."""
+    training, asked = around.of(opened.entry), wanted.of_training(tz)
+    wall = any(words is not None and windows.is_wall(words) for words in (wanted.start, wanted.end))
+    if training is None or asked is None or not (wall or wanted.batches is not None or wanted.session is not None):
+        return window(wanted, opened.run, index, outside=outside)
+    found = windows.find(training.seen_from(opened.profiles[index], aligning), asked)
+    span = opened.run.traces[index].span
+    if not outside and (found.lo >= span[1] or found.hi <= span[0]):
+        raise UsageError("The profile has nothing in that window.", hint="What was not profiled can be exported as samples.")
+    return found.lo, found.hi
 
 
 def _one(entries: Sequence[RunEntry], path: str) -> RunEntry:

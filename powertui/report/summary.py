@@ -12,9 +12,10 @@ from powertui.data.asked import Reading
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import PS_PER_S, Run, Warn
 from powertui.data.opened import Opened
+from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
-from powertui.report import chart, checks, facts, many, step_facts, text
+from powertui.report import chart, checks, facts, many, step_facts, text, training
 from powertui.report.facts import Facts
 
 EPOCHS_SHOWN = 12
@@ -35,13 +36,22 @@ def tell(path: str, name: str | None, reading: Reading, form: str) -> int:
     if form == "csv":
         return _csv(entries, reading)
     known = list(_read(entries, reading))
+    around = Trainings(found, reading).chosen(entries, name is None)
     if form == "json":
-        text.out(text.to_json({"powertui": __version__, **facts.of_logdir(found), "runs": [one for one, _ in known]}))
+        told = training.several_json(around)
+        text.out(
+            text.to_json({"powertui": __version__, **facts.of_logdir(found), "runs": [one for one, _ in known], "trainings": told})
+        )
     elif form == "markdown":
-        text.out("\n".join(_markdown(found, [one for one, _ in known])))
+        whole = [text.markdown_text(line.strip()) for line in training.several(around)]
+        text.out(
+            "\n".join([*_markdown(found, [one for one, _ in known]), *([""] if whole else []), *(f"- {line}" for line in whole)])
+        )
     else:
-        text.out("\n".join(_text(found, [one for one, _ in known])))
-    return 0 if any(readable for _, readable in known) else 3
+        alone = not known and any(not one.entry.sessions for one in around)
+        pages = [] if alone else _text(found, [one for one, _ in known])
+        text.out("\n".join([*pages, *training.several(around)]))
+    return 0 if any(readable for _, readable in known) or any(not one.entry.sessions for one in around) else 3
 
 
 def _read(entries: Sequence[RunEntry], reading: Reading) -> Iterator[tuple[Facts, bool]]:

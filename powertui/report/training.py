@@ -18,6 +18,7 @@ from powertui.data.training.whole import Whole, Window
 from powertui.plain import plain
 
 ROWS = 40  # of a table in text
+FEW = 50  # trainings of a logdir that are told with their axis
 _ALONE = 0.8  # of a training that one session covers: then the session's own page tells it all
 
 
@@ -245,17 +246,27 @@ def _per_step(one: Window | None) -> dict[str, float] | None:
     return {"joules": joules, "lo": lo, "hi": hi}
 
 
-def grouped(entries: Sequence[TrainingEntry]) -> list[str]:
-    """The trainings of a logdir in a few lines: those of several sessions, or of none."""
-    lines = []
-    for one in entries:
-        if len(one.sessions) > 1 or not one.sessions:
-            what = ", ".join(
-                words for words in (
-                    f"{len(one.sessions)} sessions" if one.sessions else "no session",
-                    f"{sum(f.kind == 'scalars' for f in one.tfevents)} files of scalars" if one.tfevents else "",
-                    f"{len(one.power)} power log{'s' if len(one.power) != 1 else ''}" if one.power else "",
-                ) if words
-            )  # fmt: skip
-            lines.append(f"training {plain(one.name)}: {what} ({plain('; '.join(one.reasons))})")
+def several_json(found: Sequence[Training]) -> list[dict[str, Any]]:
+    """The trainings of a logdir: what each is made of, and (of a few) where all of it lies."""
+    if len(found) > FEW:
+        return [entry_json(one.entry) for one in found]
+    return [axis_json(one, one.seen_from()) for one in found]
+
+
+def several(found: Sequence[Training]) -> list[str]:
+    """The trainings of a logdir in a few lines each: those that are more than one session."""
+    lines: list[str] = []
+    for one in [one for one in found if worth_a_page(one) or not one.entry.sessions][:FEW]:
+        seen = one.seen_from()
+        lines += ["", f"The whole training {plain(one.name)}", *("  " + plain(words) for words in said(one, seen))]
+        for index, epoch in enumerate(seen.epochs):
+            if epoch.start is None or epoch.end is None:
+                continue
+            steps = one.epochs[index].steps
+            many = f", {steps[1] - steps[0]} steps" if steps is not None else ""
+            if index < ROWS:
+                lines.append(
+                    f"  epoch {epoch.number}: from {epoch.start / PS_PER_S:.2f} s, {units.duration(epoch.end - epoch.start)}{many}"
+                )
+        lines += [f"  power {plain(power.series.sensor.label)}: {power.status}, {plain(power.source)}" for power in seen.power]
     return lines

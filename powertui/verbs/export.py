@@ -16,10 +16,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.reading(parser)
     parser.add_argument("--what", choices=("samples", "steps", "ops", "events", "perfetto"), default="samples",
                         help="what the file holds (default: samples)")  # fmt: skip
-    parser.add_argument("--from", dest="from_", metavar="TIME", help="start of the window in trace time, e.g. 27.31s")
+    parser.add_argument(
+        "--from", dest="from_", metavar="TIME", help="start of the window: trace time like 27.31s, or wall time like 19:52:50"
+    )
     parser.add_argument("--to", metavar="TIME", help="end of the window")
     parser.add_argument("--epoch", type=int, metavar="N", help="the window is this epoch")
     parser.add_argument("--steps", metavar="A-B", help="the window is these steps (of --epoch when given), e.g. 185-258")
+    parser.add_argument("--batches", metavar="A-B", help="the window is these batches of --epoch, as the training logged them")
+    parser.add_argument("--session", metavar="NAME", help="the window is this profile session of the training")
     parser.add_argument("--marked", action="store_true", help="the window marked in the timeline")
     parser.add_argument("--host", metavar="NAME", help="host of the run (default: the first)")
     parser.add_argument("-o", "--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
@@ -33,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """What was written is said on standard error, so that `-o -` stays clean."""
     from powertui.report import export
 
-    wanted = export.Wanted(args.from_, args.to, args.epoch, args.steps, args.marked, args.host)
+    wanted = export.Wanted(args.from_, args.to, args.epoch, args.steps, args.marked, args.host, args.batches, args.session)
     return export.write(
         args.path, args.run, common.reading_of(args), common.aligning_of(args), wanted,
         what=args.what, output=args.output, format=args.format, force=args.force, comments=args.comments,

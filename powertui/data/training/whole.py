@@ -13,7 +13,7 @@ from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Badge, Clock, Figure, Int64s, PowerOnTrace, Stat, Steps, Trace
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Badge, Clock, Figure, Int64s, PowerOnTrace, Run, Stat, Steps, Trace
 from powertui.data.texts import Texts
 from powertui.data.training import findings
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
@@ -178,8 +178,25 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     if led and text:
         text += f"; {led}"
     placed = tuple(Placed(one, _alignment(seen, one)) for one in power)
-    trace = Trace("", "", "training", (), _NoNames(), Clock(), reach, 0)
-    return Account(trace, Steps.none(), seen.epochs, placed, counted, text, _idle(seen, [power[i] for i in counted], idle_w))
+    return Account(
+        trace_of(seen, reach), Steps.none(), seen.epochs, placed, counted, text, _idle(seen, [power[i] for i in counted], idle_w)
+    )
+
+
+def trace_of(seen: Seen, span: tuple[int, int] | None = None) -> Trace:
+    """The axis of a training as a trace without events, for what asks a trace only where it lies."""
+    clock = Clock(seen.zero_ns - seen.half_ns, seen.zero_ns + seen.half_ns, "the training's axis") if seen.wall else Clock()
+    return Trace(seen.training.entry.path, "", "training", (), _NoNames(), clock, span or (seen.start, seen.end), 0)
+
+
+def run_of(seen: Seen) -> Run:
+    """A training as a run: one trace without events, its epochs, scalars and power."""
+    training = seen.training
+    scalars = tuple(series for log in training.logs.events for series in log.scalars)
+    return Run(
+        training.name, training.entry.path, (trace_of(seen),), (Steps.none("nothing is profiled here"),), (seen.epochs,), scalars,
+        training.logs.power, training.logs.warnings,
+    )  # fmt: skip
 
 
 def _reach(seen: Seen) -> tuple[int, int]:

@@ -72,6 +72,11 @@ def find(seen: Seen, asked: Asked) -> Found:
     return Found(lo, hi, 0, words)
 
 
+def is_wall(words: str) -> bool:
+    """Whether this may be wall time: 19:52:50, perhaps with a date or a zone."""
+    return _CLOCK.fullmatch(words.strip()) is not None
+
+
 # ── by time ──────────────────────────────────────────────────────────────────────────────────────
 
 
