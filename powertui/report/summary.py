@@ -37,6 +37,8 @@ def tell(path: str, name: str | None, reading: Reading, form: str) -> int:
         return _csv(entries, reading)
     known = list(_read(entries, reading))
     around = Trainings(found, reading).chosen(entries, name is None)
+    # Scalars and power without a profile are a training; scalars alone are one whose profile is missing.
+    whole_alone = any(not one.entry.sessions and one.logs.power for one in around)
     if form == "json":
         told = training.several_json(around)
         text.out(
@@ -48,10 +50,10 @@ def tell(path: str, name: str | None, reading: Reading, form: str) -> int:
             "\n".join([*_markdown(found, [one for one, _ in known]), *([""] if whole else []), *(f"- {line}" for line in whole)])
         )
     else:
-        alone = not known and any(not one.entry.sessions for one in around)
+        alone = not known and whole_alone
         pages = [] if alone else _text(found, [one for one, _ in known])
         text.out("\n".join([*pages, *training.several(around)]))
-    return 0 if any(readable for _, readable in known) or any(not one.entry.sessions for one in around) else 3
+    return 0 if any(readable for _, readable in known) or whole_alone else 3
 
 
 def _read(entries: Sequence[RunEntry], reading: Reading) -> Iterator[tuple[Facts, bool]]:
