@@ -287,14 +287,16 @@ def _root(values: Sequence[float]) -> float:
 
 
 def _usable(power: Sequence[PowerOnTrace], rows: Iterable[int], span: tuple[int, int] | None) -> list[int]:
-    """Of these channels, in this order, those that are placed as surely as any that meets the trace, and cover it if any does."""
+    """Of these channels, in this order, those placed as surely as any that meets the trace; of these the ones that cover it; of
+    these the ones that more than their own power places."""
     rows = [*rows]
     known = [row for row in rows if span is None or (power[row].status != "none" and leading.meets(power[row], span))] or rows
     best = min((leading.RANK[power[row].status] for row in known), default=2)
     known = [row for row in known if leading.RANK[power[row].status] == best]
     if span is None or len(known) < 2:
         return known
-    return [row for row in known if leading.coverage(power[row], span) >= leading.ENOUGH] or known
+    known = [row for row in known if leading.coverage(power[row], span) >= leading.ENOUGH] or known
+    return [row for row in known if power[row].source != align.SIGNAL] or known
 
 
 def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:

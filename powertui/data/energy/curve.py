@@ -270,7 +270,7 @@ def _build(power: PowerOnTrace) -> Curve:
         quantum_w=_value(sensor.quantum_w),
         gain=sensor.gain.value if sensor.gain else None,
         spread_w=_spread(level),
-        noise_w=_noise(level) if kind is PowerKind.SAMPLED else 0.0,
+        noise_w=_noise(level, _value(sensor.quantum_w)) if kind is PowerKind.SAMPLED else 0.0,
         kind=kind,
         sensor=sensor,
     )
@@ -367,32 +367,35 @@ def _beat(moved: Floats) -> tuple[float, float]:
 
 _ACROSS, _ALONG = 0.7, 1.3
 QUIET = 6  # differences of neighbours that make up one stretch
+_SMALLER = 0.3246  # standard deviations: the mean of the smaller half of what is normal
 _LOW = 0.2725  # of its mean: below that lies a twentieth of chi-squares with six degrees
 
 
-def _noise(level: Floats) -> float:
-    """The noise of one reading: from the quietest twentieth of the stretches, for elsewhere the power itself moves."""
+def _noise(level: Floats, quantum: float) -> float:
+    """The noise of one reading beside its rounding: from the quietest twentieth of the stretches, for elsewhere the power moves."""
     moved = np.diff(level[: 64 * 4096])
     count = len(moved) // QUIET
     if count < 4:
         return 0.0
     blocks = (moved[: count * QUIET].reshape(count, QUIET) ** 2).mean(axis=1) / 2
-    return float(np.sqrt(np.percentile(blocks, 5) / _LOW))
+    smaller = np.sort(np.abs(moved))[: len(moved) // 2]
+    least = min(np.percentile(blocks, 5) / _LOW, (smaller.mean() / _SMALLER) ** 2 / 2)  # it may be quiet nowhere for long
+    return float(np.sqrt(max(least - quantum**2 / 12, 0.0)))
 
 
 def _averaged(sensor: Sensor, kind: PowerKind) -> float:
     """The share of the time that its readings cover: 1 for counters and for windows as long as the refresh.
 
-    Of a window that is only guessed, or estimated, the shortest that is likely counts.
+    Of a window that is only guessed, or estimated, a rather short one counts.
     """
     if kind is PowerKind.INTERVAL:
         return 1.0
     refresh = _value(sensor.refresh_s) or _value(sensor.poll_s)
     if refresh <= 0:
         return 0.0
-    share = max(0.0, _value(sensor.window_s) - (sensor.window_err_s or 0.0)) / refresh
+    share = max(0.0, _value(sensor.window_s) - (sensor.window_err_s or 0.0) / 2) / refresh
     if sensor.window_err_s is not None and share < 1:
-        share = max(0.0, 2 * share - 1)  # power that moves while a reading is taken looks like a mean, too
+        share = max(0.0, (3 * share - 1) / 2)  # power that moves while a reading is taken looks like a mean, too
     return min(1.0, share)
 
 

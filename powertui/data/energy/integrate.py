@@ -42,7 +42,10 @@ _NEAR, _FAR = 1.5, 8.0  # readings on either side of an edge that tell how much 
 _STRATA = 0.8  # of the variance of one look: that of the mean of looks spread over a step, times their number squared
 _MANY = 30.0  # differences that tell by themselves how alike neighbouring ones are
 _CUT = 0.65  # of the slope's square: what an interval that an end cuts leaves open; a half if power were even noise
-_TAILS = 1.25  # power is no even noise: what its few large moves leave open is more than the mean says
+_CUT_POINT, _CUT_MEAN = 3.0, 0.3  # what an end leaves open of readings of moments, and of means, in which less is unseen
+_OWN = 0.9  # of what neighbours differ by where power is quietest: the rest is power, which a mean has seen
+_TAILS = 1.0  # power is no even noise: what its few large moves leave open is more than the mean says …
+_TAILS_POINT = 0.7  # … the more, the less of the time is looked at
 _EVEN = 0.06  # of T² d² is left at least where power goes up and down in turns
 
 
@@ -398,7 +401,8 @@ def _between_looks(found: _Found, sensor: _Traits) -> Floats:
     swings = np.minimum(1 + 2 * turn, 0.0)  # up and down in turns, which evens itself out …
     share = np.where(turn < -0.5, np.maximum(0.5 * (1 + swings) / (1 - swings) ** 2, _EVEN), share)
     same = np.minimum(sensor.beats, found.pairs) / np.square(sensor.beat)  # … unless the same places of every step are seen
-    return np.asarray(_TAILS * share * np.maximum(1.0, _STRATA * same))
+    tails = _TAILS + _TAILS_POINT * (1 - np.asarray(sensor.averaged))
+    return np.asarray(tails * share * np.maximum(1.0, _STRATA * same))
 
 
 def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float) -> dict[str, Any]:
@@ -412,11 +416,14 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     refresh = np.maximum(sensor.refresh_s, 1e-9)
     quantum = sensor.quantum_w / 12**0.5 * seconds / np.sqrt(found.runs)
     noise = sensor.noise_w**2 * seconds / refresh
-    unseen = _between_looks(found, sensor) * (1 - sensor.averaged) + (sensor.poll_s / refresh) ** 2 / 24
-    sampling = sensor.refresh_s * np.sqrt(found.moved * unseen + noise * sensor.averaged)
+    # A short time between two means holds few of the moves, and little of each.
+    between = 1 - np.asarray(sensor.averaged)
+    unseen = _between_looks(found, sensor) * between * np.minimum(1.0, 2 * between) + (sensor.poll_s / refresh) ** 2 / 24
+    sampling = sensor.refresh_s * np.sqrt(found.moved * unseen + _OWN * noise * sensor.averaged)
     # A mean that straddles an edge, drawn as a straight line; of an interval, how much of it lay on which side.
     length = 1 / 24 + np.minimum(1.0, refresh / np.maximum(least, 1e-9)) / 12
     straddled = np.where(sensor.interval, _CUT * found.inner, length * least**2 + sensor.poll_s**2 / 4)
+    straddled = straddled * np.where(sensor.interval, 1.0, _CUT_POINT + (_CUT_MEAN - _CUT_POINT) * sensor.averaged)
     edges = np.sqrt((straddled * found.steep).sum(axis=0) * sensor.steep_s / np.maximum(least, 1e-9))
     edge = edge_ps / PS_PER_S
     ends = (found.before**2 + found.after**2) / 2

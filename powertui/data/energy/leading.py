@@ -1,8 +1,8 @@
 """Which of several power logs leads: is added up first, drawn first, and asked first where a log is moved.
 
 A log that does not meet the trace never leads one that does. Then the surer place wins: an exact integral in the wrong place is
-worth nothing. Then whether the log covers the trace, what it measures (the node before parts of it), how much it covers, and
-how finely it resolves.
+worth nothing. Then whether the log covers the trace; whether clocks or a person placed it, or only its own power; what it measures
+(the node before parts of it), how much it covers, and how finely it resolves.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import PurePath
 
 import numpy as np
 
+from powertui.data.energy import align
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import PowerOnTrace, Scope
 
@@ -22,7 +23,7 @@ _SCOPES = {Scope.NODE: 0, Scope.PLUG: 0, Scope.GPU: 1, Scope.PACKAGE: 1, Scope.D
 _OTHER = 3
 
 Span = tuple[int, int]
-_Key = tuple[bool, int, bool, int, float, float]
+_Key = tuple[bool, int, bool, bool, int, float, float]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Log:
     meets: bool
     rank: int
     coverage: float  # of the trace, by its best channel
+    by_signal: bool  # nothing but its own power says where it lies
     scope: int
     resolves_s: float
 
@@ -41,7 +43,8 @@ class Log:
     def key(self) -> _Key:
         """The least leads."""
         enough = self.coverage >= ENOUGH
-        return (not self.meets, self.rank, not enough, self.scope, 0.0 if enough else -self.coverage, self.resolves_s)
+        covers = 0.0 if enough else -self.coverage
+        return (not self.meets, self.rank, not enough, self.by_signal, self.scope, covers, self.resolves_s)
 
 
 def meets(power: PowerOnTrace, span: Span) -> bool:
@@ -70,6 +73,7 @@ def logs(power: Sequence[PowerOnTrace], span: Span) -> list[Log]:
         found.append(Log(
             path, tuple(rows), any(meets(one, span) and one.status != "none" for one in mine),
             min(RANK[one.status] for one in mine), max(coverage(one, span) for one in mine),
+            all(one.source == align.SIGNAL for one in mine),
             min(_SCOPES.get(one.series.sensor.scope, _OTHER) for one in mine), min(resolves, default=float("inf")),
         ))  # fmt: skip
     return sorted(found, key=lambda log: log.key)
@@ -97,6 +101,6 @@ def _because(first: Log, second: Log) -> str:
     differs = next((i for i, (a, b) in enumerate(zip(first.key, second.key, strict=True)) if a != b), -1)
     covers = f"it covers {first.coverage:.0%} of the profile, the other {second.coverage:.0%}"
     return {
-        0: "the other does not meet the profile", 1: "its place is surer", 2: covers, 3: "it measures more of the machine",
-        4: covers, 5: f"it resolves {sensors.seconds(first.resolves_s)}",
+        0: "the other does not meet the profile", 1: "its place is surer", 2: covers, 3: "the other is placed by nothing but its power",
+        4: "it measures more of the machine", 5: covers, 6: f"it resolves {sensors.seconds(first.resolves_s)}",
     }.get(differs, "nothing tells them apart, and it was read first")  # fmt: skip

@@ -39,7 +39,13 @@ USUAL = {"host calls without detail": 0.25, "host work": 0.6, "input": 0.6, "com
 # And hardly more than computing does, by so much of the swing.
 MORE = {"host calls without detail": 0.03, "input": 0.2}
 MORE_OTHERWISE = 0.25
+WRONG_END = 2.5  # what it costs at most that training went on after its told end
 TURNS = 4
+_MANY = 8  # levels of power that stand for all of a profile …
+_LEVELS = 8  # … each of so many windows of it
+_NEAR = 1.5  # residuals: nearer levels are one
+_IDLE = 2.5  # residuals: so near to its level a reading is of the idle machine
+_SURPRISE = np.log(_MANY / np.maximum(np.arange(_MANY + 1.0), 1.0))
 INSIDE, TRAINING, AFTER, UNKNOWN = range(4)  # the profile, training beyond it, after the training's told end, anything else
 _CHUNK = 400_000  # readings times offsets that are looked at together
 
@@ -54,6 +60,7 @@ class Likeness:
     scale: float = 1.0
     floor: float = 1.0  # the smallest scale
     alike: float = 1.0  # how many neighbouring residuals say the same thing
+    idle: float = IDLE_SHARE  # of the swing: so far the idle machine may stand above the floor
 
     def costs(self, offsets: Floats, data: Samples, ppm: float = 0.0) -> tuple[Floats, Floats]:
         """What each offset costs, and the watts of its fit, idle first."""
@@ -63,7 +70,7 @@ class Likeness:
         stretch = 1 + ppm * 1e-6
         above = data.watts - self.base_w
         # Beforehand: the idle machine stands near the floor, and no kind of work draws many times the log's swing.
-        usual = self.swing_w * np.array([IDLE_SHARE, *(USUAL.get(name, 1.5) for name in self.shares.names[1:-1])])
+        usual = self.swing_w * np.array([self.idle, *(USUAL.get(name, 1.5) for name in self.shares.names[1:-1])])
         prior = self.alike / usual**2
         kinds = self.shares.names[1:-1]
         more = self.swing_w * np.array([MORE.get(name, MORE_OTHERWISE) for name in kinds])
@@ -75,21 +82,25 @@ class Likeness:
         steady = price(np.abs(np.diff(above, prepend=above[:1])) / (sigma * 2**0.5))
         trust = (self.scale / sigma) ** 2
         pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
+        usual_work = self._usual_work(float(np.median(data.hi - data.lo)))
         lapse = min(LAPSE * pace, MOST_LAPSE) * self.alike
         lasting, busy = min(LASTING * pace, MOST_LASTING), BUSY * min(2 * pace, 1.0)
         for start in range(0, len(offsets), chunk):
             part = offsets[start : start + chunk, None]
             lo, hi = data.lo * stretch + part, data.hi * stretch + part
-            columns = self.shares.rows(lo, hi)  # [offsets, readings, kinds]
-            columns = columns[..., :-1]
+            columns = self.shares.work(lo, hi)  # [offsets, readings, kinds]
             state = self._state((lo + hi) / 2)
             weight = np.where(state == INSIDE, 1.0, 0.01) * trust
             for turn in range(TURNS):
                 weighted = (columns * weight[..., None]).transpose(0, 2, 1)
                 fitted = nnls.many(weighted @ columns + (ridge if turn > 1 else low), weighted @ above, exact=turn == TURNS - 1)
-                cost, weight = self._price(above, columns, fitted, state, steady, sigma, (lapse, lasting, busy))
-                weight *= trust
-            total[start : start + chunk] = cost.sum(axis=1) + (fitted**2 @ prior) / 2
+                left = (above - (columns @ fitted[..., None])[..., 0]) / sigma
+                if turn < TURNS - 1:
+                    weight = trust * self._weight(left, (above - fitted[:, :1]) / sigma, state, steady + lasting)
+            levels = np.sort(fitted @ usual_work.T, axis=1)[:, _LEVELS // 2 :: _LEVELS]
+            idle = (above - fitted[:, :1]) / sigma
+            cost = self._price(left, idle, _among(above, levels, sigma), state, steady, (lapse, lasting, busy))
+            total[start : start + chunk] = cost + (fitted**2 @ prior) / 2
             total[start : start + chunk] += UNCOVERED * self.alike * self._bare(float(data.lo[0]), float(data.hi[-1]), part[:, 0])
             if strongest is not None:
                 excess = np.maximum(fitted[:, 1:] - fitted[:, 1 + strongest, None], 0.0) / more
@@ -97,6 +108,13 @@ class Likeness:
             watts[start : start + chunk] = fitted
         watts[:, 0] += self.base_w
         return total, watts
+
+    def _usual_work(self, window_s: float) -> Floats:
+        """The columns of windows all over the profile: what readings of more of the same may say."""
+        first, last = self.shares.span
+        turn = (np.arange(_LEVELS * _MANY) + 0.5) * 0.6180339887498949 % 1.0
+        lo = first + turn * max(last - first - window_s, 0.0)
+        return self.shares.work(lo, lo + min(window_s, last - first))
 
     def _state(self, at: Floats) -> npt.NDArray[np.int8]:
         """What is known of these moments."""
@@ -107,31 +125,35 @@ class Likeness:
             state = np.where((state == UNKNOWN) & (at > end) & (at <= end + SOON), AFTER, state)
         return state.astype(np.int8)
 
+    def _weight(self, left: Floats, idle: Floats, state: npt.NDArray[np.int8], going_on: Floats) -> Floats:
+        """How much each reading teaches the next turn. Outside the profile the level of the idle machine at most."""
+        weight = 1 / (1 + left**2 / (2 * TAIL))
+        most = np.minimum(FOREIGN, going_on)  # where more is left over than that, it is foreign
+        foreign = left > np.sqrt(2 * TAIL * np.expm1(most / TAIL))
+        weight = np.where(foreign, 0.2 * weight, weight)
+        return np.asarray(np.where(state == INSIDE, weight, np.where(np.abs(idle) < _IDLE, weight, 1e-3)))
+
     def _price(
         self,
-        above: Floats,
-        columns: Floats,
-        fitted: Floats,
+        left: Floats,
+        idle: Floats,
+        busy: Floats,
         state: npt.NDArray[np.int8],
         steady: Floats,
-        sigma: Floats,
         rates: tuple[float, float, float],
-    ) -> tuple[Floats, Floats]:
+    ) -> Floats:
         lapse, lasting, goes_on = rates
-        left = (above - (columns @ fitted[..., None])[..., 0]) / sigma
-        full = price(left)
-        cost = np.where(left > 0, np.minimum(full, np.minimum(FOREIGN, steady + lasting)), full)
-        weight = 1 / (1 + left**2 / (2 * TAIL))
-        weight = np.where(cost < full, 0.2 * weight, weight)
-        # Where nothing was profiled any of these may be: such readings teach the level of the idle machine at most.
-        idle = price((above - fitted[:, :1]) / sigma)
-        busy = price((above - fitted[:, :1] - fitted[:, 1:] @ self.shares.mixture[:, None]) / sigma)
-        other = np.minimum(steady, ELSE - BUSY)
-        free = np.minimum(idle, np.minimum(busy, other) + np.where(state == AFTER, lapse, goes_on))
+        cost = price(left)
+        cost = np.where(left > 0, np.minimum(cost, np.minimum(FOREIGN, steady + lasting)), cost)
+        # Where nothing was profiled any of these may be.
+        idle, other = price(idle), np.minimum(steady, ELSE - BUSY)
+        free = np.minimum(idle, np.minimum(busy, other) + goes_on)
         going = np.minimum(busy, np.minimum(idle, other) + lapse)
+        ended = np.minimum(idle, np.minimum(busy, other) + lapse) - free
+        # Whatever tells of the end may be wrong.
+        ended = np.minimum(np.where(state == AFTER, ended, 0.0).sum(axis=1), WRONG_END * self.alike)
         free = np.where(state == TRAINING, going, free)
-        weight = np.where(state == INSIDE, weight, np.where(idle <= free, weight, 1e-3))
-        return np.where(state == INSIDE, cost, free), weight
+        return np.asarray(np.where(state == INSIDE, cost, free).sum(axis=1) + ended)
 
     def widths(self, data: Samples) -> Floats:
         """How much wider than usual the residual of each reading is: as its neighbours differ, whatever ran."""
@@ -150,12 +172,23 @@ class Likeness:
         stretch = 1 + ppm * 1e-6
         lo, hi = data.lo * stretch + offset, data.hi * stretch + offset
         inside = (lo >= self.shares.span[0]) & (hi <= self.shares.span[1])
-        return data.watts - self.shares.rows(lo, hi)[..., :-1] @ watts, inside
+        return data.watts - self.shares.work(lo, hi) @ watts, inside
 
     def flat(self, data: Samples, level: float) -> float:
         """The cost of saying that nothing ever changed."""
         left = (data.watts - level) / (self.scale * self.widths(data))
         return float(np.where(left > 0, np.minimum(price(left), FOREIGN), price(left)).sum())
+
+
+def _among(above: Floats, levels: Floats, sigma: Floats) -> Floats:
+    """What readings cost that may be any of these levels [offsets, levels]: by the nearest, and by how many are as near."""
+    nearest = np.full((len(levels), len(above)), np.inf)
+    near = np.zeros(nearest.shape, np.int8)
+    for level in levels.T:
+        apart = np.abs(above - level[:, None])
+        np.minimum(nearest, apart, out=nearest)
+        near += apart < _NEAR * sigma
+    return price(nearest / sigma) + _SURPRISE[near]
 
 
 def price(left: Floats) -> Floats:

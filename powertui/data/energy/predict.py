@@ -28,6 +28,7 @@ OUTSIDE = "outside the profile"
 UNSEEN_FROM = PS_PER_S // 10  # a host call in which nothing begins or ends for so long may sleep as well as work
 
 _BINS = 1 << 18  # the shares are read from a table of so many bins: 0.1 ms of a recording of half a minute
+_EXACT = 64  # bins: of shorter windows their parts count, too
 _KINDS: Mapping[Category, int] = {
     Category.MATMUL: COMPUTE, Category.CONVOLUTION: COMPUTE, Category.ELEMENTWISE: COMPUTE, Category.REDUCTION: COMPUTE,
     Category.NORMALIZATION: COMPUTE, Category.OPTIMIZER: COMPUTE, Category.MEMORY: COPIES, Category.COMMUNICATION: COLLECTIVES,
@@ -143,19 +144,31 @@ class Shares:
 
     def rows(self, lo: Floats, hi: Floats) -> Floats:
         """The columns for windows from lo to hi (s, any shape), as one more axis at the end."""
-        length = hi - lo
-        ran = self._running(hi) - self._running(lo)
-        (first, last), (begin, end) = self.span, self.training
-        outside = (np.clip(begin - lo, 0, length) + np.clip(hi - end, 0, length))[..., None]
-        early = np.clip(np.minimum(hi, first) - np.maximum(lo, begin), 0, None)
-        late = np.clip(np.minimum(hi, end) - np.maximum(lo, last), 0, None)
-        work = ran + (early + late)[..., None] * self.mixture
-        return np.asarray(
-            np.concatenate([np.ones_like(outside), np.concatenate([work, outside], axis=-1) / length[..., None]], axis=-1)
-        )
+        work = self.work(lo, hi)
+        length, (begin, end) = hi - lo, self.training
+        outside = np.clip(begin - lo, 0, length) + np.clip(hi - end, 0, length)
+        return np.asarray(np.concatenate([work, (outside / length)[..., None]], axis=-1))
 
-    def _running(self, at: Floats) -> Floats:
+    def work(self, lo: Floats, hi: Floats) -> Floats:
+        """All of them but the last: what lies outside draws nothing more."""
+        length = np.asarray(hi - lo)
+        fine = bool(length.size) and float(length.min()) < _EXACT * self.step
+        out = np.empty((*length.shape, len(self.names) - 1))
+        out[..., 0] = 1.0
+        ran = out[..., 1:]
+        np.subtract(self._running(hi, fine), self._running(lo, fine), out=ran)
+        (first, last), (begin, end) = self.span, self.training
+        if begin < first or end > last:
+            beside = np.clip(np.minimum(hi, first) - np.maximum(lo, begin), 0, None)
+            beside += np.clip(np.minimum(hi, end) - np.maximum(lo, last), 0, None)
+            ran += beside[..., None] * self.mixture
+        ran /= length[..., None]
+        return out
+
+    def _running(self, at: Floats, fine: bool) -> Floats:
         place = np.clip((at - self.span[0]) / self.step, 0, len(self.table) - 1)
+        if not fine:
+            return np.asarray(self.table[np.rint(place).astype(np.int32)])
         index = np.minimum(place.astype(np.int64), len(self.table) - 2)
         part = (place - index)[..., None]
         low = self.table[index]

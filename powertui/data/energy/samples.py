@@ -29,6 +29,7 @@ class Samples:
         tuple[float, float], ...
     ]  # others that come into question: so many times as long, and what that costs beforehand
     age_s: float = 0.0  # ± of how old a reading is: it cannot be told from where the log lies
+    older_s: float = 0.0  # so much older it may be, but not newer
     noise: Floats = field(default_factory=lambda: np.empty(0))  # of each sample, as its neighbours tell; empty: not looked at
 
     def __len__(self) -> int:
@@ -98,7 +99,8 @@ def of(series: PowerSeries) -> Samples:
     length = max(window, refresh / 50, 1e-4)
     # Centred where the integrals put the reading, so that a place found here is one that is right there.
     hi = times[keep] - sensor.centre_s(described) + length / 2
-    return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, _others(described, refresh), age_s=age)
+    return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, _others(described, refresh), age_s=age,
+                   older_s=sensor.oldest_s(described, series.kind))  # fmt: skip
 
 
 def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
@@ -133,5 +135,6 @@ def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Boo
     start, change = times[rows][run], np.append(times[rows[1:]], np.inf)[run]
     turn = np.floor((times - start + poll / 2) / refresh)
     again = np.concatenate([[False], turn[1:] != turn[:-1]])
+    opens[0] = False  # nobody knows when the first one was published
     # Just before a change a repeated reading may still be the publication before: it says nothing new.
     return np.asarray(opens | (again & (change - times > 0.75 * refresh)))

@@ -24,6 +24,7 @@ DELAY = 0.05  # of the refresh: so long a sensor may take to publish
 LONG = 1.5  # refreshes: a window longer than that makes readings overlap
 AGE = 0.35  # of the refresh: so old a reading may be when it is asked for
 UNSURE = 0.3  # of the refresh: how far a window may be from what is taken for it when nothing tells
+NEARLY = 2.0  # standard deviations: so far from a refresh a window may seem that is one
 RUNS = 2  # complete runs that a measured refresh needs
 STEPS = 3  # changes that a measured step needs
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
@@ -63,6 +64,8 @@ def _window(times: Int64s, watts: Floats, poll: float, refresh: float, usual: fl
     elif seen is None or seen.by == "nothing":
         # A meter that publishes now and then tells of the time since it last did, as a rule.
         return (Figure(refresh, Badge.ASSUMED), UNSURE * refresh) if held else (None, UNSURE * refresh)
+    elif held and seen.by == "steps" and seen.window_s < refresh < seen.window_s + NEARLY * seen.sd_s:
+        return Figure(refresh, Badge.ASSUMED), max(seen.sd_s, (refresh - seen.window_s) / NEARLY)  # they do not say otherwise
     return Figure(seen.window_s, Badge.ESTIMATED), seen.sd_s
 
 
@@ -221,10 +224,15 @@ def centre_err_s(sensor: Sensor, kind: PowerKind) -> float:
         return 0.0
     refresh = (sensor.refresh_s or sensor.poll_s or Figure(0.0, Badge.ASSUMED)).value
     delay = 0.0 if sensor.delay_s else DELAY * refresh
-    age = 0.0
-    if not slow(sensor) and not sensor.delay_s:  # nobody knows how old a reading is when it is asked for
-        age = AGE * min(refresh, defaults(sensor).refresh_s or refresh)
-    return float((((sensor.window_err_s or 0.0) / 2) ** 2 + delay**2 + age**2) ** 0.5)
+    return float((((sensor.window_err_s or 0.0) / 2) ** 2 + delay**2 + (AGE * oldest_s(sensor, kind)) ** 2) ** 0.5)
+
+
+def oldest_s(sensor: Sensor, kind: PowerKind) -> float:
+    """How old a reading may be when it is asked for, beyond what `centre_s` counts: as old as a refresh, as far as nobody tells."""
+    refresh = sensor.refresh_s or sensor.poll_s
+    if refresh is None or slow(sensor) or sensor.delay_s or kind is PowerKind.INTERVAL:
+        return 0.0
+    return min(refresh.value, defaults(sensor).refresh_s or refresh.value)
 
 
 # ── in words ─────────────────────────────────────────────────────────────────────────────────────

@@ -12,13 +12,13 @@ fraction of the sensor's refresh.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.energy import coarse
-from powertui.data.energy.likeness import Likeness
+from powertui.data.energy.likeness import IDLE_SHARE, Likeness
 from powertui.data.energy.predict import Shares
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
@@ -37,11 +37,15 @@ MOST_PLACES = 32  # places in question that are told; more weigh next to nothing
 CREDIBLE = 0.03  # of the swing of the power a handful of categories leaves open anyway
 LEFT = 12.0  # a place that costs so much more than the best weighs nothing
 FINEST_S = 0.1  # faster sensors are looked at in pieces of so long
+TOGETHER_S = 0.5  # what no trace shows lasts: readings nearer to each other are wrong together
+IDLE_AGAIN = 0.15  # of the swing: so near to the lowest reading another one lies, if that is the idle machine's
 _BASINS = 24  # that are looked at closely
 _CLOSE = 48  # of these and of their aliases, after a look at each
 _KEPT = 160  # offsets whose neighbourhood is looked at most closely
 _ALIASES = 120  # offsets whole steps away that are looked at
 _TRIED = 1_000_000  # readings times offsets that are all tried
+_GRID = 400_000  # of them, where nothing stands out …
+_FEWEST = 200  # … and as many readings at least
 _LIMIT = 2400  # samples that the finer passes look at: more are thinned evenly
 
 
@@ -95,7 +99,7 @@ def search(data: Samples, shares: Shares, *, within: tuple[float, float] | None 
 
 def _lowest(watts: Floats) -> float:
     """The lowest power that the log ever had, a single odd reading left aside: no idle machine draws less."""
-    return float(np.sort(watts)[min(2, len(watts) - 1, len(watts) // 10)])
+    return float(np.sort(watts)[min(2, len(watts) // 40)])
 
 
 def _near(data: Samples, shares: Shares, offsets: Floats) -> Bools:
@@ -128,6 +132,10 @@ class _Choices:
     factor: Floats
     cost: Floats  # of all samples there
     watts: Floats
+    width: Floats  # how many of the finest steps each stands for
+
+
+_COLUMNS = tuple(field.name for field in fields(_Choices))
 
 
 class _Search:
@@ -139,10 +147,18 @@ class _Search:
         self.step_s = step_s
         self.middle = float(np.median(data.watts))
         gaps = np.abs(np.diff(self.data.watts))
+        pace = float(np.median(np.diff(self.data.hi))) if len(self.data) > 1 else TOGETHER_S
+        self.together = max(TOGETHER_S / max(pace, 1e-9), 1.0)
         # The smallest noise that is credible: rounding, and what a handful of categories cannot say of a machine.
-        spread = float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5))
+        swing = float(np.percentile(data.watts, 98)) - base_w
+        spread = max(float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5)), swing)
         self.floor = max(data.quantum / np.sqrt(12), CREDIBLE * spread, 0.1 * float(np.median(gaps)), 1e-9)
-        self.like = Likeness(shares, base_w, max(float(np.percentile(data.watts, 98)) - base_w, self.floor), self.floor, self.floor)
+        swing = max(swing, self.floor)
+        idle = IDLE_SHARE
+        if np.count_nonzero(data.watts < base_w + IDLE_AGAIN * swing) < 2:
+            # Seen once only, it is the mean of idling and something else: the idle machine may stand far below.
+            base_w, idle = base_w - swing / 2, 0.5
+        self.like = Likeness(shares, base_w, swing, self.floor, self.floor, idle=idle)
 
     def run(self, rough: Floats, lo: float, hi: float) -> Fit | str:
         data = self.data
@@ -172,7 +188,7 @@ class _Search:
             data = self.data = replace(data, lo=data.lo * stretch, hi=data.hi * stretch)
             centres = centres - (stretch - 1) * float(np.median(data.hi))
             choices, step = self._fine(centres, near, data, lo - near, hi + near)
-        found = self._judge(choices, step, near)
+        found = self._judge(self._completed(choices, step, coarse_step, near, lo, hi), step, near)
         return found if isinstance(found, str) or not ppm else replace(found, ppm=ppm)
 
     def _everywhere(self, rough: Floats, few: Samples, step: float, near: float, lo: float, hi: float) -> Floats:
@@ -245,7 +261,25 @@ class _Search:
         for factor, _ in ((1.0, 0.0), *(data.windows if several else ())):
             cost, watts = self.like.costs(offsets, data.scaled(factor))
             parts.append((offsets, np.full(len(offsets), factor), cost, watts))
-        return _Choices(*(np.concatenate([p[i] for p in parts]) for i in range(4)))
+        columns = [np.concatenate([p[i] for p in parts]) for i in range(4)]
+        return _Choices(*columns, np.ones(len(columns[0])))
+
+    def _completed(self, choices: _Choices, step: float, coarse_step: float, near: float, lo: float, hi: float) -> _Choices:
+        """With all offsets that were not looked at closely: where nothing stands out, these weigh more than the few that were."""
+        every = np.arange(lo, hi + coarse_step, coarse_step)
+        looked = np.sort(choices.offsets)
+        row = np.clip(np.searchsorted(looked, every), 1, len(looked) - 1)
+        every = every[np.minimum(np.abs(every - looked[row - 1]), np.abs(every - looked[row])) > coarse_step / 2]
+        best = int(np.argmin(choices.cost))
+        data = self.data.scaled(float(choices.factor[best]))
+        count = min(len(data), max(_FEWEST, _GRID // max(len(every), 1)))
+        few = data if count == len(data) else data[np.linspace(0, len(data) - 1, count).astype(np.int64)]
+        cost, watts = self.like.costs(np.concatenate([choices.offsets[best : best + 1], every]), few)
+        cost = choices.cost[best] + np.maximum(cost[1:] - cost[0], 0.0) * (len(data) / len(few))
+        more = _Choices(
+            every, np.full(len(every), choices.factor[best]), cost, watts[1:], np.full(len(every), coarse_step / step)
+        )  # fmt: skip
+        return _Choices(*(np.concatenate([getattr(one, name) for one in (choices, more)]) for name in _COLUMNS))
 
     def _around(self, centres: Floats, reach: float, step: float, lo: float, hi: float) -> Floats:
         steps = np.arange(-np.ceil(reach / step), np.ceil(reach / step) + 1) * step
@@ -264,7 +298,7 @@ class _Search:
             wide = self.like.widths(data)[inside] if inside.sum() >= MIN_INSIDE else self.like.widths(data)
             self.like.scale = max(self.floor, 1.4826 * float(np.median(np.abs(residual) / wide)))
             lag = self._lag(residual)
-            self.like.alike = (1 + lag) / (1 - lag)
+            self.like.alike = max((1 + lag) / (1 - lag), self.together)
 
     def _judge(self, choices: _Choices, step: float, near: float) -> Fit | str:
         offsets = choices.offsets
@@ -279,7 +313,7 @@ class _Search:
         alike = self.like.alike
         if (self.like.flat(data, self.middle) - float(total[best])) / alike < MIN_GAIN:
             return "the power does not follow anything in the profile"
-        weight = np.exp(-(total - total[best]) / alike - self._beforehand(choices.factor))
+        weight = choices.width * np.exp(-(total - total[best]) / alike - self._beforehand(choices.factor))
         weight /= weight.sum()
         # Offset and window cannot be told apart; the integrals centre a reading in the window that is assumed of the sensor.
         offsets = offsets + (1 - choices.factor) * float(np.median(self.data.hi - self.data.lo)) / 2
@@ -288,7 +322,8 @@ class _Search:
         least = step + age
         places = _places(offsets[order], weight[order], max(SURE_S, near / 4), least)
         low, high = (_quantile(offsets[order], weight[order], at) for at in (0.025, 0.975))
-        low, high = low - least, high + least
+        older = max(least, step + self.data.older_s)
+        low, high = low - least, high + older
         offset = places[0].offset_s
         elsewhere = float(weight[np.abs(offsets - offset) > max(SURE_S, self.data.refresh / 10)].sum())
         apart = np.abs(offsets - offset) > near
@@ -299,7 +334,7 @@ class _Search:
         centre = float(np.average(inner, weights=trust))
         variation = float((trust * (inner - centre) ** 2).sum())
         r2 = 1 - float((trust * residual[near_by] ** 2).sum()) / variation if variation > 0 else 0.0
-        reasons = self._doubts(elsewhere, 2 * max(high - offset, offset - low) - 2 * age, near, fitted)
+        reasons = self._doubts(elsewhere, 2 * max(high - older - offset, offset - low - least) + 2 * step, near, fitted)
         if age > OLD_S:
             reasons.append(f"how old a reading is, is known to ±{age:.2g} s only")
         return Fit(

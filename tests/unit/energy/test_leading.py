@@ -19,11 +19,14 @@ S = PS_PER_S
 SPAN = (0, 60 * S)
 
 
-def log(name: str, lo: int = -5, hi: int = 65, *, every_s: float = 1.0, scope: Scope = Scope.UNKNOWN, status: str = "aligned"):
+def log(
+    name: str, lo: int = -5, hi: int = 65, *, every_s: float = 1.0, scope: Scope = Scope.UNKNOWN, status: str = "aligned",
+    source: str = "wall clocks of both",
+):  # fmt: skip
     at = np.arange(lo * S, hi * S, round(every_s * S), dtype=np.int64)
     power = traces.power(at, [200.0 + i % 3 for i in range(len(at))])
     sensor = replace(power.series.sensor, name="watts", scope=scope, refresh_s=Figure(every_s, Badge.MEASURED))
-    return replace(power, status=status, series=replace(power.series, sensor=sensor, path=f"/logs/{name}.csv"))
+    return replace(power, status=status, source=source, series=replace(power.series, sensor=sensor, path=f"/logs/{name}.csv"))
 
 
 def first(*power: PowerOnTrace) -> str:
@@ -36,6 +39,8 @@ def first(*power: PowerOnTrace) -> str:
         (log("a", status="ambiguous"), log("b", 100, 200), "does not meet"),
         (log("a", scope=Scope.GPU), log("b", scope=Scope.NODE, status="ambiguous"), "surer"),
         (log("a", every_s=3.0), log("b", 0, 20), "covers 100%"),
+        (log("a"), log("b", scope=Scope.NODE, source="by signal"), "placed by nothing but its power"),
+        (log("a", source="by signal"), log("b", 0, 20), "covers 100%"),
         (log("a", every_s=3.0, scope=Scope.NODE), log("b", scope=Scope.GPU), "more of the machine"),
         (log("a", 10, 40), log("b", 30, 50), "covers 48%"),
         (log("a", every_s=0.1), log("b", every_s=1.0), "resolves 0.1 s"),
