@@ -40,6 +40,8 @@ USUAL = {"host calls without detail": 0.25, "host work": 0.6, "input": 0.6, "com
 MORE = {"host calls without detail": 0.03, "input": 0.2}
 MORE_OTHERWISE = 0.25
 WRONG_END = 2.5  # what it costs at most that training went on after its told end
+NOTHING = 5.0  # that all that ran drew nothing, and the log swings for reasons of its own …
+LITTLE = 0.1  # … or so little of its swing
 TURNS = 4
 _MANY = 8  # levels of power that stand for all of a profile …
 _LEVELS = 8  # … each of so many windows of it
@@ -102,6 +104,8 @@ class Likeness:
             cost = self._price(left, idle, _among(above, levels, sigma), state, steady, (lapse, lasting, busy))
             total[start : start + chunk] = cost + (fitted**2 @ prior) / 2
             total[start : start + chunk] += UNCOVERED * self.alike * self._bare(float(data.lo[0]), float(data.hi[-1]), part[:, 0])
+            drawn = fitted[:, 1:] @ self.shares.mixture / max(float(self.shares.mixture.sum()), 1e-9)
+            total[start : start + chunk] += NOTHING * self.alike * np.exp(-((drawn / (LITTLE * self.swing_w)) ** 2) / 2)
             if strongest is not None:
                 excess = np.maximum(fitted[:, 1:] - fitted[:, 1 + strongest, None], 0.0) / more
                 total[start : start + chunk] += self.alike * (excess**2).sum(axis=1) / 2
@@ -113,8 +117,8 @@ class Likeness:
         """The columns of windows all over the profile: what readings of more of the same may say."""
         first, last = self.shares.span
         turn = (np.arange(_LEVELS * _MANY) + 0.5) * 0.6180339887498949 % 1.0
-        lo = first + turn * max(last - first - window_s, 0.0)
-        return self.shares.work(lo, lo + min(window_s, last - first))
+        lo = np.asarray(first + turn * max(last - first - window_s, 0.0), np.float64)
+        return self.shares.work(lo, np.asarray(lo + min(window_s, last - first), np.float64))
 
     def _state(self, at: Floats) -> npt.NDArray[np.int8]:
         """What is known of these moments."""
@@ -188,7 +192,7 @@ def _among(above: Floats, levels: Floats, sigma: Floats) -> Floats:
         apart = np.abs(above - level[:, None])
         np.minimum(nearest, apart, out=nearest)
         near += apart < _NEAR * sigma
-    return price(nearest / sigma) + _SURPRISE[near]
+    return np.asarray(price(nearest / sigma) + _SURPRISE[near])
 
 
 def price(left: Floats) -> Floats:

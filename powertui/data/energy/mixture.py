@@ -17,7 +17,7 @@ from powertui.data.energy import integrate, placing
 from powertui.data.energy.integrate import Energies, Energy
 from powertui.data.model import Badge, Bools, Floats, Int64s, PowerOnTrace
 
-LEFT_OUT = 0.01  # places of so little weight together need not resolve a window
+LEFT_OUT = 0.05  # places of so little weight together need not resolve a window
 MOST = 1024  # combinations of the places of several logs
 _SIGMAS = ("sigma_quantum", "sigma_sampling", "sigma_edges", "sigma_timing")
 _TAILS = (0.025, 0.975)

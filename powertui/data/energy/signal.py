@@ -29,12 +29,15 @@ MIN_OVERLAP = 0.6  # of the shorter of log and profile
 MIN_GAIN = 8.0  # how much better than a flat line a fit must be: noise alone gains some when every offset is tried
 SURE = 0.95  # of the weight must lie in one place
 SURE_S = 0.3  # and so near to it, or a tenth of a slow sensor's refresh
+UNSURE = 1.6  # what is not sure is told more widely: then the errors of the model count, too, and costs are worth so much less
 OLD_S = 0.4  # and no more than this be open of how old a reading is
 MAX_PPM = 200.0
 DRIFT_FROM_S = 600.0
 SURE_OF_DRIFT = 6.0  # difference of the Bayesian information criterion
 MOST_PLACES = 32  # places in question that are told; more weigh next to nothing each
 CREDIBLE = 0.03  # of the swing of the power a handful of categories leaves open anyway
+FLAT = 0.01  # of the power: what moves so little tells nothing
+DRIFT = 0.004  # of the power: so far it drifts whatever runs
 LEFT = 12.0  # a place that costs so much more than the best weighs nothing
 FINEST_S = 0.1  # faster sensors are looked at in pieces of so long
 TOGETHER_S = 0.5  # what no trace shows lasts: readings nearer to each other are wrong together
@@ -46,6 +49,8 @@ _ALIASES = 120  # offsets whole steps away that are looked at
 _TRIED = 1_000_000  # readings times offsets that are all tried
 _GRID = 400_000  # of them, where nothing stands out …
 _FEWEST = 200  # … and as many readings at least
+LIKELY = 5.0  # offsets of the coarse grid that cost so little more than the best are looked at closely, too
+AGAIN = 2  # and again, where one of them is better
 _LIMIT = 2400  # samples that the finer passes look at: more are thinned evenly
 
 
@@ -87,7 +92,7 @@ def search(data: Samples, shares: Shares, *, within: tuple[float, float] | None 
         return "log and profile do not overlap enough at any offset"
     ordered = np.sort(data.watts)
     spread = float(ordered[-1 - len(ordered) // 1000 - 2] - ordered[len(ordered) // 1000 + 2])
-    if spread <= max(1.5 * data.quantum, 1e-3 * abs(float(np.median(data.watts)))):
+    if spread <= max(1.5 * data.quantum, FLAT * abs(float(np.median(data.watts)))):
         return "the power hardly changes, so there is no edge to align by"
     base_w = _lowest(data.watts)
     rough = coarse.candidates(data, shares, lo, hi, base_w)
@@ -135,7 +140,8 @@ class _Choices:
     width: Floats  # how many of the finest steps each stands for
 
 
-_COLUMNS = tuple(field.name for field in fields(_Choices))
+def _joined(one: _Choices, other: _Choices) -> _Choices:
+    return _Choices(*(np.concatenate([getattr(part, f.name) for part in (one, other)]) for f in fields(_Choices)))
 
 
 class _Search:
@@ -152,7 +158,9 @@ class _Search:
         # The smallest noise that is credible: rounding, and what a handful of categories cannot say of a machine.
         swing = float(np.percentile(data.watts, 98)) - base_w
         spread = max(float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5)), swing)
-        self.floor = max(data.quantum / np.sqrt(12), CREDIBLE * spread, 0.1 * float(np.median(gaps)), 1e-9)
+        self.floor = max(
+            data.quantum / np.sqrt(12), CREDIBLE * spread, DRIFT * abs(self.middle), 0.1 * float(np.median(gaps)), 1e-9
+        )
         swing = max(swing, self.floor)
         idle = IDLE_SHARE
         if np.count_nonzero(data.watts < base_w + IDLE_AGAIN * swing) < 2:
@@ -188,7 +196,18 @@ class _Search:
             data = self.data = replace(data, lo=data.lo * stretch, hi=data.hi * stretch)
             centres = centres - (stretch - 1) * float(np.median(data.hi))
             choices, step = self._fine(centres, near, data, lo - near, hi + near)
-        found = self._judge(self._completed(choices, step, coarse_step, near, lo, hi), step, near)
+        for _ in range(AGAIN):
+            beside = self._beside_these(choices, step, coarse_step, lo, hi)
+            best = float(choices.cost.min())
+            likely = beside.cost - best < LIKELY * self.like.alike
+            centres = coarse.separated(beside.offsets[likely], beside.cost[likely], near, _BASINS)
+            more = self._windows(self._around(centres, near / 2, step, lo, hi), data, several=False) if len(centres) else None
+            if more is None:
+                break
+            choices = _joined(choices, more)
+            if more.cost.min() > best:
+                break
+        found = self._judge(_joined(choices, self._beside_these(choices, step, coarse_step, lo, hi)), step, near)
         return found if isinstance(found, str) or not ppm else replace(found, ppm=ppm)
 
     def _everywhere(self, rough: Floats, few: Samples, step: float, near: float, lo: float, hi: float) -> Floats:
@@ -261,11 +280,11 @@ class _Search:
         for factor, _ in ((1.0, 0.0), *(data.windows if several else ())):
             cost, watts = self.like.costs(offsets, data.scaled(factor))
             parts.append((offsets, np.full(len(offsets), factor), cost, watts))
-        columns = [np.concatenate([p[i] for p in parts]) for i in range(4)]
-        return _Choices(*columns, np.ones(len(columns[0])))
+        columns = [np.concatenate([part[i] for part in parts]) for i in range(4)]
+        return _Choices(columns[0], columns[1], columns[2], columns[3], np.ones(len(columns[0])))
 
-    def _completed(self, choices: _Choices, step: float, coarse_step: float, near: float, lo: float, hi: float) -> _Choices:
-        """With all offsets that were not looked at closely: where nothing stands out, these weigh more than the few that were."""
+    def _beside_these(self, choices: _Choices, step: float, coarse_step: float, lo: float, hi: float) -> _Choices:
+        """All offsets that were not looked at closely: where nothing stands out, they weigh more than the few that were."""
         every = np.arange(lo, hi + coarse_step, coarse_step)
         looked = np.sort(choices.offsets)
         row = np.clip(np.searchsorted(looked, every), 1, len(looked) - 1)
@@ -276,10 +295,8 @@ class _Search:
         few = data if count == len(data) else data[np.linspace(0, len(data) - 1, count).astype(np.int64)]
         cost, watts = self.like.costs(np.concatenate([choices.offsets[best : best + 1], every]), few)
         cost = choices.cost[best] + np.maximum(cost[1:] - cost[0], 0.0) * (len(data) / len(few))
-        more = _Choices(
-            every, np.full(len(every), choices.factor[best]), cost, watts[1:], np.full(len(every), coarse_step / step)
-        )  # fmt: skip
-        return _Choices(*(np.concatenate([getattr(one, name) for one in (choices, more)]) for name in _COLUMNS))
+        factor, width = np.full(len(every), choices.factor[best]), np.full(len(every), coarse_step / step)
+        return _Choices(every, factor, cost, watts[1:], width)
 
     def _around(self, centres: Floats, reach: float, step: float, lo: float, hi: float) -> Floats:
         steps = np.arange(-np.ceil(reach / step), np.ceil(reach / step) + 1) * step
@@ -313,19 +330,25 @@ class _Search:
         alike = self.like.alike
         if (self.like.flat(data, self.middle) - float(total[best])) / alike < MIN_GAIN:
             return "the power does not follow anything in the profile"
-        weight = choices.width * np.exp(-(total - total[best]) / alike - self._beforehand(choices.factor))
-        weight /= weight.sum()
         # Offset and window cannot be told apart; the integrals centre a reading in the window that is assumed of the sensor.
-        offsets = offsets + (1 - choices.factor) * float(np.median(self.data.hi - self.data.lo)) / 2
-        order = np.argsort(offsets, kind="stable")
-        age = max(self.data.age_s, abs(1 - float(choices.factor[best])) * float(np.median(self.data.hi - self.data.lo)) / 2)
-        least = step + age
-        places = _places(offsets[order], weight[order], max(SURE_S, near / 4), least)
-        low, high = (_quantile(offsets[order], weight[order], at) for at in (0.025, 0.975))
-        older = max(least, step + self.data.older_s)
+        length = float(np.median(self.data.hi - self.data.lo))
+        offsets = offsets + (1 - choices.factor) * length / 2
+        age = max(self.data.age_s, abs(1 - float(choices.factor[best])) * length / 2)
+        least, older = step + age, step + max(age, self.data.older_s)
+        reasons: list[str] = []
+        for unsure in (1.0, UNSURE):
+            cost = (total - total[best]) / (alike * unsure) + self._beforehand(choices.factor)
+            weight = choices.width * np.exp(-cost)
+            weight /= weight.sum()
+            order = np.argsort(offsets, kind="stable")
+            places = _places(offsets[order], weight[order], max(SURE_S, near / 4), least)
+            low, high = (_quantile(offsets[order], weight[order], at) for at in (0.025, 0.975))
+            offset = places[0].offset_s
+            elsewhere = float(weight[np.abs(offsets - offset) > max(SURE_S, self.data.refresh / 10)].sum())
+            reasons = reasons or self._doubts(elsewhere, 2 * (max(high - offset, offset - low) + step), near, fitted)
+            if not reasons:
+                break
         low, high = low - least, high + older
-        offset = places[0].offset_s
-        elsewhere = float(weight[np.abs(offsets - offset) > max(SURE_S, self.data.refresh / 10)].sum())
         apart = np.abs(offsets - offset) > near
         runner_up = float(offsets[apart][np.argmin(total[apart])]) if apart.any() else None
         near_by = self._beside(data, float(choices.offsets[best]), max(3 * near, 1.0))
@@ -334,7 +357,6 @@ class _Search:
         centre = float(np.average(inner, weights=trust))
         variation = float((trust * (inner - centre) ** 2).sum())
         r2 = 1 - float((trust * residual[near_by] ** 2).sum()) / variation if variation > 0 else 0.0
-        reasons = self._doubts(elsewhere, 2 * max(high - older - offset, offset - low - least) + 2 * step, near, fitted)
         if age > OLD_S:
             reasons.append(f"how old a reading is, is known to ±{age:.2g} s only")
         return Fit(
