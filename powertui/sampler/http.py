@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from powertui.errors import SensorError
 from powertui.sampler.credentials import Secret
 
-__all__ = ["LARGEST", "Answer", "Http", "TooLarge", "basic", "link", "number", "parse"]
+__all__ = ["LARGEST", "Http", "Reply", "TooLarge", "basic", "link", "number", "parse"]
 
 LARGEST = 1 << 20  # bytes of one answer; a BMC's resources have some thousand
 _HEAD = 1 << 16  # bytes of its status line and headers beside that
@@ -37,7 +37,7 @@ class TooLarge(OSError):
     """An answer that is larger than is taken."""
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: Any  # parsed JSON, None when it was none
@@ -208,7 +208,7 @@ class Http:
                 self._context.verify_mode = ssl.CERT_NONE
         self._connection: _Connection | None = None
 
-    def request(self, method: str, path: str, body: Any = None, *, form: str = "") -> Answer:
+    def request(self, method: str, path: str, body: Any = None, *, form: str = "") -> Reply:
         """One exchange, within the timeout as a whole."""
         headers = dict(self.headers)
         data: bytes | None = None
@@ -233,7 +233,7 @@ class Http:
 
     def _exchange(
         self, connection: _Connection, until: float, method: str, path: str, data: bytes | None, headers: dict[str, str]
-    ) -> Answer:
+    ) -> Reply:
         keep = False
         wire: _Wire | None = None
         response: http.client.HTTPResponse | None = None
@@ -256,7 +256,7 @@ class Http:
                     response.close()
                 self.close()
         parsed, refused = parse(raw) if raw else (None, "")
-        return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, parsed, refused)
+        return Reply(response.status, {k.lower(): v for k, v in response.getheaders()}, parsed, refused)
 
     def close(self) -> None:
         if self._connection is not None:

@@ -15,14 +15,14 @@ from powertui.sampler.source import Channel, Info, Options, Reading, open_source
 from powertui.sampler.targets import Target
 from powertui.sampler.urls import parse_url
 
-__all__ = ["LOCAL", "Found", "local_targets", "look", "look_here", "look_there", "tell"]
+__all__ = ["LOCAL", "FoundSource", "local_targets", "look", "look_here", "look_there", "tell"]
 
 # In-band sources, best first.
 LOCAL = ("hwmon:", "ipmitool:open", "rapl:", "nvml:", "amd:")
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundSource:
     """One source that was tried."""
 
     url: str
@@ -58,33 +58,33 @@ def _values(source: Any, info: Info) -> dict[str, float | None]:
     return values
 
 
-def look(url: str, options: Options) -> Found:
+def look(url: str, options: Options) -> FoundSource:
     """Open one source, read it once, let it go."""
     source = open_source(url, options)
     try:
         info = source.open()
     except SensorError as error:
-        return Found(url, False, why_not=error.message, hint=error.hint)
+        return FoundSource(url, False, why_not=error.message, hint=error.hint)
     try:
         values = _values(source, info)
     finally:
         source.close()
-    return Found(info.url, True, info.source, info.host, info.channels, values, dict(info.facts), info.notes)
+    return FoundSource(info.url, True, info.source, info.host, info.channels, values, dict(info.facts), info.notes)
 
 
-def look_here(root: str = "/") -> list[Found]:
+def look_here(root: str = "/") -> list[FoundSource]:
     """Everything in-band. `amd:` is a part of `hwmon:` and is only named where it finds something."""
     found = [look(url, Options(root=root)) for url in LOCAL]
     return [f for f in found if f.ok or f.url != "amd:"]
 
 
-def look_there(targets: Iterable[Target]) -> list[Found]:
+def look_there(targets: Iterable[Target]) -> list[FoundSource]:
     """Every protocol of each host. After a refused login the next protocol is not tried: accounts lock."""
     with ThreadPoolExecutor(32) as pool:
         return [found for each in pool.map(lambda target: list(_look_at(target)), targets) for found in each]
 
 
-def _look_at(target: Target) -> Iterator[Found]:
+def _look_at(target: Target) -> Iterator[FoundSource]:
     address = parse_url(target.url)
     if address.scheme != "auto":
         yield look(target.url, target.options)
@@ -96,20 +96,20 @@ def _look_at(target: Target) -> Iterator[Found]:
         try:
             info = source.open()
         except AuthenticationFailed as error:
-            yield Found(url, False, why_not=error.message, hint=error.hint)
+            yield FoundSource(url, False, why_not=error.message, hint=error.hint)
             rest = CHAIN[CHAIN.index(scheme) + 1 :]
             for other in rest:
                 why = "not tried after the refused login, to keep the account from being locked"
-                yield Found(str(replace(address, scheme=other)), False, why_not=why)
+                yield FoundSource(str(replace(address, scheme=other)), False, why_not=why)
             return
         except SensorError as error:
-            yield Found(url, False, why_not=error.message, hint=error.hint)
+            yield FoundSource(url, False, why_not=error.message, hint=error.hint)
             continue
         try:
             values = _values(source, info)
         finally:
             source.close()
-        yield Found(info.url, True, info.source, info.host, info.channels, values, dict(info.facts), info.notes)
+        yield FoundSource(info.url, True, info.source, info.host, info.channels, values, dict(info.facts), info.notes)
 
 
 def local_targets(root: str = "/") -> list[Target]:
@@ -119,7 +119,7 @@ def local_targets(root: str = "/") -> list[Target]:
     """
     chosen: list[Target] = []
     node = False
-    tried: list[Found] = []
+    tried: list[FoundSource] = []
     for url in LOCAL:
         if url == "amd:" or (node and url in ("ipmitool:open", "rapl:")):
             continue
@@ -136,7 +136,7 @@ def local_targets(root: str = "/") -> list[Target]:
     return chosen
 
 
-def tell(found: Iterable[Found]) -> Iterator[str]:
+def tell(found: Iterable[FoundSource]) -> Iterator[str]:
     """Lines for a person. What comes from sensors is made plain."""
     for item in found:
         if not item.ok:

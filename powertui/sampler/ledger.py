@@ -12,14 +12,14 @@ from array import array
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-__all__ = ["Entry", "Ledger"]
+__all__ = ["Ledger", "Sums"]
 
 _KEEP = 512  # entries of each level that stay when it has twice as many
 _THIN = 4
 _WIDTH = 4  # numbers an entry
 
 
-class Entry(NamedTuple):
+class Sums(NamedTuple):
     """The sums up to one moment."""
 
     mono: float
@@ -62,21 +62,21 @@ class Ledger:
             at += 1
         self._levels = tuple(levels)
 
-    def at(self, mono: float) -> Entry | None:
+    def at(self, mono: float) -> Sums | None:
         """The sums up to a moment; those of the first or last entry outside of them. None when there is none."""
         after = None  # the oldest entry of the newer levels
         for level in self._levels:
             if not level:
                 continue
-            first = Entry(*level[:_WIDTH])
+            first = Sums(*level[:_WIDTH])
             if mono < first.mono:
                 after = first
                 continue
             row = bisect_right(_Monos(level), mono) - 1
-            before = Entry(*level[row * _WIDTH : (row + 1) * _WIDTH])
+            before = Sums(*level[row * _WIDTH : (row + 1) * _WIDTH])
             following = level[(row + 1) * _WIDTH : (row + 2) * _WIDTH]
             if len(following) == _WIDTH:
-                after = Entry(*following)
+                after = Sums(*following)
             return before if after is None else _between(before, after, mono)
         return after
 
@@ -107,6 +107,6 @@ class _Monos:
         return self._level[row * _WIDTH]
 
 
-def _between(a: Entry, b: Entry, mono: float) -> Entry:
+def _between(a: Sums, b: Sums, mono: float) -> Sums:
     share = (mono - a.mono) / (b.mono - a.mono) if b.mono > a.mono else 0.0
-    return Entry(mono, *(x + (y - x) * share for x, y in zip(a[1:], b[1:], strict=True)))
+    return Sums(mono, *(x + (y - x) * share for x, y in zip(a[1:], b[1:], strict=True)))

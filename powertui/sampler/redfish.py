@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
-from powertui.sampler.http import Answer, Http, basic, link, number
+from powertui.sampler.http import Http, Reply, basic, link, number
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
 
@@ -144,7 +144,7 @@ class RedfishSource:
     def _get(self, path: str) -> Any:
         if time.monotonic() > self._until:
             raise TimeoutError(f"its resources were not read within {_LOOKING:g} s")
-        answer = self._http.request("GET", path) if path else Answer(404, {}, None)
+        answer = self._http.request("GET", path) if path else Reply(404, {}, None)
         if answer.status in (401, 403):
             raise AuthenticationFailed(f"{self._host} does not let {self._options.user!r} read {path}.")
         if answer.refused:
@@ -203,7 +203,7 @@ class RedfishSource:
             stamp = Stamp.now()
             return [self._reading(stamp, name, None, self._lost) for name in self._places]
         out: list[Reading] = []
-        bodies: dict[str, tuple[Stamp, Answer]] = {}
+        bodies: dict[str, tuple[Stamp, Reply]] = {}
         for name, place in self._places.items():
             stamp = Stamp.now()
             if self._lost:

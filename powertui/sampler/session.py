@@ -25,7 +25,7 @@ from powertui.sampler.csv_format import BEGIN, END, MARK
 from powertui.sampler.health import Joules
 from powertui.sampler.source import Reading, Stamp
 
-__all__ = ["PowerRecording", "PowerWarning", "Window", "record"]
+__all__ = ["PowerRecording", "PowerWarning", "RecordedWindow", "record"]
 
 # Read where no argument says it.
 HOST, SOURCE, USER = "POWERTUI_HOST", "POWERTUI_SOURCE", "POWERTUI_USER"
@@ -35,7 +35,7 @@ class PowerWarning(UserWarning):
     """Power is not recorded, or not completely."""
 
 
-class Window:
+class RecordedWindow:
     """A stretch of time with a name. Once it has ended, `joules` says what it cost, as far as that was measured."""
 
     def __init__(self, name: str, begin: Stamp) -> None:
@@ -93,7 +93,7 @@ class PowerRecording:
             self._recorder.mark(text, MARK)
 
     @contextlib.contextmanager
-    def window(self, name: str) -> Iterator[Window]:
+    def window(self, name: str) -> Iterator[RecordedWindow]:
         """Note the begin and the end of a stretch: an epoch, an evaluation, a checkpoint."""
         window = self.begin(name)
         try:
@@ -101,14 +101,14 @@ class PowerRecording:
         finally:
             self.end(window)
 
-    def begin(self, name: str) -> Window:
+    def begin(self, name: str) -> RecordedWindow:
         """For callbacks, where a `with` does not fit: `end()` takes what this returns."""
-        window = Window(name, Stamp.now())
+        window = RecordedWindow(name, Stamp.now())
         if self.recording:
             self._recorder.mark(name, BEGIN, window.begin)
         return window
 
-    def end(self, window: Window) -> Window:
+    def end(self, window: RecordedWindow) -> RecordedWindow:
         window.end = Stamp.now()
         if self.recording:
             self._recorder.mark(window.name, END, window.end)

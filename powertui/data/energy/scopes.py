@@ -14,7 +14,7 @@ _PARTS = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
 
 
 @dataclass(frozen=True, eq=False)
-class Total:
+class Addends:
     """The channels that make up the machine's power as far as it was measured, and what was left out."""
 
     series: tuple[PowerSeries, ...]
@@ -51,13 +51,13 @@ def device(sensor: Sensor) -> Device | None:
     return Device(int(match[1])) if match else None
 
 
-def of_one(series: Sequence[PowerSeries]) -> Total:
+def of_one(series: Sequence[PowerSeries]) -> Addends:
     """Disjoint channels of one machine, by whatever names its logs call it (node17, bmc-node17)."""
     rows, text = _host(series, [i for i, one in enumerate(series) if len(one)], _label)
-    return Total(tuple(series[i] for i in rows), tuple(rows), text)
+    return Addends(tuple(series[i] for i in rows), tuple(rows), text)
 
 
-def total(series: Sequence[PowerSeries]) -> Total:
+def total(series: Sequence[PowerSeries]) -> Addends:
     """Disjoint channels, host by host: the whole node alone, else its GPUs, packages and memory, else a single unknown one.
 
     Of several logs that cannot be added up the first counts: whoever has several gives the better one first.
@@ -70,7 +70,7 @@ def total(series: Sequence[PowerSeries]) -> Total:
         picked += rows
         if text:
             words.append(f"{host}: {text}" if host else text)
-    return Total(tuple(series[i] for i in picked), tuple(picked), "; ".join(words))
+    return Addends(tuple(series[i] for i in picked), tuple(picked), "; ".join(words))
 
 
 def _host(series: Sequence[PowerSeries], mine: Sequence[int], named: Callable[[PowerSeries], str]) -> tuple[list[int], str]:

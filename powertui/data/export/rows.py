@@ -52,7 +52,7 @@ class Batch(NamedTuple):
     columns: Sequence[Column]
 
 
-class Table(NamedTuple):
+class Sheet(NamedTuple):
     """Columns, each with what it holds in a few words, and the rows when they are asked for, some thousand at a time."""
 
     columns: tuple[tuple[str, str], ...]
@@ -86,7 +86,7 @@ def moment(trace: Trace, ps: Int64s) -> Column:
     return Moments(trace.clock.mid_ns + ps // PS_PER_NS)
 
 
-def table(window: Window, what: str) -> Table:
+def table(window: Window, what: str) -> Sheet:
     """One kind of content for one window."""
     return {"samples": _samples, "steps": _steps, "ops": _ops, "events": _events}[what](window)
 
@@ -106,7 +106,7 @@ def channel_names(power: Sequence[PowerOnTrace]) -> list[str]:
     return names
 
 
-def _samples(window: Window) -> Table:
+def _samples(window: Window) -> Sheet:
     power = [p for p in window.power if p.status != "none"]
     names = channel_names(power)
     columns = [
@@ -139,7 +139,7 @@ def _samples(window: Window) -> Table:
                           epochs, steps, running.names(about), *windows),
             )  # fmt: skip
 
-    return Table(tuple(columns), batches, tuple(kinds))
+    return Sheet(tuple(columns), batches, tuple(kinds))
 
 
 def _window_at(named: Sequence[MarkOnTrace], at: Int64s) -> list[str | None]:
@@ -210,7 +210,7 @@ class Running:
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _steps(window: Window) -> Table:
+def _steps(window: Window) -> Sheet:
     power = [p for p in window.power if p.status != "none"]
     names = channel_names(power)
     columns: list[tuple[str, str]] = [
@@ -246,7 +246,7 @@ def _steps(window: Window) -> Table:
             ]  # fmt: skip
         yield Batch(len(found), cells)
 
-    return Table(tuple(columns), batches, tuple(kinds))
+    return Sheet(tuple(columns), batches, tuple(kinds))
 
 
 def _epoch_number(window: Window, epoch: int | None) -> int | None:
@@ -256,7 +256,7 @@ def _epoch_number(window: Window, epoch: int | None) -> int | None:
 # ── ops and events ───────────────────────────────────────────────────────────────────────────────
 
 
-def _ops(window: Window) -> Table:
+def _ops(window: Window) -> Sheet:
     columns = (
         ("name", ""), ("type", "the op's own type, or its category"), ("device", ""), ("count", "events that touch the window"),
         ("total_s", "of the parts inside the window, children included"), ("self_s", "what no child covers"),
@@ -275,10 +275,10 @@ def _ops(window: Window) -> Table:
              seconds(total), seconds(own), seconds(average), [op.share for op in ops]),
         )  # fmt: skip
 
-    return Table(columns, batches, ("text", "text", "text", "integer", "time", "time", "time", "number"))
+    return Sheet(columns, batches, ("text", "text", "text", "integer", "time", "time", "time", "number"))
 
 
-def _events(window: Window) -> Table:
+def _events(window: Window) -> Sheet:
     columns = (
         ("unix_start_s", "Unix time"), ("start_utc", "the same as date and time"),
         ("start_s", "trace time; may lie before the window"),
@@ -295,7 +295,7 @@ def _events(window: Window) -> Table:
             times = (unix(window.trace, start), moment(window.trace, start), seconds(start), seconds(duration))
             yield Batch(len(start), (*times, Shared(cut, places), Shared(name, names)))
 
-    return Table(columns, batches, ("time", "moment", "time", "time", "text", "text", "integer", "text", "text"))
+    return Sheet(columns, batches, ("time", "moment", "time", "time", "text", "text", "integer", "text", "text"))
 
 
 def _place(cut: Cut) -> tuple[Cell, ...]:

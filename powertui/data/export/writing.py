@@ -25,7 +25,7 @@ from powertui.data.export import lines as export_lines
 from powertui.data.export import perfetto
 from powertui.data.export import rows as export_rows
 from powertui.data.export.lines import Moments, Part, Texts, Ticks
-from powertui.data.export.rows import Batch, Cell, Shared, Table, Vocabulary
+from powertui.data.export.rows import Batch, Cell, Shared, Sheet, Vocabulary
 from powertui.data.model import PowerOnTrace, Run
 from powertui.data.window import Window
 from powertui.errors import UsageError
@@ -90,7 +90,7 @@ def _plain_file(path: str) -> bool:
     return there == "nothing" or place.is_file()
 
 
-def _notes(table: Table, facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]]) -> bytes:
+def _notes(table: Sheet, facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]]) -> bytes:
     """What a CSV file stands on, as JSON."""
     head = {**_head(facts, energies), "columns": [{"name": name, "holds": meaning} for name, meaning in table.columns]}
     return json.dumps(head, indent=1).encode() + b"\n"
@@ -179,7 +179,7 @@ class _Writer:
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _csv(table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> Iterator[bytes]:
+def _csv(table: Sheet, facts: Sequence[tuple[str, Any]], counter: _Counter) -> Iterator[bytes]:
     head = [f"# {key}: {plain(str(value))}\r\n" for key, value in facts]
     head += [f"# column {plain(name)}: {meaning}\r\n" for name, meaning in table.columns if meaning and facts]
     yield "".join(head).encode("utf-8", "backslashreplace")
@@ -205,7 +205,7 @@ def _csv_cell(value: Cell) -> bytes:
 
 
 def _json(
-    table: Table, facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]], counter: _Counter
+    table: Sheet, facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]], counter: _Counter
 ) -> Iterator[bytes]:
     head = {**_head(facts, energies), "columns": [name for name, _ in table.columns]}
     yield (json.dumps(head)[:-1] + ', "rows": [\n').encode()
@@ -225,7 +225,7 @@ def _json_cell(value: Cell) -> bytes:
 # ── Parquet ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _parquet(stream: BinaryIO, table: Table, facts: Sequence[tuple[str, Any]], counter: _Counter) -> None:
+def _parquet(stream: BinaryIO, table: Sheet, facts: Sequence[tuple[str, Any]], counter: _Counter) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from powertui.data.formats import filenames
-from powertui.data.logdir.tree import Found, head_of
+from powertui.data.logdir.tree import FoundFile, head_of
 
 _ENDING = re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE)
 _HEAD = 16_384
@@ -17,7 +17,7 @@ _SURE = 70
 _EVENT = re.compile(rb'"ph"\s*:\s*"[A-Za-z]"')
 
 
-def traces(files: Iterable[Found]) -> list[Found]:
+def traces(files: Iterable[FoundFile]) -> list[FoundFile]:
     """Those of these files that are Chrome traces by their heads, and that no name tells of."""
     from powertui.data.formats import trace_json
 
@@ -34,11 +34,11 @@ def traces(files: Iterable[Found]) -> list[Found]:
     return out
 
 
-def stem(file: Found) -> str:
+def stem(file: FoundFile) -> str:
     """Its name without its ending."""
     return _ENDING.sub("", file.name)
 
 
-def suffix(file: Found) -> str:
+def suffix(file: FoundFile) -> str:
     """As the reader names such files."""
     return "trace.json.gz" if file.name.lower().endswith(".gz") else "trace.json"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from powertui.data.formats import filenames
 from powertui.data.logdir import chrome, pytorch
-from powertui.data.logdir.tree import Found, Tree, head_of, may_be_power, reason
+from powertui.data.logdir.tree import FoundFile, Tree, head_of, may_be_power, reason
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
@@ -194,7 +194,7 @@ class _Scan(Tree):
         runs: list[RunEntry] = []
         loose: list[OtherFile] = []
         events: list[EventFile] = []
-        power: list[Found] = []
+        power: list[FoundFile] = []
         told, began = time.monotonic(), time.time_ns()
         for folder in self.walk():
             folders.append(folder)
@@ -232,7 +232,7 @@ class _Scan(Tree):
         run = RunEntry(name, str(path))
         events: tuple[EventFile, ...] = ()
         if filenames.is_events(path.name):
-            events = tuple(_events([Found(str(path), path.name, size)], str(path.parent)))
+            events = tuple(_events([FoundFile(str(path), path.name, size)], str(path.parent)))
             run = replace(run, name=path.name, tfevents=events)
             return Logdir(shown, (run,), events, (), (), tuple(self.problems), 1)
         unread = filenames.unread()
@@ -244,7 +244,7 @@ class _Scan(Tree):
             regular
             and not filenames.readable(tool)
             and may_be_power(path.name)
-            and (logs := self.power_files([Found(str(path), path.name, size)]))
+            and (logs := self.power_files([FoundFile(str(path), path.name, size)]))
         ):
             # A pipe is never asked what it holds: what was read from it to find out would be gone.
             return Logdir(shown, (replace(run, name=path.name, power=logs),), (), logs, (), tuple(self.problems), 1)
@@ -262,7 +262,7 @@ class _Scan(Tree):
 
     # ── runs ──
 
-    def run_of(self, folder: Path, files: list[Found]) -> tuple[RunEntry | None, list[OtherFile]]:
+    def run_of(self, folder: Path, files: list[FoundFile]) -> tuple[RunEntry | None, list[OtherFile]]:
         """The run that this folder is, if it is one; else the traces of other tools that lie in it."""
         run_folder = _is_run_folder(folder)
         profiles: list[ProfileFile] = []
@@ -299,7 +299,7 @@ class _Scan(Tree):
             tuple(groups["results"]), tuple(groups["unread"]), tuple(groups["ignored"]), tuple(problems),
         ), []  # fmt: skip
 
-    def pytorch(self, folder: Path, files: list[Found]) -> tuple[list[RunEntry], list[Found]]:
+    def pytorch(self, folder: Path, files: list[FoundFile]) -> tuple[list[RunEntry], list[FoundFile]]:
         """(the runs of PyTorch in this folder, the files that are none of theirs)."""
         found = pytorch.traces(files) if not _is_run_folder(folder) else []
         if not found:
@@ -314,7 +314,7 @@ class _Scan(Tree):
         theirs = {one.file.path for one in found}
         return runs, [file for file in files if file.path not in theirs]
 
-    def chrome(self, folder: Path, files: list[Found], *, alone: bool) -> tuple[list[RunEntry], list[Found]]:
+    def chrome(self, folder: Path, files: list[FoundFile], *, alone: bool) -> tuple[list[RunEntry], list[FoundFile]]:
         """The Chrome traces of a folder under names of their own, each a run; and the other files.
 
         `alone`: no run lies beside them.
@@ -380,7 +380,7 @@ class _Scan(Tree):
 
     # ── power ──
 
-    def above(self, start: Path, walked: Iterable[str]) -> list[Found]:
+    def above(self, start: Path, walked: Iterable[str]) -> list[FoundFile]:
         """Candidates outside of what was asked for: in the folder above, or in the one that holds `logs`; and in its data/.
 
         Another training's log may lie there as well: nobody's power is taken unasked.
@@ -391,7 +391,7 @@ class _Scan(Tree):
                 folders.append(above.parent)
                 break
         known = set(walked)
-        out: list[Found] = []
+        out: list[FoundFile] = []
         for folder in dict.fromkeys(folders):
             for place in (folder, folder / "data"):
                 if str(place) not in known and self.exists(str(place)):
@@ -399,7 +399,7 @@ class _Scan(Tree):
                     out += [f for f in self.listing(str(place))[0] if may_be_power(f.name)]
         return out
 
-    def power_files(self, candidates: Iterable[Found]) -> tuple[PowerFile, ...]:
+    def power_files(self, candidates: Iterable[FoundFile]) -> tuple[PowerFile, ...]:
         """Those candidates whose head a reader of power logs recognises."""
         out = []
         for file in candidates:
@@ -468,7 +468,7 @@ def _home(folder: Path) -> Path:
     return folder
 
 
-def _events(files: Iterable[Found], folder: str) -> list[EventFile]:
+def _events(files: Iterable[FoundFile], folder: str) -> list[EventFile]:
     name = os.path.basename(folder)  # noqa: PTH119
     group = name if name in filenames.PARTS or name == "demo_logs" else ""
     return [
@@ -478,7 +478,7 @@ def _events(files: Iterable[Found], folder: str) -> list[EventFile]:
     ]
 
 
-def _profile(file: Found) -> ProfileFile | None:
+def _profile(file: FoundFile) -> ProfileFile | None:
     split = filenames.split_tool(file.name)
     if split is None or not filenames.readable(split[1]):
         return None
@@ -524,7 +524,7 @@ def _samples(profile: ProfileFile) -> bytes:
         return os.fsencode(profile.path)
 
 
-def _unknown_trace(file: Found) -> OtherFile | None:
+def _unknown_trace(file: FoundFile) -> OtherFile | None:
     """A JSON file under any name that looks like a trace of another tool."""
     if not file.name.lower().endswith((".json", ".json.gz")) or file.size < 64:
         return None
@@ -537,7 +537,7 @@ def _unknown_trace(file: Found) -> OtherFile | None:
     return OtherFile(file.path, file.name.split(".", 1)[0], "json", file.size, what)
 
 
-def _reader_takes(file: Found) -> bool:
+def _reader_takes(file: FoundFile) -> bool:
     """Whether a reader of profiles recognises this head. Asked only where the name does not settle it."""
     from powertui.data.formats import registry
 
@@ -545,7 +545,7 @@ def _reader_takes(file: Found) -> bool:
     return any(reader.sniff(head, file.path) > 0 for reader in registry.readers())
 
 
-def _power_dialect(file: Found) -> str:
+def _power_dialect(file: FoundFile) -> str:
     """The reader of power logs that recognises this file's head; "" when none does."""
     from powertui.data.power import registry  # sixteen dialects: only where there is a candidate
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from powertui.data.logdir.tree import Found, head_of
+from powertui.data.logdir.tree import FoundFile, head_of
 
 __all__ = ["TraceFile", "cycles", "traces"]
 
@@ -28,7 +28,7 @@ _HEAD = 65_536
 class TraceFile:
     """One PyTorch trace, by its name and head."""
 
-    file: Found
+    file: FoundFile
     worker: str  # its name without ending and time
     time: int  # the number in its name; 0 for none
     rank: int | None
@@ -44,7 +44,7 @@ class TraceFile:
         return _ENDING.sub("", self.file.name)
 
 
-def traces(files: Iterable[Found]) -> list[TraceFile]:
+def traces(files: Iterable[FoundFile]) -> list[TraceFile]:
     """Those of these files that are PyTorch traces. Only files that could be are opened, and only their heads are read."""
     from powertui.data.formats import kineto
 

@@ -27,7 +27,7 @@ MAX_DEPTH = 40
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", "site-packages", "dist-packages", ".venv", ".cache"})
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """One plain file and its size."""
 
     path: str
@@ -43,7 +43,7 @@ class Tree:
     problems: list[Warn] = field(default_factory=list)
     entries: int = 0
     truncated: bool = False
-    listed: dict[str, tuple[list[Found], list[str]]] = field(default_factory=dict)
+    listed: dict[str, tuple[list[FoundFile], list[str]]] = field(default_factory=dict)
     _exists: dict[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -81,11 +81,11 @@ class Tree:
                 continue
             stack.extend((name, depth + 1) for name in reversed(below))
 
-    def listing(self, folder: str) -> tuple[list[Found], list[str]]:
+    def listing(self, folder: str) -> tuple[list[FoundFile], list[str]]:
         """(files that may matter, folders) of one folder, both by name."""
         if folder in self.listed:
             return self.listed[folder]
-        files: list[Found] = []
+        files: list[FoundFile] = []
         below: list[str] = []
         try:
             with os.scandir(folder) as entries:
@@ -103,7 +103,7 @@ class Tree:
                 elif may_matter(entry.name):
                     status = entry.stat()
                     if stat.S_ISREG(status.st_mode):
-                        files.append(Found(entry.path, entry.name, status.st_size))
+                        files.append(FoundFile(entry.path, entry.name, status.st_size))
                     else:
                         self.problems.append(Warn(entry.path, "", "is not a plain file, so it was not opened"))
             except OSError as error:

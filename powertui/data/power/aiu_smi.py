@@ -13,7 +13,7 @@ from powertui.data.power import devices, stamps, table, units
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "aiu-smi"
 
@@ -30,7 +30,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 98 if any(_header(line) for line in head.split("\n")[:60]) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per card."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

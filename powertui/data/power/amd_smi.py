@@ -11,7 +11,7 @@ from powertui.data.power import json_docs, stamps, table, units
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "amd-smi"
 UNITS_WRITTEN = True
@@ -45,7 +45,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per GPU."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

@@ -12,7 +12,7 @@ from powertui.data.power import table, times
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "amester"
@@ -31,7 +31,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 97 if _TICKS.search(first.split(",")[0]) or ("oca_counter" in first and "PWR" in first) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per power sensor of the controller."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)

@@ -14,7 +14,7 @@ from powertui.data.power import table, times, windows
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "codecarbon"
@@ -31,7 +31,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 98 if "emissions" in first and "cpu_energy" in first and "duration" in first else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """Processor, GPU and memory: mean watts of each run."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)

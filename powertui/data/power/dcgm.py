@@ -14,7 +14,7 @@ from powertui.data.power import stamps, table, units
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "dcgmi dmon"
 PERIOD_S = 1.0  # dcgmi's own default
@@ -43,7 +43,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per GPU, and its energy counter as a second way to read it."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

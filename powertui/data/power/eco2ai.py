@@ -16,7 +16,7 @@ from powertui.data.power import table, times, windows
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "eco2ai"
@@ -31,7 +31,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 98 if "start_time" in first and "power_consumption(kW" in first and "duration" in first else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """Processor, memory and GPU together: mean watts of each run."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
@@ -72,7 +72,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     return PowerLog(source.path, NAME, (series,), notes.warnings(), guess)
 
 
-def _find(rows: table.Table, begin: str) -> int | None:
+def _find(rows: table.Cells, begin: str) -> int | None:
     return next((i for i, name in enumerate(rows.names) if name.split("(", 1)[0].strip() == begin), None)
 
 

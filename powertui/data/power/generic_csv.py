@@ -18,7 +18,7 @@ from powertui.data.power import assemble, counters, groups, steps_of_clock, tabl
 from powertui.data.power.groups import Group
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
 
@@ -66,11 +66,11 @@ def _long_head(head: str, layout: table.Shape) -> bool:
     regular = [row for row in cells if len(row) == len(layout.names)]
     if not regular:
         return False
-    rows = table.Table(layout.names, np.arange(len(regular)), [list(column) for column in zip(*regular, strict=True)])
+    rows = table.Cells(layout.names, np.arange(len(regular)), [list(column) for column in zip(*regular, strict=True)])
     return groups.long_form(rows, []) is not None
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """Guess the columns (or take those that were named), and make one series per channel."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
@@ -84,7 +84,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
 
 def from_table(
     path: str,
-    rows: table.Table,
+    rows: table.Cells,
     options: LogColumns,
     notes: Notes,
     *,
@@ -183,7 +183,7 @@ def _the_other(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
     return [(1, None)] if names[0] == "column 1" or _time_score(names[0]) else []
 
 
-def _pick_power(path: str, rows: table.Table, options: LogColumns) -> tuple[list[Picked], int | None]:
+def _pick_power(path: str, rows: table.Cells, options: LogColumns) -> tuple[list[Picked], int | None]:
     """The columns of readings; and in a long table the column that names what was read."""
     given = units.UNITS.get(options.unit or "")
     if options.unit and given is None:
@@ -219,7 +219,7 @@ def _pick_power(path: str, rows: table.Table, options: LogColumns) -> tuple[list
     return picked, None
 
 
-def _long(rows: table.Table, long: groups.Long, unit: Unit | None, where: Bools, given: Unit | None) -> Picked:
+def _long(rows: table.Cells, long: groups.Long, unit: Unit | None, where: Bools, given: Unit | None) -> Picked:
     by_size, sure = _size(rows.names[long.value], rows.floats(long.value)[0][where])
     return Picked(long.value, rows.names[long.value], given or unit or by_size, bool(given or unit) or sure, where)
 
@@ -268,7 +268,7 @@ def _time_score(name: str) -> int:
 
 
 def _pick_time(
-    path: str, rows: table.Table, options: LogColumns, taken: set[int], default: bool
+    path: str, rows: table.Cells, options: LogColumns, taken: set[int], default: bool
 ) -> tuple[list[int], times.TimeColumn]:
     if options.time_col:
         given = rows.find(options.time_col)
@@ -303,7 +303,7 @@ def _pick_time(
     return [i], column
 
 
-def _time_column(rows: table.Table, i: int, default: bool) -> times.TimeColumn:
+def _time_column(rows: table.Cells, i: int, default: bool) -> times.TimeColumn:
     if rows.is_numeric(i):
         return times.from_numbers(rows.floats(i)[0].copy(), rows.names[i])
     texts = rows.texts(i)
@@ -327,7 +327,7 @@ def _rises(column: times.TimeColumn) -> bool:
     return len(ns) < 2 or bool((np.diff(ns) >= 0).mean() >= 0.6)
 
 
-def _date_and_time(rows: table.Table, named: Sequence[int], default: bool) -> tuple[list[int], times.TimeColumn] | None:
+def _date_and_time(rows: table.Cells, named: Sequence[int], default: bool) -> tuple[list[int], times.TimeColumn] | None:
     """A date in one column and the time of day in another."""
     dates = [
         i

@@ -14,7 +14,7 @@ from powertui.data.asked import LogColumns
 from powertui.data.power import generic_csv, groups, json_docs, power_gadget, table, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "json"
@@ -37,7 +37,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 55 if power and any(generic_csv.is_time(key) for key in keys) and re.search(r"[:\[]\s*-?\d", head) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """The members of the objects as columns."""
     notes = Notes(source.path)
     rows: list[dict[str, Any]] = []
@@ -57,7 +57,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
         raise UnreadableFile(
             source.path, "is JSON without objects of members", hint="powertui reads objects that hold a time and a power."
         )
-    cells = table.Table(tuple(names), np.array(lines, np.int64), [[_text(row.get(name)) for row in rows] for name in names])
+    cells = table.Cells(tuple(names), np.array(lines, np.int64), [[_text(row.get(name)) for row in rows] for name in names])
     if any(power_gadget.is_column(name) for name in names):
         return power_gadget.from_table(source.path, cells, options, notes)
     return generic_csv.from_table(source.path, cells, options, notes, label=NAME)

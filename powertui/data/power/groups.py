@@ -54,7 +54,7 @@ class Long:
 # ── long tables ──────────────────────────────────────────────────────────────────────────────────
 
 
-def long_form(rows: table.Table, powers: Sequence[int]) -> Long | None:
+def long_form(rows: table.Cells, powers: Sequence[int]) -> Long | None:
     """The power among the rows of a long table; None for a table whose columns are the channels. `powers`: those named so."""
     value = next((i for i, name in enumerate(rows.names) if _is(name, _VALUES, 2) and _numbers(rows, i)), None)
     if value is None and len(powers) == 1:
@@ -84,13 +84,13 @@ def is_value(name: str) -> bool:
     return _is(name, _VALUES, 2)
 
 
-def _numbers(rows: table.Table, column: int) -> bool:
+def _numbers(rows: table.Cells, column: int) -> bool:
     """Most of the first cells are numbers."""
     cells = rows.columns[column][:200]
     return len(cells) > 0 and 2 * sum(bool(np.isfinite(table.number(str(cell)))) for cell in cells) > len(cells)
 
 
-def _by_unit(rows: table.Table, value: int, quantity: int | None, of_unit: int) -> Long | None:
+def _by_unit(rows: table.Cells, value: int, quantity: int | None, of_unit: int) -> Long | None:
     cells = rows.texts(of_unit)
     known = {cell: unit for cell in dict.fromkeys(cells) if (unit := units.written(cell)) is not None}
     if not known:
@@ -108,14 +108,14 @@ def _by_unit(rows: table.Table, value: int, quantity: int | None, of_unit: int) 
     return Long(value, named, kept) if kept else None
 
 
-def _named_by_text(rows: table.Table, taken: set[int]) -> int | None:
+def _named_by_text(rows: table.Cells, taken: set[int]) -> int | None:
     """The column that names the sensors, where none of its names says that it is power."""
     return next(
         (i for i, name in enumerate(rows.names) if i not in taken and _is(name, _QUANTITIES) and not rows.is_numeric(i)), None
     )
 
 
-def quantities(rows: table.Table, column: int) -> list[str]:
+def quantities(rows: table.Cells, column: int) -> list[str]:
     """The cells that name what was read; DCGM's field numbers by their names."""
     cells = [cell.removesuffix(".0") for cell in rows.texts(column)] if rows.is_numeric(column) else rows.texts(column)
     if all(cell.isdigit() for cell in cells[:50]) and _is(rows.names[column], {"field", "fieldid"}):
@@ -140,7 +140,7 @@ def _is(name: str, words: set[str], at_most: int = 3) -> bool:
 # ── channels ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def of_rows(rows: table.Table, taken: set[int], quantity: int | None = None) -> list[tuple[Group, Bools]]:
+def of_rows(rows: table.Cells, taken: set[int], quantity: int | None = None) -> list[tuple[Group, Bools]]:
     """Rows by channel, when some column names the channel. One group of everything otherwise."""
     keys: list[tuple[int, list[str], dict[str, None]]] = []
     for i, name in enumerate(rows.names):
@@ -201,7 +201,7 @@ def _names_rows(values: Sequence[str], distinct: dict[str, None]) -> bool:
     return least >= 0.8 * most or (counted and changes >= 0.9 * (len(values) - 1) and least >= 0.1 * most)
 
 
-def _telling(rows: table.Table, keys: Sequence[tuple[int, list[str], dict[str, None]]]) -> list[tuple[str, list[str]]]:
+def _telling(rows: table.Cells, keys: Sequence[tuple[int, list[str], dict[str, None]]]) -> list[tuple[str, list[str]]]:
     """The columns that tell channels apart, without those that say again what the ones before said."""
     told: list[tuple[str, list[str]]] = []
     apart = 1
@@ -238,7 +238,7 @@ def _with_quantity(labels: Sequence[str], names: Sequence[str], owners: Sequence
     return out
 
 
-def _device(rows: table.Table, keys: Sequence[tuple[int, list[str], dict[str, None]]], row: int) -> Device | None:
+def _device(rows: table.Cells, keys: Sequence[tuple[int, list[str], dict[str, None]]], row: int) -> Device | None:
     found: Device | None = None
     for i, values, _ in keys:
         if set(units.tokens(rows.names[i])) & _DEVICES:

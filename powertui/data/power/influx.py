@@ -12,7 +12,7 @@ from powertui.data.power import devices, stamps, times, units
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "influx"
 _KEY = r"(?:\\.|[^,= \\]){1,200}"
@@ -65,7 +65,7 @@ def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None
     return unit or (units.UNITS["W"] if units.means_power(key) else None)
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per measurement, set of tags and field."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

@@ -17,7 +17,7 @@ from powertui.data.model import PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.data.power.units import scope_of
 from powertui.errors import UnreadableFile
 
@@ -60,7 +60,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per sensor."""
     notes = Notes(source.path)
     readings = _readings(source.text, notes)

@@ -16,7 +16,7 @@ from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, 
 from powertui.data.power import assemble, stamps, table, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "likwid"
@@ -41,7 +41,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 96 if re.search(r"Energy consumed: [\d.]+ Joules", head) and re.search(r"Runtime: [\d.]+ s", head) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """Packages, cores and memory."""
     notes = Notes(source.path)
     for line in source.head_text.split("\n"):
@@ -55,7 +55,7 @@ def _scope(name: str) -> Scope:
     return Scope.PACKAGE if scope is Scope.UNKNOWN else scope
 
 
-def _timeline(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
+def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     names: list[str] = []
     comma = False
     points: dict[tuple[str, int], list[tuple[float, float, bool]]] = {}
@@ -127,7 +127,7 @@ def _interval(
                          joules=np.r_[np.nan, watts * seconds])  # fmt: skip
 
 
-def _totals(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
+def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """One run as one interval of unknown place in time."""
     text = source.text
     found: dict[tuple[str, int], float] = {}

@@ -9,7 +9,7 @@ from powertui.data.model import Badge, Figure, Scope, Sensor
 from powertui.data.power import assemble, devices, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "nvidia-smi dmon"
@@ -28,7 +28,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 98 if any(line.startswith("#") and _header(line) for line in head.split("\n")[:50]) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per GPU."""
     notes = Notes(source.path)
     names: list[str] = []

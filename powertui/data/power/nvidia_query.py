@@ -14,7 +14,7 @@ from powertui.data.power import devices, stamps
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "nvidia-smi -q"
 UNITS_WRITTEN = True
@@ -45,7 +45,7 @@ class _Reading:
         self.watts: list[tuple[str, str, str, int]] = []  # part, kind, cell, line
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per GPU, and per kind of reading where average and instant are both told."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

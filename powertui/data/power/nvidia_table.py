@@ -13,7 +13,7 @@ from powertui.data.power import devices, stamps
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "nvidia-smi table"
 UNITS_WRITTEN = True
@@ -26,7 +26,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 0 if isinstance(head, bytes) or "Pwr:Usage/Cap" not in head or "NVIDIA-SMI" not in head else 96
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per GPU."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

@@ -12,7 +12,7 @@ from powertui.data.power import stamps, table, times
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "perf stat"
@@ -45,7 +45,7 @@ def _plain(line: str) -> str:
     return f"{match[1]} {socket}{match[4]} Joules {match[5]} ;"
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per event (and socket)."""
     notes = Notes(source.path)
     found: dict[str, list[tuple[int, float]]] = {}

@@ -15,7 +15,7 @@ from powertui.data.power import stamps, units
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "pm_counters"
 UNITS_WRITTEN = True
@@ -50,7 +50,7 @@ def _sensor(name: str) -> Sensor | None:
     return Sensor(f"{part or 'node'}{word}", NAME, scope)
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """The node, its processors, memory and accelerators."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

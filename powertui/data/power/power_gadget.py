@@ -13,7 +13,7 @@ from powertui.data.power import assemble, table, times
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "power gadget"
@@ -46,7 +46,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     )
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """Processor, cores, graphics and memory, each with its own counter."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
@@ -58,7 +58,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     return from_table(source.path, rows, options, notes)
 
 
-def from_table(path: str, rows: table.Table, options: LogColumns, notes: Notes) -> PowerLog:
+def from_table(path: str, rows: table.Cells, options: LogColumns, notes: Notes) -> PowerLog:
     """The same, of a table that something else has cut into columns."""
     when = next((i for i, name in enumerate(rows.names) if name.strip().startswith("Elapsed Time")), None)
     of_day = rows.find("System Time")
@@ -102,7 +102,7 @@ def from_table(path: str, rows: table.Table, options: LogColumns, notes: Notes) 
     return PowerLog(path, NAME, tuple(series), notes.warnings(), f"Power Gadget: mean watts per interval, {words}")
 
 
-def _joules(rows: table.Table, what: str, number: str, good: np.ndarray) -> np.ndarray | None:
+def _joules(rows: table.Cells, what: str, number: str, good: np.ndarray) -> np.ndarray | None:
     """Joules since the row before, from the counter beside the watts."""
     at = rows.find(f"Cumulative {what} Energy_{number}(Joules)")
     if at is None:

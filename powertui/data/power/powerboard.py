@@ -20,7 +20,7 @@ from powertui.data.model import Clock, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import SQLITE, Source
+from powertui.data.power.source import SQLITE, LogFile
 from powertui.data.power.units import means_power, scope_of
 from powertui.errors import UnreadableFile
 
@@ -40,7 +40,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 100 if READING in first and ("Time_elapsed" in first or "Time_epoch" in first) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per sensor named in the log (nearly always one: Total Power)."""
     return _database(source, options) if source.head.startswith(SQLITE) else _csv(source, options)
 
@@ -63,7 +63,7 @@ def _of_power(names: Iterable[str], notes: Notes) -> list[str]:
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _csv(source: Source, options: LogColumns) -> PowerLog:
+def _csv(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
     if layout is None:
@@ -127,7 +127,7 @@ def _both(epoch: times.TimeColumn, elapsed: np.ndarray, good: np.ndarray) -> tup
     return ns - zero, times.clock(epoch, zero)
 
 
-def _interleaved(source: Source, layout: table.Shape, notes: Notes) -> table.Table:
+def _interleaved(source: LogFile, layout: table.Shape, notes: Notes) -> table.Cells:
     """Rows of name, then (value, elapsed) fourteen times: every copy of the elapsed time but one is taken out."""
     width = 2 * VALUES - 1
     wide = tuple(f"{i}" for i in range(width))
@@ -139,7 +139,7 @@ def _interleaved(source: Source, layout: table.Shape, notes: Notes) -> table.Tab
         keep[row] = all(copy[row] == copies[0][row] for copy in copies)
     notes.drop_all(raw.lines[~keep], "the elapsed times within the row differ")
     notes.say("written by a pre-release PowerBoard: the elapsed time follows every value; read by position")
-    return table.Table(layout.names, raw.lines, [raw.columns[i] for i in (*values, width - 1)]).take(keep)
+    return table.Cells(layout.names, raw.lines, [raw.columns[i] for i in (*values, width - 1)]).take(keep)
 
 
 # ── database ─────────────────────────────────────────────────────────────────────────────────────
@@ -148,7 +148,7 @@ _READ = re.compile(r"Sensor Reading\s*:\s*(\S+)(?:\s*\(\+/-\s*[\d.]+\))?\s*(\S*)
 _ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*(?:\\n|\n|$)")
 
 
-def _database(source: Source, options: LogColumns) -> PowerLog:
+def _database(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     source.check()
     address = (

@@ -12,7 +12,7 @@ from powertui.data.model import Scope, Sensor
 from powertui.data.power import assemble, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "powergraph"
@@ -33,7 +33,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel: the node's power."""
     notes = Notes(source.path)
     clocks: list[str] = []

@@ -14,7 +14,7 @@ from powertui.data.model import NS_PER_S, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, stamps, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "powermetrics"
@@ -47,7 +47,7 @@ class _Sample:
         self.watts: dict[str, float] = {}
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """Processor, graphics, neural engine, and what they make together."""
     notes = Notes(source.path)
     samples = _plists(source.text) if "<plist" in source.head_text else _text(source.text)

@@ -18,7 +18,7 @@ from powertui.data.model import Badge, Clock, Device, Floats, Int64s, PowerKind,
 from powertui.data.power import assemble, counters, devices, json_docs, stamps, table, times, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile
 
@@ -73,7 +73,7 @@ def metric_unit(name: str) -> Unit | None:
     return units.of_name(name)
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per metric and set of labels."""
     notes = Notes(source.path)
     if source.head_text.lstrip()[:1] in ("{", "["):
@@ -139,7 +139,7 @@ def _stamp(text: str) -> int | None:
     return int(column.ns[0]) if column.kind == "absolute" and column.ok[0] else None
 
 
-def _json(source: Source, notes: Notes) -> list[_Found]:
+def _json(source: LogFile, notes: Notes) -> list[_Found]:
     try:
         body = json.loads(source.text)
     except (ValueError, RecursionError) as error:
@@ -187,7 +187,7 @@ def _json(source: Source, notes: Notes) -> list[_Found]:
     ]
 
 
-def _text(source: Source, notes: Notes) -> list[_Found]:
+def _text(source: LogFile, notes: Notes) -> list[_Found]:
     channels: dict[tuple[tuple[str, str], ...], list[tuple[int, int | None, float]]] = {}
     now: int | None = None
     naive = False

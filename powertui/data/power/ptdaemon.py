@@ -13,7 +13,7 @@ from powertui.data.power import stamps, table
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "ptdaemon"
 UNITS_WRITTEN = True
@@ -28,7 +28,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 98 if any(re.match(_LINE, line) for line in head.split("\n")[:200]) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """What the analyser measured together; its channels are parts of that."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

@@ -18,7 +18,7 @@ from powertui.data.power.assemble import make, zeroed
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.data.power.units import UNITS, scope_of
 from powertui.errors import UnreadableFile
 
@@ -57,7 +57,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 94 if layout is not None and layout.named and re.search(r"energy_uj|intel-rapl|rapl", first, re.IGNORECASE) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per domain."""
     first = next((line for line in source.head_text.split("\n") if line.strip() and not line.startswith("#")), "")
     if first.startswith("timestamp;tag;duration"):
@@ -73,7 +73,7 @@ def _is_lines(head: str) -> bool:
     return 2 * sum(_VALUE.fullmatch(line) is not None for line in lines) > len(lines)
 
 
-def _lines(source: Source, options: LogColumns) -> PowerLog:
+def _lines(source: LogFile, options: LogColumns) -> PowerLog:
     """`µs value domain` a line: a time, a counter in µJ, the domain it belongs to. A domain named twice a round is two of them."""
     notes = Notes(source.path)
     lines = source.text.split("\n")
@@ -115,7 +115,7 @@ def _seconds_per(rows: Sequence[tuple[str, str, str, int]]) -> float:
     return next((factor for factor in (1.0, 1e-3, 1e-6, 1e-9) if per / factor >= _LEAST_W), 1.0)
 
 
-def _columns(source: Source, options: LogColumns) -> PowerLog:
+def _columns(source: LogFile, options: LogColumns) -> PowerLog:
     """A CSV of counters, with the range in a column of its own at best."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
@@ -126,7 +126,7 @@ def _columns(source: Source, options: LogColumns) -> PowerLog:
     return generic_csv.from_table(source.path, rows, options, notes, label=NAME, wrap_j=_range(rows, ranged), counter=True)
 
 
-def _range(rows: table.Table, column: int | None) -> float | None:
+def _range(rows: table.Cells, column: int | None) -> float | None:
     if column is None:
         return None
     values = rows.floats(column)[0]
@@ -134,7 +134,7 @@ def _range(rows: table.Table, column: int | None) -> float | None:
     return float(good[0]) / 1e6 if len(good) else None
 
 
-def _paths(source: Source, options: LogColumns) -> PowerLog:
+def _paths(source: LogFile, options: LogColumns) -> PowerLog:
     """Lines of sysfs paths, each with a time before it or under a line with the time."""
     notes = Notes(source.path)
     names: dict[str, str] = {}
@@ -220,7 +220,7 @@ def _counter(
     )
 
 
-def _pyjoules(source: Source, options: LogColumns) -> PowerLog:
+def _pyjoules(source: LogFile, options: LogColumns) -> PowerLog:
     """Windows with a start (Unix seconds), a duration and microjoules per domain."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)

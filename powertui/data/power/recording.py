@@ -20,7 +20,7 @@ from powertui.data.power import assemble, devices, recording_marks, recording_ro
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.recording_rows import Rows
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "powertui recording"
@@ -47,7 +47,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 90 if first.startswith("time_unix_s,mono_s,source,channel,watts") else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per (source, channel)."""
     notes = Notes(source.path)
     rows = recording_rows.read(source, notes)
@@ -79,7 +79,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "powertui's own recording: Unix seconds, watts")
 
 
-def _described(source: Source) -> dict[tuple[str, str], _Channel]:
+def _described(source: LogFile) -> dict[tuple[str, str], _Channel]:
     """What the header says of each channel. Anything that is not as expected is left unsaid."""
     found: dict[tuple[str, str], _Channel] = {}
     for match in re.finditer(rb"^# source:(.*)$", source.utf8, re.MULTILINE):

@@ -17,7 +17,7 @@ import numpy as np
 from powertui.data.model import Floats, Int32s, Int64s
 from powertui.data.power import table, times
 from powertui.data.power.notes import Notes
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ class Rows:
     said: list[Said] = field(default_factory=list)  # in file order
 
 
-def read(source: Source, notes: Notes) -> Rows:
+def read(source: LogFile, notes: Notes) -> Rows:
     """All readings of a recording."""
     if len(source.data) >= table.LARGE:
         rows = _large(source, notes)
@@ -77,7 +77,7 @@ def _misfit(found: int, width: int) -> str:
     return f"has {found} fields where the others have {width}" if width else "has no header above it"
 
 
-def _small(source: Source, notes: Notes) -> Rows:
+def _small(source: LogFile, notes: Notes) -> Rows:
     keys: dict[tuple[str, str], int] = {}
     gaps: dict[str, int] = {}
     found: list[tuple[int, int, float, float, float, int]] = []
@@ -149,7 +149,7 @@ def _heads(body: bytes) -> list[int]:
     return heads
 
 
-def _large(source: Source, notes: Notes) -> Rows | None:
+def _large(source: LogFile, notes: Notes) -> Rows | None:
     data = source.utf8
     start = data.find(FIRST.encode())
     while start > 0 and data[start - 1 : start] != b"\n":

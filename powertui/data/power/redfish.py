@@ -14,7 +14,7 @@ from powertui.data.power import json_docs, table, units
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "redfish"
 UNITS_WRITTEN = True
@@ -34,7 +34,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 96 if '"MetricValues"' in head and re.search(r"power|watt", head, re.IGNORECASE) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per chassis, supply, sensor or metric."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

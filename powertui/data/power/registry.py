@@ -17,7 +17,7 @@ from powertui.data.asked import LogColumns
 from powertui.data.model import Warn
 from powertui.data.power import outages, own, plausible
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import SQLITE, Source
+from powertui.data.power.source import SQLITE, LogFile
 from powertui.errors import PowertuiError, UnreadableFile
 
 DIALECTS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -69,7 +69,7 @@ def readers(head: str) -> Iterator[ModuleType]:
             yield importlib.import_module(f"{__package__}.{name}")
 
 
-def _best(source: Source) -> tuple[ModuleType | None, int]:
+def _best(source: LogFile) -> tuple[ModuleType | None, int]:
     head = source.head_text if not source.head.startswith(SQLITE) else ""
     if own.what(head):
         return None, 0
@@ -84,7 +84,7 @@ def _best(source: Source) -> tuple[ModuleType | None, int]:
 def sniff(path: str) -> tuple[str, int]:
     """The dialect's name and how sure it is; ("", 0) when this is no power log (or cannot be opened)."""
     try:
-        dialect, score = _best(Source(path))
+        dialect, score = _best(LogFile(path))
     except PowertuiError:
         return "", 0
     return (str(dialect.NAME), score) if dialect is not None else ("", 0)
@@ -93,7 +93,7 @@ def sniff(path: str) -> tuple[str, int]:
 def load(path: str, options: LogColumns | None = None) -> PowerLog:
     """Read a power log. Raises `UnreadableFile` when nothing at all is left of it."""
     options = options or LogColumns()
-    source = Source(path, options.limit)
+    source = LogFile(path, options.limit)
     if not source.head.strip():
         raise UnreadableFile(path, "is empty", hint="Check that the recording was started.")
     if source.head.startswith(b"version https://git-lfs"):
@@ -132,7 +132,7 @@ def _with_guess(log: PowerLog) -> PowerLog:
     return replace(log, series=(said, *log.series[1:]))
 
 
-def _for_columns(source: Source, dialect: ModuleType | None, score: int) -> tuple[ModuleType | None, int]:
+def _for_columns(source: LogFile, dialect: ModuleType | None, score: int) -> tuple[ModuleType | None, int]:
     """Columns named by a person are the generic reader's, save where a dialect knows what to do with them."""
     if source.head.startswith(SQLITE) or getattr(dialect, "TAKES_OPTIONS", False):
         return dialect, score
@@ -140,7 +140,7 @@ def _for_columns(source: Source, dialect: ModuleType | None, score: int) -> tupl
     return importlib.import_module(f"{__package__}.{name}"), 1
 
 
-def _looks(source: Source) -> str:
+def _looks(source: LogFile) -> str:
     head = source.head
     if head.startswith(b"\x89HDF"):
         return "is an HDF5 file, which powertui does not read (of Slurm's profiles: sh5util -j JOB -E --series=Energy writes a CSV)"

@@ -14,7 +14,7 @@ from powertui.data.power import devices, json_docs, stamps, table
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "rocm-smi"
 UNITS_WRITTEN = True
@@ -48,7 +48,7 @@ def _sensor(card: str, kind: str, model: str = "", uuid: str = "", pci: str = ""
     return Sensor(f"{label} ({word})" if word else label, NAME, Scope.GPU, device=Device(index, uuid, devices.pci(pci), model))
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per card."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

@@ -14,7 +14,7 @@ from powertui.data.power import json_docs, stamps, units
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "scaphandre"
 UNITS_WRITTEN = True
@@ -33,7 +33,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 90 if "Socket" in head and any(re.fullmatch(_HOST, line) for line in lines) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """The host, its sockets, and the domains of each."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

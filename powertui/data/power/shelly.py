@@ -15,7 +15,7 @@ from powertui.data.power import json_docs
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "shelly"
 UNITS_WRITTEN = True
@@ -31,7 +31,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 96 if re.search(r'"e?meters"\s*:\s*\[\s*\{[^}]{0,300}"power"', head) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per outlet or phase."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

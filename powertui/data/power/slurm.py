@@ -17,7 +17,7 @@ from powertui.data.power.assemble import make
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "slurm"
@@ -46,7 +46,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 95 if "NodeName=" in head and "CurrentWatts=" in head else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per node or set of nodes."""
     notes = Notes(source.path)
     first = next(line for line in source.head_text.split("\n") if line.strip())
@@ -55,7 +55,7 @@ def load(source: Source, options: LogColumns) -> PowerLog:
     return _series(source, notes, options) if "Series" in _head(first) else _sacct(source, notes, options)
 
 
-def _rows(source: Source, notes: Notes) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def _rows(source: LogFile, notes: Notes) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Cells by the header's own separators, or by the widths that the line of dashes below it shows."""
     lines = source.text.split("\n")
     top = next(i for i, line in enumerate(lines) if line.strip())
@@ -91,7 +91,7 @@ def _elapsed(text: str) -> float:
     return ((int(match[1] or 0) * 24 + int(match[2])) * 60 + int(match[3])) * 60.0 + int(match[4])
 
 
-def _sacct(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
+def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     names, rows = _rows(source, notes)
     at = {_COLUMNS.get(name.lower(), name): i for i, name in enumerate(names)}
     counted = at.get("ConsumedEnergyRaw", at.get("ConsumedEnergy", -1))
@@ -140,7 +140,7 @@ def _sacct(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"sacct: joules from Start to End ({column.words})")
 
 
-def _alone(source: Source, *, hosts_of: str, joules: float, length: int, notes: Notes, options: LogColumns) -> PowerLog:
+def _alone(source: LogFile, *, hosts_of: str, joules: float, length: int, notes: Notes, options: LogColumns) -> PowerLog:
     """One job of which only its length is told: it lies nowhere in time."""
     several = bool(re.search(r"[\[,]", hosts_of))
     sensor = Sensor(f"jobs on {hosts_of}" if hosts_of else "jobs", NAME, Scope.NODE, "" if several else hosts_of or options.host)
@@ -150,7 +150,7 @@ def _alone(source: Source, *, hosts_of: str, joules: float, length: int, notes: 
     return PowerLog(source.path, NAME, (made,), notes.warnings(), "sacct: joules of one job, whose start is not told")
 
 
-def _series(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
+def _series(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """What `sh5util -E` writes of the series Energy."""
     names, rows = _rows(source, notes)
     found = Collected(source.path, notes)
@@ -162,7 +162,7 @@ def _series(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
     return found.log(NAME, options, "Slurm's acct_gather profile: Power in W")
 
 
-def _scontrol(source: Source, notes: Notes, options: LogColumns) -> PowerLog:
+def _scontrol(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     found = Collected(source.path, notes)
     when = node = ""
     for number, line in stamps.spoken(source.text.split("\n")):

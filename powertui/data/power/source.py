@@ -22,7 +22,7 @@ _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff",
 SQLITE = b"SQLite format 3\x00"
 
 
-class Source:
+class LogFile:
     """One file. `head` is cheap; `data` and `text` read it whole, once."""
 
     def __init__(self, path: str, limit: Limit = MACHINE) -> None:

@@ -11,7 +11,7 @@ from powertui.data.power import json_docs
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 NAME = "tasmota"
 UNITS_WRITTEN = True
@@ -24,7 +24,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 97 if re.search(r'"ENERGY"\s*:\s*\{[^}]{0,600}"Power"\s*:', head) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per plug (by its topic) and outlet."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

@@ -15,7 +15,7 @@ from powertui.data.power import stamps
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.data.power.units import UNITS
 
 NAME = "tegrastats"
@@ -55,7 +55,7 @@ def _scope(name: str, whole: bool) -> Scope:
     return Scope.PACKAGE if re.search(r"CPU", name) else Scope.DRAM if re.search(r"DDR|DRAM|MEM", name) else Scope.RAIL
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per rail."""
     notes = Notes(source.path)
     found = Collected(source.path, notes)

@@ -15,7 +15,7 @@ from powertui.data.power import table, times
 from powertui.data.power.assemble import make, zeroed
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "turbostat"
@@ -37,7 +37,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 96 if any(name in head for name in _COLUMNS) and any(_header(line) for line in head.split("\n")) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per power column; per package when there are several."""
     notes = Notes(source.path)
     names: list[str] = []

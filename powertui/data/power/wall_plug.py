@@ -10,7 +10,7 @@ from powertui.data.model import Scope
 from powertui.data.power import generic_csv, table
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "wall plug"
@@ -28,7 +28,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 93 if _COLUMN.search(first) and _BESIDE.search(first) else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per outlet; each at least the whole node."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)

@@ -12,7 +12,7 @@ from powertui.data.power import groups, table, times, windows
 from powertui.data.power.assemble import make
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "zeus"
@@ -27,7 +27,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     return 99 if head.startswith("start_time,window_name,elapsed_time") else 0
 
 
-def load(source: Source, options: LogColumns) -> PowerLog:
+def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per GPU, an interval per window."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)

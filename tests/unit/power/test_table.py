@@ -13,7 +13,7 @@ import pytest
 from powertui.data.power import registry, table
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.source import Source
+from powertui.data.power.source import LogFile
 
 
 def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[PowerLog, PowerLog]:
@@ -66,7 +66,7 @@ def test_a_regular_table_goes_through_the_fast_parser(tmp_path: Path) -> None:
     """It numbers as many lines as it has rows; where the two differ the slow one would read it all again."""
     path = tmp_path / "plain.csv"
     path.write_text("time,a_watts,b_watts\n" + "".join(f"{1700000000 + i},{i % 9},7\n" for i in range(50)))
-    source, notes = Source(str(path)), Notes(str(path))
+    source, notes = LogFile(str(path)), Notes(str(path))
     layout = table.shape(source.head_text)
     assert layout is not None
     found = table._large(source, layout, ("time", "a_watts", "b_watts"), notes, "")

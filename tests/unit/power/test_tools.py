@@ -14,7 +14,7 @@ import pytest
 
 from powertui.data.model import Badge, Device, Scope
 from powertui.data.power import registry, times
-from powertui.data.power.source import SQLITE, Source
+from powertui.data.power.source import SQLITE, LogFile
 from powertui.errors import PowertuiError, UnreadableFile
 
 NODE, GPU, PACKAGE, CORE, DRAM, RAIL, PLUG, UNKNOWN = (
@@ -272,7 +272,7 @@ def test_every_sample_is_recognised_by_its_own_reader_only(data: Path) -> None:
     for path in sorted((*(data / "power").iterdir(), *(data / "power_tools").iterdir())):
         if path.suffix == ".md":
             continue
-        source = Source(str(path))
+        source = LogFile(str(path))
         head = source.head if source.head.startswith(SQLITE) else source.head_text
         scores = {one.NAME: one.sniff(head, str(path)) for one in ALL}
         assert registry.sniff(str(path))[0] == max(scores, key=lambda name: scores[name]) or not max(scores.values()), path.name
