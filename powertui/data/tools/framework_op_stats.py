@@ -48,7 +48,7 @@ def answer(question: Question) -> Result:
     """The ops of the window: of the device first, then of the host, each by self time."""
     profile = question.profile
     lo, hi = question.window
-    host = host_ops.of(profile.trace, lo, hi, question.compat)
+    host = host_ops.asked(profile, lo, hi, question.compat)
     device = device_ops.of(profile, lo, hi, question.compat)
     facts = device_facts.of(profile.trace)
     sides = (_device_rows(device), _host_rows(host))

@@ -17,10 +17,13 @@ import numpy as np
 from powertui.data.asked import Compat
 from powertui.data.formats.builder import is_sorted
 from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, Trace, Track
+from powertui.data.opened import Profile
 from powertui.data.run import marks
 from powertui.data.texts import Check, unhindered
-from powertui.data.tools import op_names, op_stack
+from powertui.data.tools import op_names, op_stack, torch_links
 from powertui.data.tools.op_names import OpTable
+from powertui.data.tools.op_stats import exact
+from powertui.data.window import touches
 
 _EAGER = "EagerKernelExecute"
 _CHUNK = 1 << 20
@@ -51,16 +54,15 @@ class _Rows(NamedTuple):
 def of(trace: Trace, lo: int, hi: int, compat: Compat = "corrected", check: Check = unhindered) -> HostOps:
     """The ops of all hosts of a trace in [lo, hi); of an op that the window cuts, the part inside."""
     table = OpTable.empty()
-    parts: list[tuple[Int32s, Int64s, Int64s]] = []
-    eager: list[Int32s] = []
-    idle = span = lines = 0
+    sums = _Sums()
+    bounds: dict[int, tuple[int, int]] = {}  # of each line that ran any op: begin of the first, end of the last
+    busy = 0
     whole = lo <= trace.span[0] and hi > trace.span[1]
     for process, track, rows in _lines(trace, table, compat, check):
         check()
-        events = track.events
-        start, duration = events.start[rows.row], events.duration[rows.row]
+        start, duration = track.events.start[rows.row], track.events.duration[rows.row]
         if not whole:
-            inside = (start < hi) & ((start + duration > lo) | (start >= lo))
+            inside = touches(start, start + duration, lo, hi)
             rows = _Rows(rows.row[inside], rows.op[inside])
             end = np.minimum(start[inside] + duration[inside], hi)
             start = np.maximum(start[inside], lo)
@@ -68,26 +70,48 @@ def of(trace: Trace, lo: int, hi: int, compat: Compat = "corrected", check: Chec
         if not len(start):
             continue
         found = op_stack.of(start, duration, lose=compat != "corrected")
-        kept = found.kept
-        parts.append((rows.op[kept], duration[kept], found.self_time[kept]))
-        length = int((start + duration).max() - start.min())
-        idle += length - int(found.self_time[kept].sum())
-        span += length
-        lines += 1
-        eager.append(_eager(trace, process, track, rows))
-    op, total, own = (np.concatenate(columns) for columns in zip(*parts, strict=True)) if parts else (_NONE, _NONE, _NONE)
-    size = len(table)
-    is_eager = np.zeros(size, np.bool_)
-    for some in eager:
-        is_eager[some] = True
-    return HostOps(table, np.bincount(op, minlength=size), _sum(op, total, size), _sum(op, own, size), is_eager, idle, span, lines)
+        busy += sums.add(rows.op, duration, found)
+        first, last = bounds.get(id(track), (hi, lo))
+        bounds[id(track)] = min(first, int(start.min())), max(last, int((start + duration).max()))
+        sums.eager.append(_eager(trace, process, track, rows))
+    span = sum(last - first for first, last in bounds.values())
+    return sums.told(table, span - busy, span, len(bounds))
 
 
-def _sum(op: Int32s | Int64s, values: Int64s, size: int) -> Int64s:
-    """Exact sums by op: a float holds each half of the bits."""
-    high = np.bincount(op, values >> 26, size).astype(np.int64)
-    low = np.bincount(op, values & ((1 << 26) - 1), size).astype(np.int64)
-    return (high << 26) + low
+def asked(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> HostOps:
+    """The same of a profile: of all of it, worked out once for all tools that ask."""
+    trace = profile.trace
+    if lo <= trace.span[0] and hi > trace.span[1]:
+        return profile.cached(("host ops", compat), lambda: of(trace, lo, hi, compat))
+    return of(trace, lo, hi, compat)
+
+
+class _Sums:
+    """Figures of ops, added up line by line: the events of one line alone lie in memory."""
+
+    def __init__(self) -> None:
+        self.columns = [_NONE, _NONE, _NONE]  # occurrences, total, self time
+        self.eager: list[Int32s] = []
+
+    def add(self, op: Int32s, duration: Int64s, found: op_stack.Selfs) -> int:
+        """One line; its self times together."""
+        if not found.kept.all():
+            op, duration, own = op[found.kept], duration[found.kept], found.self_time[found.kept]
+        else:
+            own = found.self_time
+        size = max(len(self.columns[0]), int(op.max(initial=-1)) + 1)
+        new = (np.bincount(op, minlength=size), exact(op, duration, size), exact(op, own, size))
+        self.columns = [np.pad(before, (0, size - len(before))) + some for before, some in zip(self.columns, new, strict=True)]
+        return int(own.sum())
+
+    def told(self, table: OpTable, idle: int, span: int, lines: int) -> HostOps:
+        """What it comes to."""
+        size = len(table)
+        occurrences, total, own = (np.pad(column, (0, size - len(column))) for column in self.columns)
+        is_eager = np.zeros(size, np.bool_)
+        for some in self.eager:
+            is_eager[some] = True
+        return HostOps(table, occurrences, total, own, is_eager, idle, span, lines)
 
 
 # ── which events are ops ─────────────────────────────────────────────────────────────────────────
@@ -109,25 +133,44 @@ def _lines(trace: Trace, table: OpTable, compat: Compat, check: Check) -> Iterat
             said["tf_op"][:] = False
         if compat != "corrected":
             said["hlo_op"][:] = False
+        if trace.format == "kineto":
+            said["tf_op"][:] = False
         for track in tracks:
-            check()
-            rows = _rows(trace, process, track, table, named, said, compat)
-            if len(rows.row):
-                yield process, track, rows
+            for stretch in _stretches(track):
+                check()
+                rows = _rows(process, track.events, stretch, table, named, said, compat)
+                if len(rows.row):
+                    yield process, track, rows
+
+
+def _stretches(track: Track) -> Iterator[list[slice]]:
+    """The rows of a line, lane by lane, in stretches of about a million events between which nothing runs."""
+    lanes = [track.lane(depth) for depth in range(track.lane_count)]
+    top, longest = lanes[0], max(lanes, key=len)
+    moments = np.linspace(0, len(longest) - 1, len(track.events) // _CHUNK + 1)[1:-1].astype(np.int64)
+    at = np.unique(top.start.searchsorted(longest.start[moments]))
+    cuts = top.start[at[at < len(top)]]
+    for lane in lanes:
+        before = lane.start.searchsorted(cuts) - 1
+        some = lane[np.maximum(before, 0)]
+        cuts = cuts[(before < 0) | (some.start + some.duration <= cuts)]
+    edges = [np.concatenate(([0], lane.start.searchsorted(cuts), [len(lane)])) + int(track.lanes[depth])
+             for depth, lane in enumerate(lanes)]  # fmt: skip
+    for number in range(len(cuts) + 1):
+        yield [slice(int(rows[number]), int(rows[number + 1])) for rows in edges]
 
 
 def _rows(
-    trace: Trace, process: Process, track: Track, table: OpTable, named: Int32s, said: dict[str, Bools], compat: Compat
+    process: Process, events: Events, stretch: list[slice], table: OpTable, named: Int32s, said: dict[str, Bools], compat: Compat
 ) -> _Rows:
-    events = track.events
-    mine = _where(events, (named >= 0) & ~said["hlo_op"])
+    mine = _where(events, stretch, (named >= 0) & ~said["hlo_op"])
     parts, ops = [mine], [named[events.name[mine]]]
-    if said["tf_op"].any() and trace.format != "kineto":
-        rows, found = _told(process, events, _where(events, said["tf_op"]), "tf_op", table, compat)
+    if said["tf_op"].any():
+        rows, found = _told(process, events, _where(events, stretch, said["tf_op"]), "tf_op", table, compat)
         parts.append(rows)
         ops.append(found)
     if said["hlo_op"].any():
-        rows, found = _told(process, events, _where(events, said["hlo_op"]), "hlo_op", table, compat)
+        rows, found = _told(process, events, _where(events, stretch, said["hlo_op"]), "hlo_op", table, compat)
         parts.append(rows)
         ops.append(found)
     row, op = np.concatenate(parts), np.concatenate(ops)
@@ -139,9 +182,9 @@ def _rows(
     return _Rows(row, op)
 
 
-def _where(events: Events, names: Bools) -> Int64s:
-    """Rows with one of these names, without a mask as long as the line."""
-    parts = [np.flatnonzero(names[events.name[at : at + _CHUNK]]) + at for at in range(0, len(events), _CHUNK)]
+def _where(events: Events, stretch: list[slice], names: Bools) -> Int64s:
+    """Rows of a stretch with one of these names."""
+    parts = [np.flatnonzero(names[events.name[rows]]) + rows.start for rows in stretch]
     return np.concatenate([_NONE, *parts])
 
 
@@ -171,7 +214,7 @@ def _torch(trace: Trace, used: Bools, table: OpTable) -> Int32s:
     """PyTorch's operators, by the category that the trace gives each name."""
     out = np.full(len(trace.names), -1, np.int32)
     for index in np.flatnonzero(used).tolist():
-        if any(stat.name == "cat" and stat.value in ("cpu_op", "Operator") for stat in trace.names.stats(index)):
+        if any(stat.name == "cat" and stat.value in torch_links.OPERATORS for stat in trace.names.stats(index)):
             out[index] = table.index(op_names.torch(trace.names.full(index)))
     return out
 
@@ -189,7 +232,9 @@ def _eager(trace: Trace, process: Process, track: Track, rows: _Rows) -> Int32s:
         return np.unique(rows.op[told][column.ints != 0])
     runs = np.flatnonzero(carry["is_func"][events.name])
     if len(runs):
-        runs = runs[[trace.names.full(int(name)) == _EAGER for name in events.name[runs].tolist()]]
+        used = np.unique(events.name[runs])
+        mine = used[[trace.names.full(int(name)) == _EAGER for name in used.tolist()]]
+        runs = runs[np.isin(events.name[runs], mine)]
     if not len(runs):
         return np.empty(0, np.int32)
     runs = runs[np.lexsort((-events.duration[runs], events.start[runs]))]

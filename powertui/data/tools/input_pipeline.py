@@ -87,7 +87,7 @@ _PARTS = (("enqueue", "enqueuing"), ("demanded_file_read", "reading on demand"),
 
 def of(profile: Profile, lo: int, hi: int, compat: Compat) -> list[InputOp]:
     """The host's ops that are part of the input pipeline, those with most time of their own first."""
-    found = host_ops.of(profile.trace, lo, hi, compat)
+    found = host_ops.asked(profile, lo, hi, compat)
     out = []
     for number, op in enumerate(found.table.ops):
         kind = category_of(op.name, op.type)

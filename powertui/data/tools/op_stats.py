@@ -383,11 +383,11 @@ class _Adder:
         name, total, own = (np.concatenate(columns) for columns in zip(*self._parts, strict=True))
         self._parts, self._pending = [], 0
         self.count += np.bincount(name, minlength=self.size)
-        self.total += _exact(name, total, self.size)
-        self.self_time += _exact(name, own, self.size)
+        self.total += exact(name, total, self.size)
+        self.self_time += exact(name, own, self.size)
 
 
-def _exact(name: UInt32s, values: Int64s, size: int) -> Int64s:
+def exact(name: UInt32s | Int32s, values: Int64s, size: int) -> Int64s:
     """Exact integer sums per name. bincount adds floats: where they could round, both halves of the bits are added apart."""
     if float(values.sum(dtype=np.float64)) < _EXACT / 2:
         return np.bincount(name, values, size).astype(np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from powertui.data import category
 from powertui.data.asked import Compat
-from powertui.data.model import ProcessKind, Trace
+from powertui.data.model import ProcessKind
 from powertui.data.opened import Profile
 from powertui.data.tools import device_ops, event_types, host_ops, op_stats
 
@@ -34,23 +34,23 @@ def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> list
     if any(process.kind is ProcessKind.DEVICE and process.event_count for process in trace.processes):
         sums = list(_on_devices(profile, lo, hi, compat))
     else:
-        sums = list(_on_host(trace, lo, hi, compat))
+        sums = list(_on_host(profile, lo, hi, compat))
     whole = max(1, sum(time for _, _, _, time in sums))
     sums.sort(key=lambda one: (-one[3], one[0]))
     return [Top(name, kind, count, time, time / whole, category.of(f"{name}:{kind}" if kind else name).value)
             for name, kind, count, time in sums]  # fmt: skip
 
 
-def _on_host(trace: Trace, lo: int, hi: int, compat: Compat) -> Iterator[tuple[str, str, int, int]]:
+def _on_host(profile: Profile, lo: int, hi: int, compat: Compat) -> Iterator[tuple[str, str, int, int]]:
     """The framework's ops; of a program that names none, whatever ran but Python's frames and waiting."""
-    ops = host_ops.of(trace, lo, hi, compat)
+    ops = host_ops.asked(profile, lo, hi, compat)
     named = np.flatnonzero(ops.self_time > 0).tolist()
     for number in named:
         op = ops.table.ops[number]
         yield op.name, op.type, int(ops.occurrences[number]), int(ops.self_time[number])
     if named:
         return
-    found = op_stats.of(trace, lo, hi)
+    found = op_stats.of(profile.trace, lo, hi)
     for row in found.order("self")[:_LOOKED_AT].tolist():
         one = found[row]
         if not event_types.waits(one.full) and one.self_time > 0:

@@ -12,7 +12,7 @@ from powertui.data import logdir
 from powertui.data.asked import Compat
 from powertui.data.opened import Opened
 from powertui.data.table import Result
-from powertui.data.tools import registry
+from powertui.data.tools import host_ops, registry
 from powertui.data.tools.registry import Question
 from tests import answers, stored_ops
 from tests.synthetic import xplane
@@ -146,3 +146,18 @@ def test_rates_stand_where_costs_are_known_and_nowhere_else(tmp_path: Path) -> N
     assert rows["copy.3"]["bound_by"] == "Unknown"
     assert rows["while.1"]["total_self_time"] == pytest.approx(5000)  # without the ops inside it
     assert rows["IDLE"]["total_time"] == pytest.approx(2000)
+
+
+@pytest.mark.parametrize("chunk", [50, 3000])
+@pytest.mark.parametrize("compat", ["corrected", "xprof"])
+def test_a_long_line_in_stretches_comes_to_the_same(
+    chunk: int, compat: Compat, shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = opened(shared_data / "own/custom_loop").profiles[0].trace
+    whole = host_ops.of(trace, trace.span[0], trace.span[1] + 1, compat)
+    monkeypatch.setattr(host_ops, "_CHUNK", chunk)
+    parts = host_ops.of(trace, trace.span[0], trace.span[1] + 1, compat)
+    order = [parts.table.ops.index(op) for op in whole.table.ops]
+    assert (parts.idle, parts.span, parts.lines) == (whole.idle, whole.span, whole.lines)
+    for column in ("occurrences", "total", "self_time", "eager"):
+        assert getattr(parts, column)[order].tolist() == getattr(whole, column).tolist()
