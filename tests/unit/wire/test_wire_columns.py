@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wire_oracle import DECODERS
 
 from powertui.data.lod import _sparse_table
 from powertui.data.wire import BLOCK, FAN
+from tests.unit.wire.wire_oracle import DECODERS
 
 GROUP = BLOCK * FAN
 

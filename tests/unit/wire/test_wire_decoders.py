@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from wire_oracle import (
+
+from powertui.data import wire
+from powertui.data.wire import pure
+from powertui.data.wire.types import LEN, VARINT, Bytes, Columns
+from tests.unit.wire.wire_oracle import (
     DECODERS,
     EVENTS,
     EXACT,
@@ -29,10 +33,6 @@ from wire_oracle import (
     stat_rows,
     varint,
 )
-
-from powertui.data import wire
-from powertui.data.wire import pure
-from powertui.data.wire.types import LEN, VARINT, Bytes, Columns
 
 LOGDIRS = Path(__file__).parents[2] / "data" / "logdirs"
 SMALL = LOGDIRS / "trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wire_oracle import DECODERS
 
 from powertui.data.wire import MAX_LANES
+from tests.unit.wire.wire_oracle import DECODERS
 
 FAR = (1 << 63) - 1
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wire_oracle import LINES, as_data, field, mangled, scanned
 
 from powertui.data import wire
 from powertui.data.formats.builder import is_sorted, pack
 from powertui.data.wire import pure
 from powertui.data.wire.types import LEN, VARINT, Laned
+from tests.unit.wire.wire_oracle import LINES, as_data, field, mangled, scanned
 
 compiled = pytest.importorskip("powertui.data.wire.compiled")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from wire_oracle import parsed
 
 from benchmarks.make_big import multiplied
+from tests.unit.wire.wire_oracle import parsed
 
 RECORDING = Path(__file__).parents[2] / "data/logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 
 import pytest
-from wire_oracle import field
 
 from powertui.data.wire import schemas
 from powertui.data.wire.types import FIXED32, FIXED64, LEN, VARINT
+from tests.unit.wire.wire_oracle import field
 
 
 @pytest.mark.parametrize("name", sorted(schemas._SCHEMAS))
