@@ -216,7 +216,7 @@ class OpenScreen(BaseScreen):
         if moved:
             if not self._again and changes is not None:
                 self._again = 3  # what comes is still being written
-            self._follow(logdir.stream(folder.path), quiet=True)
+            self._follow(logdir.stream_all(folder.paths), quiet=True)
 
     # ── looking into the runs ────────────────────────────────────────────────────────────────────
 
@@ -315,7 +315,7 @@ class OpenScreen(BaseScreen):
         self._known.clear()
         self._sizes.clear()
         self.say("Searching the folder again …")
-        self._follow(logdir.stream(folder.path), again=True)
+        self._follow(logdir.stream_all(folder.paths), again=True)
 
     def back(self) -> bool:
         """Close the filter; or return to the run that is open."""

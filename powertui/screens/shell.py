@@ -259,7 +259,7 @@ class Shell(TypeAhead[int]):
         else:
             assert self.session.opened is not None
             self.session.opened.complete = False
-            self._load(again=folder.path if folder is not None else entry.path)
+            self._load(again=folder.path_of(entry) if folder is not None else entry.path)
             self.say("Reading the run again …")
 
     def _say_changed(self) -> None:

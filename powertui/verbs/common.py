@@ -27,6 +27,73 @@ def path(parser: argparse.ArgumentParser) -> None:
                         help="memory one file may take: 24G, or none for no limit (default: half of the free memory)")  # fmt: skip
 
 
+def more_paths(parser: argparse.ArgumentParser, others: str) -> None:
+    """What stands behind the first path."""
+    parser.add_argument("more", metavar="PATH", nargs="*", default=[], help=others)
+
+
+def sort_out(args: argparse.Namespace) -> list[str]:
+    """The paths with runs, the first of them in `args.path`. Power logs among them are taken as --power.
+
+    Raises `UnreadableFile` for a path that is not there.
+    """
+    from powertui.data import logdir
+
+    named = [args.path, *getattr(args, "more", ())]
+    for path in named:
+        _must_be_there(path)
+    if len(named) == 1:
+        return named
+    found = {path: logdir.scan(path) for path in named}
+    runs = [path for path in named if any(run.profiles or run.tfevents for run in found[path].runs) or found[path].tfevents]
+    logs = [path for path in named if path not in runs]
+    for path in logs:
+        if not found[path].power:
+            raise UsageError(f"{path} holds neither a run nor a power log.", hint=f"See what is there: powertui doctor {path}")
+    if not runs:
+        args.path, args.more, runs, logs = named[0], [], named[:1], named[1:]
+    args.path = runs[0]
+    args.power = [*args.power, *logs]
+    return runs
+
+
+def one_path(args: argparse.Namespace) -> str:
+    """The one path with runs, for verbs that tell of one."""
+    runs = sort_out(args)
+    if len(runs) > 1:
+        hint = "Name the folder above them, or each by itself."
+        raise UsageError(f"Only one path with runs can be told of, and {runs[0]} and {runs[1]} are two.", hint=hint)
+    return runs[0]
+
+
+def _must_be_there(path: str) -> None:
+    import os.path
+
+    if path not in ("", "-") and not os.path.lexists(path):
+        from powertui.errors import UnreadableFile
+
+        hint = "Check the path. `powertui doctor .` shows what is in the current folder."
+        raise UnreadableFile(path, "no such file or directory", hint=hint)
+
+
+def power_files(named: list[str]) -> tuple[str, ...]:
+    """The power logs that `--power` names. A folder stands for those in it."""
+    from pathlib import Path
+
+    out: list[str] = []
+    for path in named:
+        if not Path(path).is_dir():
+            out.append(path)
+            continue
+        from powertui.data import logdir
+
+        inside = [file.path for file in logdir.scan(path).power]
+        if not inside:
+            raise UsageError(f"The folder {path} holds no power log.", hint=f"See what is there: powertui doctor {path}")
+        out += inside
+    return tuple(dict.fromkeys(out))
+
+
 def limit_of(args: argparse.Namespace) -> Limit:
     """How much memory one file may take, from the arguments of `path`."""
     from powertui.data.limits import Limit
@@ -40,7 +107,8 @@ def reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--run", metavar="NAME", help="only this run of the logdir: its name, or a part of it that no other has")
     group.add_argument("--step-marker", metavar="REGEX", help="events whose name matches start a step")
     group = parser.add_argument_group("power")
-    group.add_argument("--power", action="append", default=[], metavar="FILE", help="a power log beside the run (repeatable)")
+    group.add_argument("--power", action="append", default=[], metavar="PATH",
+                       help="a power log, or a folder of them, beside the run (repeatable)")  # fmt: skip
     group.add_argument("--no-power", action="store_true", help="do not look for power logs")
     group.add_argument("--time-col", metavar="NAME", help="column with the time")
     group.add_argument("--watts-col", metavar="NAME", help="column with the power")
@@ -62,7 +130,7 @@ def reading_of(args: argparse.Namespace) -> Reading:
     said = {name: getattr(args, name) for name in ("time_col", "watts_col", "unit", "tz") if getattr(args, name)}
     # Whoever names a log means that one; what lies around is for those who name none.
     return Reading(
-        step_marker=args.step_marker, tz=args.tz, power=tuple(args.power), find_power=not (args.no_power or args.power),
+        step_marker=args.step_marker, tz=args.tz, power=power_files(args.power), find_power=not (args.no_power or args.power),
         columns=LogColumns(**said, limit=limit_of(args)) if said else None, limit=limit_of(args),
         power_hosts=tuple(power_host(text) for text in args.power_host), usual_hosts=config.load().power_hosts,
     )  # fmt: skip

@@ -7,7 +7,10 @@ import argparse
 from powertui.verbs import common
 
 HELP = "open the recorded run that ships with powertui"
-EXAMPLES = (("powertui demo", "a recorded run; nothing to download"),)
+EXAMPLES = (
+    ("powertui demo", "a recorded run; nothing to download"),
+    ("powertui demo --report", "the same run as text"),
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,12 +7,17 @@ import argparse
 from powertui.verbs import common
 
 HELP = "show what was found, what is missing, why, and what to do"
-EXAMPLES = (("powertui doctor ~/logs", "what is there, what is missing, what to do"),)
+EXAMPLES = (
+    ("powertui doctor ~/logs", "what is there, what is missing, what to do"),
+    ("powertui doctor ~/logs --power power.csv", "also whether this power log fits"),
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
+    parser.add_argument("--power", action="append", default=[], metavar="PATH",
+                        help="a power log, or a folder of them, beside the run (repeatable)")  # fmt: skip
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
     group.add_argument("--csv", action="store_true", help="one row per check")
@@ -24,4 +29,6 @@ def run(args: argparse.Namespace) -> int:
     from powertui.data.asked import Reading
     from powertui.report import doctor
 
-    return doctor.tell(args.path, Reading(limit=common.limit_of(args)), common.form_of(args))
+    power = common.power_files(args.power)
+    reading = Reading(power=power, find_power=not power, limit=common.limit_of(args))
+    return doctor.tell(args.path, reading, common.form_of(args))

@@ -16,6 +16,7 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
+    common.more_paths(parser, "power logs, as with --power")
     common.reading(parser)
     common.window(parser)
     common.output(parser)
@@ -25,5 +26,5 @@ def run(args: argparse.Namespace) -> int:
     """Exit code 3 when nothing of what was named could be read."""
     from powertui.report import energy
 
-    return energy.tell(args.path, args.run, common.reading_of(args), common.aligning_of(args), common.form_of(args),
+    return energy.tell(common.one_path(args), args.run, common.reading_of(args), common.aligning_of(args), common.form_of(args),
                        common.window_of(args))  # fmt: skip

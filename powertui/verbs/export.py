@@ -7,12 +7,16 @@ import argparse
 from powertui.verbs import common
 
 HELP = "write a window of a run as CSV, Parquet or Perfetto JSON"
-EXAMPLES = (("powertui export ~/logs --epoch 1 --steps 185-258", "these steps, as CSV"),)
+EXAMPLES = (
+    ("powertui export ~/logs --epoch 1 --steps 185-258", "these steps, as CSV"),
+    ("powertui export ~/logs --marked -o window", "the window marked last in the timeline"),
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
+    common.more_paths(parser, "power logs, as with --power")
     common.reading(parser)
     parser.add_argument("--what", choices=("samples", "steps", "ops", "events", "perfetto"), default="samples",
                         help="what the file holds (default: samples)")  # fmt: skip

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from powertui.feed import Feed
 
 HELP = "watch power while a run trains, and record it"
-EXAMPLES = (("powertui live --host bmc", "watch the power while a run trains"),)
+EXAMPLES = (
+    ("powertui live --host bmc", "watch the power while a run trains"),
+    ("powertui live --replay power.csv", "a recording, played again"),
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

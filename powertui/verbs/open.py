@@ -8,26 +8,31 @@ import dataclasses
 from powertui.verbs import common
 
 HELP = "browse a logdir, a run or one profile (the verb may be left out)"
-EXAMPLES = (("powertui ~/logs", "browse the runs of a logdir"),)
+EXAMPLES = (
+    ("powertui ~/logs", "browse the runs of a logdir"),
+    ("powertui vm.xplane.pb power.csv", "one profile with its power log"),
+)
 FIRST_S = 0.2  # folders are looked through so long before the list is shown, and each time that it grows
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
+    common.more_paths(parser, "more logdirs, runs or profiles, to open together; or power logs")
     common.reading(parser)
     common.screen(parser)
 
 
 def run(args: argparse.Namespace, notice: str = "") -> int:
     """Open the screens. Textual reads its settings while it is imported: the terminal is looked at before."""
+    paths = common.sort_out(args)  # a path that is not there is told as that, with or without a terminal
     display = common.display_of(args, f"`powertui report {args.path}` prints the same facts as text.")
     from powertui.data import logdir
 
-    stages = logdir.stream(args.path, FIRST_S)  # thousands of runs: the list stands with the first of them
+    stages = logdir.stream_all(paths, FIRST_S)  # thousands of runs: the list stands with the first of them
     found = next(stages)
     if args.run is not None:
-        found = found if found.complete else logdir.scan(args.path)
+        found = found if found.complete else list(stages)[-1]
         found = dataclasses.replace(found, runs=found.chosen(args.run))
     from powertui.screens.session import Session
     from powertui.screens.shell import Shell

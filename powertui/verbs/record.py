@@ -10,7 +10,10 @@ from powertui.errors import UsageError
 from powertui.verbs import common
 
 HELP = "sample power into a CSV file, alone or around a command"
-EXAMPLES = (("powertui record --host bmc -o power.csv -- python train.py", ""),)
+EXAMPLES = (
+    ("powertui record --host bmc -o power.csv -- python train.py", "power of this command, from start to end"),
+    ("powertui record --source rapl: --duration 60", "a minute of this machine's own counters"),
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

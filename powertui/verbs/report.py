@@ -9,6 +9,7 @@ from powertui.verbs import common
 HELP = "print the facts of each run, or one tool's table"
 EXAMPLES = (
     ("powertui report ~/logs --json", "the same facts, for a script"),
+    ("powertui report ~/logs --brief", "what matters, in 4 kB of JSON"),
     ("powertui report ~/logs --tool kernel_stats", "one tool's table"),
 )
 
@@ -16,6 +17,7 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
+    common.more_paths(parser, "power logs, as with --power")
     parser.add_argument("--tool", metavar="NAME", help="print this tool's table instead, e.g. kernel_stats; `list` names all tools")
     parser.add_argument(
         "--compat",
@@ -23,6 +25,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="corrected",
         help="by whose rules: TensorFlow's with copies told as copies (default), as they were, today's converter's",
     )
+    parser.add_argument("--brief", action="store_true",
+                        help="at most 4 kB of JSON: energy, findings, top ops, badges, and the next command")  # fmt: skip
     parser.add_argument("--match", metavar="REGEX", default="", help="with --tool event_sets: only events with such names")
     common.reading(parser)
     common.output(parser)
@@ -35,6 +39,11 @@ def run(args: argparse.Namespace) -> int:
     form = common.form_of(args)
     if args.tool == "list":
         return tool.names(form)
+    common.one_path(args)
+    if args.brief:
+        from powertui.report import brief
+
+        return brief.tell(args.path, args.run, common.reading_of(args), common.aligning_of(args))
     if args.tool is not None:
         reading, aligning = common.reading_of(args), common.aligning_of(args)
         return tool.tell(args.path, args.run, reading, args.tool, form, aligning, args.compat, args.match)

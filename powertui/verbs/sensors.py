@@ -8,7 +8,10 @@ import sys
 from powertui.verbs import common
 
 HELP = "list the power sensors here or on a BMC, and why others cannot be read"
-EXAMPLES = (("powertui sensors --host bmc", "the power sensors there"),)
+EXAMPLES = (
+    ("powertui sensors", "what this machine can read, and why not the rest"),
+    ("powertui sensors --host bmc", "the power sensors there"),
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -231,3 +231,108 @@ def test_where_a_file_lies_does_not_matter_when_it_is_no_profile(tmp_path: Path,
     said = capsys.readouterr().out
     assert "is text, but no format" in said
     assert "plugins/profile" not in said
+
+
+# ── several paths, power beside them, the brief report ───────────────────────────────────────────
+
+
+def brief(capsys: pytest.CaptureFixture[str], *args: str) -> dict:  # type: ignore[type-arg]
+    assert main(["report", *args, "--brief"]) == 0
+    said = capsys.readouterr().out
+    assert len(said.encode()) <= 4096
+    return json.loads(said)  # type: ignore[no-any-return]
+
+
+def test_brief_holds_energy_findings_ops_badges_and_the_next_command(capsys: pytest.CaptureFixture[str]) -> None:
+    said = brief(capsys, str(demo.folder()))
+    (one,) = said["runs"]
+    assert one["energy"]["badge"] == "measured"
+    assert one["energy"]["lo"] < one["energy"]["joules"] < one["energy"]["hi"]
+    assert one["findings"][0]["steps"][0] == 46
+    assert one["findings"][0]["badge"] == "measured"
+    assert one["top_ops"]
+    assert one["step_s"]["longest_step"] == 0
+    assert main(said["next"].split()[1:]) == 0
+
+
+def test_brief_never_outgrows_its_bytes() -> None:
+    from powertui.report import brief as briefly
+
+    op = {"name": "x" * 120, "count": 1, "self_s": 1.0}
+    found = {"what": "ü" * 240, "epoch": 1}
+    runs = [{"name": "n" * 120, "top_ops": [dict(op) for _ in range(8)], "findings": [dict(found)] * 8} for _ in range(20)]
+    said = briefly.within({"powertui": "0", "path": "p", "runs": runs, "runs_left_out": 3, "next": "powertui"})
+    assert len(said.encode()) < briefly.MOST
+    told = json.loads(said)
+    assert told["runs_left_out"] + len(told["runs"]) == 23
+    assert told["runs"], "some of it is better than nothing"
+    assert (
+        len(json.loads(briefly.within({"runs": [{"name": "n" * 5000}], "runs_left_out": 0, "path": "", "next": ""}))["runs"]) == 0
+    )
+
+
+def test_a_power_log_behind_a_profile_is_its_power(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    profile = next(demo.folder().rglob("*.xplane.pb*"))
+    log = demo.power_file()
+    for args in ((profile, log), (log, profile)):
+        assert brief(capsys, *map(str, args))["runs"][0]["energy"]["joules"] is not None
+    assert brief(capsys, str(profile), "--power", str(demo.folder()))["runs"][0]["energy"]["joules"] is not None
+    assert main(["doctor", str(data / "logdirs" / "jax_cpu"), "--power", str(log)]) == 0
+    assert "power.csv" in capsys.readouterr().out
+
+
+def test_several_logdirs_are_opened_together(data: Path) -> None:
+    from powertui.data import logdir
+
+    paths = [str(data / "logdirs" / "jax_cpu"), str(demo.folder())]
+    (*_, found) = logdir.stream_all(paths)
+    assert found.complete
+    assert len(found.runs) == sum(len(logdir.scan(path).runs) for path in paths)
+    for run in found.runs:
+        assert logdir.again(found.path_of(run), run) == run
+
+
+WRONG = (
+    ("nosuch",), ("open", "nosuch"), ("report", "nosuch"), ("doctor", "nosuch"), ("report", ".", "--power", "nosuch.csv"),
+    ("report", ".", "--tool", "nosuch"), ("report", ".", "--run", "nosuch"), ("report", "", "--brief"),
+    ("energy", ".", "--offset", "x"),
+    ("report", ".", "--power", "empty"), ("energy", ".", "--power-host", "x"), ("live",), ("export", ".", "--epoch", "7"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("args", WRONG, ids=" ".join)
+def test_errors_are_a_sentence_and_a_step(
+    args: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    try:
+        code = main(list(args))
+    except SystemExit as error:
+        code = int(error.code or 0)
+    said = capsys.readouterr().err
+    assert code != 0
+    assert ".;" not in said
+    assert ".. " not in said
+    assert "..\n" not in said
+    assert "Traceback" not in said
+
+
+def test_a_path_that_is_not_there_is_told_without_a_terminal(tmp_path: Path) -> None:
+    said = powertui("nosuch", cwd=tmp_path)
+    assert said.returncode == 3
+    assert "no such file or directory" in said.stderr
+    assert "terminal" not in said.stderr
+
+
+@pytest.mark.parametrize("verb", verbs.VERBS)
+def test_every_verb_has_two_examples_that_parse(verb: str) -> None:
+    import shlex
+
+    examples = verbs.load(verb).EXAMPLES
+    assert len(examples) >= 2
+    for line, text in examples:
+        assert text
+        words = shlex.split(line)[1:]
+        parsed = build_parser(verb).parse_args(normalise(words))
+        assert parsed.verb == verb

@@ -1,6 +1,29 @@
 """What lies in a folder, by names, sizes and heads alone: runs, hosts, profiles, scalars, power logs; what is missing and why."""
 
-from powertui.data.logdir.entries import EventFile, Logdir, OtherFile, PowerFile, ProfileFile, RunEntry, again, scan, stream
+from powertui.data.logdir.entries import (
+    EventFile,
+    Logdir,
+    OtherFile,
+    PowerFile,
+    ProfileFile,
+    RunEntry,
+    again,
+    scan,
+    stream,
+    stream_all,
+)
 from powertui.data.logdir.trainings import TrainingEntry
 
-__all__ = ["EventFile", "Logdir", "OtherFile", "PowerFile", "ProfileFile", "RunEntry", "TrainingEntry", "again", "scan", "stream"]
+__all__ = [
+    "EventFile",
+    "Logdir",
+    "OtherFile",
+    "PowerFile",
+    "ProfileFile",
+    "RunEntry",
+    "TrainingEntry",
+    "again",
+    "scan",
+    "stream",
+    "stream_all",
+]

@@ -15,7 +15,7 @@ import functools
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -111,6 +111,19 @@ class Logdir:
     complete: bool = True  # False while folders are still looked through: power logs are given to runs last
     folders: tuple[str, ...] = ()  # all that were listed
     began_ns: int = field(default=0, compare=False)  # when (Unix time)
+    several: tuple[str, ...] = ()  # the paths, where there are several
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What was looked through."""
+        return self.several or (self.path,)
+
+    def path_of(self, entry: RunEntry) -> str:
+        """Which of the paths a run was found under."""
+        if not self.several:
+            return self.path
+        whole = Path(entry.path).absolute()
+        return next((path for path in self.paths if whole.is_relative_to(Path(path).absolute())), entry.path)
 
     @functools.cached_property
     def trainings(self) -> tuple[TrainingEntry, ...]:
@@ -172,6 +185,30 @@ def stream(path: str | os.PathLike[str], every_s: float = 1e9) -> Iterator[Logdi
     if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
         raise UnreadableFile(text, "is neither a folder nor a plain file", hint="Name a logdir, a run folder or a profile.")
     yield _Scan(where.parent).single(text, where)
+
+
+def stream_all(paths: Sequence[str], every_s: float = 1e9) -> Iterator[Logdir]:
+    """Several logdirs as one; those that are looked through already are in every stage."""
+    if len(paths) == 1:
+        yield from stream(paths[0], every_s)
+        return
+    done: list[Logdir] = []
+    for path in paths:
+        for found in stream(path, every_s):
+            if not found.complete:
+                yield _together([*done, found], paths)
+        done.append(found)
+    yield _together(done, paths)
+
+
+def _together(found: Sequence[Logdir], paths: Sequence[str]) -> Logdir:
+    return Logdir(
+        ", ".join(paths), tuple(run for one in found for run in one.runs), tuple(log for one in found for log in one.tfevents),
+        tuple(log for one in found for log in one.power), tuple(file for one in found for file in one.unread),
+        tuple(warn for one in found for warn in one.problems), sum(one.entries for one in found),
+        any(one.truncated for one in found), len(found) == len(paths) and all(one.complete for one in found),
+        tuple(folder for one in found for folder in one.folders), min(one.began_ns for one in found), tuple(paths),
+    )  # fmt: skip
 
 
 # ── the scan ─────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,171 @@
+"""`powertui report --brief`: what matters of the runs in at most 4 kB of JSON, for scripts and assistants, with the next command.
+
+Every figure has its badge or the reason why there is none. What does not fit is counted, least important first: ops, then findings,
+then runs.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from powertui import __version__
+from powertui.data import logdir
+from powertui.data.asked import Aligning, Reading
+from powertui.data.energy import account
+from powertui.data.energy.findings.finding import Finding
+from powertui.data.energy.integrate import Energy
+from powertui.data.logdir import RunEntry
+from powertui.data.model import PS_PER_S
+from powertui.data.opened import Opened, Profile
+from powertui.data.tools import op_stats
+from powertui.plain import plain
+from powertui.report import text
+from powertui.report.summary import load
+
+MOST = 4096  # bytes, with the line end
+LOOKED_INTO = 20  # runs that are read; the others are counted
+OPS, FINDINGS = 8, 8
+LONG = 120  # characters of one name
+
+Facts = dict[str, Any]
+
+
+def tell(path: str, name: str | None, reading: Reading, aligning: Aligning) -> int:
+    """Print it. Exit code 3 when nothing of what was named could be read."""
+    found = logdir.scan(path)
+    entries = found.chosen(name)
+    runs = [_run(entry, reading, aligning) for entry in entries[:LOOKED_INTO]]
+    whole = {"powertui": __version__, "path": plain(path, 300), "runs": runs, "runs_left_out": len(entries) - len(runs)}
+    whole["next"] = _next(path, runs, len(entries))
+    text.out(within(whole))
+    return 0 if any("error" not in one for one in runs) else 3
+
+
+def within(whole: Facts, most: int = MOST) -> str:
+    """As JSON in at most so many bytes."""
+    while True:
+        line = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+        if len(line.encode()) < most:
+            return line
+        if not _shortened(whole["runs"]):
+            if len(whole["runs"]) <= 1:
+                whole = {**whole, "runs": [], "runs_left_out": whole["runs_left_out"] + len(whole["runs"]), "path": "", "next": ""}
+                return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+            whole["runs"].pop()
+            whole["runs_left_out"] += 1
+
+
+def _shortened(runs: list[Facts]) -> bool:
+    """One row less of the longest list, ops before findings; False when there is none to take."""
+    for list_, least in (("top_ops", 3), ("findings", 1), ("top_ops", 0), ("notes", 0)):
+        longest = max(runs, key=lambda one: len(one.get(list_, ())), default=None)
+        if longest is not None and len(longest.get(list_, ())) > least:
+            longest[list_].pop()
+            longest[f"{list_}_left_out"] = longest.get(f"{list_}_left_out", 0) + 1
+            return True
+    return False
+
+
+def _run(entry: RunEntry, reading: Reading, aligning: Aligning) -> Facts:
+    opened = Opened(entry, reading)
+    run, problem = load(opened)
+    one: Facts = {"name": plain(entry.name, LONG)}
+    if run is None or not (run.traces or run.power or run.scalars):
+        return {**one, "error": plain(problem or "nothing readable was found", 200)}
+    if not run.traces:
+        return {**one, "profile": None, "power_logs": len(run.power)}
+    # The host that was recorded longest stands for the run; the others are named.
+    spans = [trace.span[1] - trace.span[0] for trace in run.traces]
+    profile = opened.profiles[spans.index(max(spans))]
+    steps = profile.steps
+    one |= {
+        "host": plain(profile.host, LONG), "hosts": len(run.traces), "devices": len(profile.trace.devices),
+        "duration_s": _s(max(spans)), "steps": len(steps), "steps_marked_by": plain(steps.source, LONG) or None,
+    }  # fmt: skip
+    if len(steps):
+        from powertui.data.energy import step_table
+
+        length = step_table.lengths(steps)
+        usual = sorted(length.tolist())[len(length) // 2]
+        at = int(length.argmax())
+        one["step_s"] = {"median": _s(usual), "longest": _s(int(length[at])), "longest_step": int(steps.number[at])}
+    return one | _energy(profile, aligning) | _findings(profile, aligning) | {"top_ops": _ops(profile)}
+
+
+def _energy(profile: Profile, aligning: Aligning) -> Facts:
+    found = account.of(profile, aligning)
+    lo, hi = found.trace.span
+    epochs = [
+        {"epoch": found.epoch_number(index), **_joules(found.energy(start, end, edge_ps=edge))}
+        for index, start, end, edge in found.epoch_windows()[:4]
+    ]
+    alignment = found.alignment
+    placed = None if alignment is None else {"status": alignment.status, "by": plain(alignment.source, 60)}
+    return {
+        "energy": _joules(found.energy(lo, hi)),
+        "epochs": epochs,
+        "a_step": _joules(found.per_step(None)),
+        "power_placed": placed,
+    }
+
+
+def _joules(one: Energy | None) -> Facts:
+    if one is None:
+        return {"joules": None, "why": "no power log belongs to this host"}
+    if not one.resolved:
+        return {"joules": None, "why": plain(one.reason, 160)}
+    return {"joules": _round(one.joules), "lo": _round(one.lo), "hi": _round(one.hi), "badge": one.badge.value}
+
+
+def _findings(profile: Profile, aligning: Aligning) -> Facts:
+    found = account.findings(profile, aligning)
+    out: Facts = {"findings": [_finding(one) for one in found.findings[:FINDINGS]]}
+    if len(found.findings) > FINDINGS:
+        out["findings_left_out"] = len(found.findings) - FINDINGS
+    notes = [plain(note, 200) for note in (found.could, found.reason) if note]
+    return out | ({"notes": notes} if notes else {})
+
+
+def _finding(one: Finding) -> Facts:
+    return {
+        "what": plain(one.text, 240), "epoch": one.epoch, "steps": [one.step_lo, one.step_hi],
+        "start_s": _s(one.start_ps), "end_s": _s(one.end_ps), "watts": _round(one.delta_watts), "joules": _round(one.delta_joules),
+        "seconds": _round(one.delta_seconds), "p": _round(one.p), "badge": one.badge.value,
+    }  # fmt: skip
+
+
+def _ops(profile: Profile) -> list[Facts]:
+    """Those that took most time: of the devices where there are any, else of the host; without those that only hold others."""
+    stats = op_stats.of(profile.trace)
+    order = stats.order("self")
+    kept = ~stats.wrappers[order]
+    if stats.on_device.any():
+        kept &= stats.on_device[order]
+    side = "device" if stats.on_device.any() else "host"
+    return [
+        {"name": plain(stats[row].name, LONG), "count": int(stats.count[row]), "self_s": _s(int(stats.self_time[row])),
+         f"share_of_{side}": _round(float(stats.share[row]))}
+        for row in order[kept][:OPS].tolist()
+    ]  # fmt: skip
+
+
+def _next(path: str, runs: Sequence[Facts], count: int) -> str:
+    where = shlex.quote(path)
+    if any(one.get("findings") for one in runs):
+        return f"powertui report {where} --tool findings --json"
+    if count > 1:
+        return f"powertui report {where} --run NAME --brief"
+    if runs and runs[0].get("steps"):
+        return f"powertui report {where} --tool step_ops --json"
+    return f"powertui doctor {where}"
+
+
+def _s(ps: int) -> float:
+    return _round(ps / PS_PER_S) or 0.0
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")
