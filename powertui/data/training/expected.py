@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from powertui.data.energy.findings.expected import Unsure
 from powertui.data.energy.findings.readings import Readings
+from powertui.data.energy.findings.windows import Unsure
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Floats
 from powertui.data.training.stretches import KINDS, PAUSE, STARTING, VALIDATION, Stretches

@@ -17,7 +17,7 @@ from powertui.data.energy import integrate, placing, samples, unplaced
 from powertui.data.energy.account import Account
 from powertui.data.energy.findings import could_find
 from powertui.data.energy.findings.box import Box
-from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings, Limit
+from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings
 from powertui.data.energy.findings.noise import Noise, noise_of
 from powertui.data.model import NS_PER_S, PS_PER_S, Badge, PowerOnTrace
 from powertui.data.training import apart, expected
@@ -84,7 +84,7 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
     if doubtful:
         many = "stretches stand" if doubtful > 1 else "stretch stands"
         notes.append(f"{doubtful} {many} out only at some of the places where the power log may lie: not told")
-    return Findings(None, tuple(matter), tuple(smaller), limits, could, tuple(notes))
+    return Findings(None, tuple(matter), tuple(smaller), limits.findings, could, tuple(notes), seen=limits.seen)
 
 
 def _apart(found: Sequence[Box]) -> list[Box]:
@@ -276,7 +276,7 @@ class _Telling:
             least = min(least, OF_EPOCH * self._joules(self.seen.at(epoch.start.ns), self.seen.at(epoch.end.ns)))
         return abs(one.delta_joules or 0.0) >= max(OF_STRETCH * stretch, least)
 
-    def could(self, model: Expected, noise: Noise) -> tuple[tuple[Limit, ...], str]:
+    def could(self, model: Expected, noise: Noise) -> tuple[could_find.Limits, str]:
         """What would have been found."""
         stretches = self.training.stretches
         span = (self._s(int(stretches.start[0])), self._s(int(stretches.end.max())))

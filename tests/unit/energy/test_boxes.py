@@ -70,8 +70,8 @@ def test_what_could_be_found_is_found() -> None:
     _, noise = boxes.found(one)
     nothing = np.zeros(len(one))
     limits = could_find.limits(one, noise, (0.0, 60.0), nothing, 0.0)
-    assert limits
-    limit = limits[0]
+    assert limits.findings == limits.seen  # everything matters here
+    limit = limits.seen[0]
     rng = np.random.default_rng(5)
     hits = {1.0: 0, 0.3: 0}
     for part in hits:

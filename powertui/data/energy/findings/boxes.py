@@ -4,20 +4,21 @@ A foreign load is a box: so many watts from one moment to another. A reading sho
 covers, so a box is laid into the readings through their windows; the edges and the height that come out are those of
 the load, not of the sensor. A reading's error has two parts. Noise averages out over a stretch, as far as neighbouring
 readings are not alike. What is not known of the expectation (work of a kind that was hardly seen, a window that is only
-assumed) does not, and is counted once for the whole stretch.
+assumed) is shared by the whole stretch: it cancels only where it is off upwards here and downwards there.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.energy.findings import edges
 from powertui.data.energy.findings.box import Box, bridged
-from powertui.data.energy.findings.noise import Noise, certainty, noise_of, ordinary, spread
-from powertui.data.energy.findings.readings import Readings, covered
+from powertui.data.energy.findings.noise import Noise, centre, certainty, noise_of, ordinary, spread
+from powertui.data.energy.findings.readings import Readings, covered, some
 from powertui.data.model import Bools, Floats, Int64s
 
 ALPHA = 0.002  # chance of one stretch by noise alone, anywhere in the recording
@@ -25,9 +26,18 @@ MOST = 12  # stretches of one recording
 LEAST = 6  # readings that say what noise is
 _ALIKE = 0.6  # of a stretch's height: another one as long is like it
 _OFTEN = 5
+_TAIL = 5.0  # deviations of single readings: what is nearer is no tail
 _MOST_OF = 0.6  # of the readings: more of them is what is usual
 SURE = 4.0  # errors, however few stretches there are to choose from
 _SMOOTH = 101  # readings, at most, that are looked at together to see a pause
+
+
+class _Tried(NamedTuple):
+    first: int
+    last: int
+    noise: Noise
+    score: float
+    p: float
 
 
 def found(readings: Readings, *, least: float = 0.0, looks: int = 1) -> tuple[list[Box], Noise]:
@@ -38,26 +48,46 @@ def found(readings: Readings, *, least: float = 0.0, looks: int = 1) -> tuple[li
         return [], noise_of(np.empty(0), floor)
     beyond = readings.beyond()[rows]
     doubt = readings.doubt[rows]
+    judged = some(readings, rows)
+    signed = np.vstack([judged.blunt[None], judged.ways]) if judged.ways.size else judged.blunt[None]
     foreign = np.zeros(len(readings))
     boxes: list[Box] = []
     taken = np.zeros(len(rows), np.bool_)
     noise = noise_of(np.empty(0), floor)
-    shortest = 1
-    for _ in range(2 * MOST):
-        usual = ordinary(beyond, doubt, ~taken, floor)
-        rough = noise_of(usual[:1], max(floor, spread(usual)))
-        first, last = _largest(np.where(taken, 0.0, beyond), doubt, taken, rough, least, shortest)
+    shortest, most = 1, math.inf  # single readings that are far off again and again are cut off
+
+    def looked(bounds: tuple[int, int], rough: Noise) -> _Tried | None:
+        """A stretch as it stands against the noise of all the rest."""
+        first, last = bounds
         if last <= first:
-            break
+            return None
         first, last = _unbroken(readings, rows, first, last, beyond)
         first, last = _even(beyond, doubt, first, last, rough)
         rest = ~taken
         rest[max(0, first - 1) : last + 1] = False
         noise = noise_of(ordinary(beyond, doubt, rest, floor), floor)
+        stretch = some(readings, rows[first:last])
+        weight = 1.0 / (noise.one**2 + stretch.doubt**2)
+        return _Tried(first, last, noise, *certainty(beyond[first:last], weight, stretch.shared(weight), noise, floor))
+
+    for _ in range(2 * MOST):
+        usual = ordinary(beyond, doubt, ~taken, floor)
+        rough = noise_of(usual[:1], max(floor, spread(usual)))
+        # What stands out most were all noise single, and what does for its length: a burst that counts as noise hides in one.
+        flat = np.where(taken, 0.0, beyond)
+        tried = {_largest(flat, doubt, signed, taken, one, least, shortest) for one in (rough, noise_of(usual, floor))}
+        told = [one for bounds in sorted(tried) if (one := looked(bounds, rough)) is not None]
+        if not told:
+            break
+        first, last, noise, score, p = min(told, key=lambda one: (one.p, -one.score))
+        rest = ~taken
+        rest[max(0, first - 1) : last + 1] = False
         if _common(beyond, doubt, rest, beyond[first:last]):
-            shortest = max(shortest, math.ceil(1.5 * (last - first)))
+            shortest = max(shortest + 1, math.ceil(1.5 * (last - first)))
+            most = max(_ALIKE * abs(float(beyond[first:last].mean())), _TAIL * max(spread(usual), floor))
+            beyond = np.clip(beyond, -most, most)
+            beyond -= centre(beyond[~taken], doubt[~taken])
             continue
-        score, p = certainty(beyond[first:last], doubt[first:last], noise, floor)
         if p * looks > ALPHA or score < SURE:
             break
         height = float(np.median(beyond[first:last]))
@@ -75,7 +105,7 @@ def found(readings: Readings, *, least: float = 0.0, looks: int = 1) -> tuple[li
             boxes.append(box)
         if (~taken).sum() < LEAST or len(boxes) == MOST:
             break
-    return bridged(sorted(boxes, key=lambda one: one.start)), replace(noise, shortest=shortest)
+    return bridged(sorted(boxes, key=lambda one: one.start)), replace(noise, shortest=shortest, most=most)
 
 
 def _common(beyond: Floats, doubt: Floats, free: Bools, stretch: Floats) -> bool:
@@ -91,23 +121,35 @@ def _common(beyond: Floats, doubt: Floats, free: Bools, stretch: Floats) -> bool
     return apart >= _OFTEN
 
 
-def _largest(beyond: Floats, doubt: Floats, taken: Bools, noise: Noise, least: float, shortest: int) -> tuple[int, int]:
-    """First and last (exclusive) reading of the stretch that explains most, were it all foreign."""
+def _largest(
+    beyond: Floats, doubt: Floats, signed: Floats, taken: Bools, noise: Noise, least: float, shortest: int
+) -> tuple[int, int]:
+    """First and last (exclusive) reading of the stretch that is farthest off, in errors of its own length.
+
+    `signed`: the parts of the doubt that may cancel over a stretch, after one that does not.
+    """
     count = len(beyond)
     weight = np.where(taken, 0.0, 1.0 / (noise.one**2 + doubt**2))
-    total, weights, many = (np.concatenate([[0.0], np.cumsum(x)]) for x in (weight * beyond, weight, taken.astype(np.float64)))
+    gained, weights, many = (_running(x) for x in (weight * beyond, weight, taken.astype(np.float64)))
+    shared = _running(weight * signed)
     best, at = 0.0, (0, 0)
     length = shortest
     while length <= max(1, int(_MOST_OF * count)):
-        w = np.maximum(weights[length:] - weights[:-length], 1e-300)
-        gained = total[length:] - total[:-length]
-        good = (many[length:] == many[:-length]) & (np.abs(gained) >= 0.5 * least * w)
-        gain = np.where(good, np.abs(gained) / np.sqrt(w), 0.0)
-        where = int(np.argmax(gain))
-        if gain[where] > best:
-            best, at = float(gain[where]), (where, where + length)
+        total = np.maximum(weights[length:] - weights[:-length], 1e-300)
+        mean = np.abs(gained[length:] - gained[:-length]) / total
+        off = (((shared[:, length:] - shared[:, :-length]) / total) ** 2).sum(axis=0)
+        good = (many[length:] == many[:-length]) & (mean >= 0.5 * least)
+        score = np.where(good, mean / np.sqrt(noise.of(length) ** 2 + off), 0.0)
+        where = int(np.argmax(score))
+        if score[where] > best:
+            best, at = float(score[where]), (where, where + length)
         length = max(length + 1, int(length * 1.1))
     return at
+
+
+def _running(values: Floats) -> Floats:
+    """Sums along the last axis, up to each place."""
+    return np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
 
 
 def _unbroken(readings: Readings, rows: Int64s, first: int, last: int, beyond: Floats) -> tuple[int, int]:

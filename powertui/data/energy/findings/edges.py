@@ -94,7 +94,7 @@ def _weighed(
     beside = (local.hi <= starts[0]) | (local.lo >= ends[-1])
     inner, outer = _Sums(local, inverse, whole), _Sums(local, inverse, beside)
     ending = some(local, ~whole & ~beside)
-    doubt, inverse = ending.doubt, inverse[~whole & ~beside]
+    inverse = inverse[~whole & ~beside]
     over = np.minimum(ending.hi, ends[None, :, None]) - np.maximum(ending.lo, starts[:, None, None])
     share = np.clip(over, 0.0, None) / np.maximum(ending.hi - ending.lo, 1e-12)
     once, twice = share @ inverse + inner.weight, (share**2) @ inverse + inner.weight
@@ -118,8 +118,9 @@ def _weighed(
     cost = np.where(possible, cost, np.inf)
     best = float(cost.min())
     weights = np.exp(-(cost - best) / 2) if math.isfinite(best) else np.zeros_like(cost)
-    shared = (share @ (inverse * doubt) + inner.doubt) / np.maximum(once, 1e-12)
-    return weights / max(float(weights.sum()), 1e-300), height, np.sqrt(1.0 / free + shared**2), length
+    parts = zip([ending.blunt, *ending.ways], [inner.blunt, *inner.ways], strict=True)
+    shared = sum(((share @ (inverse * way) + within) / np.maximum(once, 1e-12)) ** 2 for way, within in parts)
+    return weights / max(float(weights.sum()), 1e-300), height, np.sqrt(1.0 / free + shared), length
 
 
 class _Sums:
@@ -135,7 +136,8 @@ class _Sums:
         self.weight = float(weight.sum())
         self.beyond = float(weight @ beyond)
         self._squares = float(weight @ beyond**2)
-        self.doubt = float(weight @ local.doubt[rows])
+        self.blunt = float(weight @ local.blunt[rows])
+        self.ways = local.ways[:, rows] @ weight if local.ways.size else np.empty(0)
 
     def cost(self, height: Floats) -> Floats:
         """Squared errors when they were to lie so high."""

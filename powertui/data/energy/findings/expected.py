@@ -19,10 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy.findings import pace as paces
-from powertui.data.energy.findings import phases
+from powertui.data.energy.findings import phases, windows
 from powertui.data.energy.findings import work as work_kinds
+from powertui.data.energy.findings.noise import centre
 from powertui.data.energy.findings.pace import Pace
 from powertui.data.energy.findings.readings import Readings
+from powertui.data.energy.findings.windows import Unsure, Windows
 from powertui.data.energy.findings.work import Work
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
@@ -33,18 +35,10 @@ _STARTS = (10, 25, 40, 50, 60, 75)  # percentiles of the readings that a fit beg
 _FIRST = 0.35  # of the smallest residuals tell their scale at first, half of them in the end: bursts may be many
 _CUT = 4.685  # Tukey's: residuals farther off count nothing
 _UNLIKE = 0.5  # of the power of work: what one kind may draw more or less than another
-_BLOCKS = 15  # of readings one after another
 _STEADY = 0.1  # a reading of steps holds less other work than this
 _WHOLE = 0.98  # a window is inside the profile with so much of itself
+_WAYS = 16  # in which expectations may be off together
 _LEAST = 8  # readings that a level needs
-
-
-class Unsure(NamedTuple):
-    """One sigma of where the windows of readings lie (s), and of how long they are (as a share of it)."""
-
-    place: float
-    window: float
-    longest: float = 1.0  # times as long they may be all the same: a meter usually tells of all the time since it last did
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +49,7 @@ class Expected:
     watts: tuple[tuple[str, float], ...]  # the idle machine first, then what each kind of work adds
     level: float  # the usual power of training
     reason: str = ""  # why nothing can be judged
+    place_s: float = 0.0  # one sigma of where the windows lie, as far as the readings do not tell it
 
 
 def of(
@@ -67,9 +62,14 @@ def of(
     """
     lo, hi = data.lo + offset, data.hi + offset
     good = np.isfinite(data.watts) & (data.watts > 0)
-    length = np.maximum(hi - lo, 1e-12)
-    inside = np.clip(np.minimum(hi, work.span[1]) - np.maximum(lo, work.span[0]), 0, None) / length
+    inside = _inside(work, lo, hi)
     within = good & (inside >= _WHOLE)
+    seen: Windows | None = None
+    if within.sum() >= _LEAST:
+        seen = _windows(data, work, lo, hi, within, unsure)
+        lo, hi = _laid(lo, hi, seen.best.place, seen.best.length)
+        inside = _inside(work, lo, hi)
+        within = good & (inside >= _WHOLE)
     usual = good & (inside < 1 - _WHOLE) & pace.holds(lo, hi)
     fit = _fit(data, work, lo, hi, within) if within.sum() >= _LEAST else None
     if fit is None and usual.sum() < _LEAST:
@@ -77,13 +77,15 @@ def of(
     floor = np.full(len(data), _least(data))
     ceiling = np.full(len(data), np.inf)
     doubt = np.full(len(data), np.inf)
+    ways = np.empty((0, 0))
     level = float(np.percentile(data.watts[usual], 75)) if usual.sum() >= _LEAST else -np.inf
-    if fit is not None:
-        expected, doubtful = fit.expected(work, lo, hi, unsure)
+    if fit is not None and seen is not None:
+        expected, doubtful, signed = fit.expected(work, lo, hi, seen)
         expected[within] += phases.course((data.watts - expected)[within], lo[within], hi[within], *steps)
-        expected += _centre(data.watts[within] - expected[within], doubtful[within])
+        expected += centre(data.watts[within] - expected[within], doubtful[within])
         floor[within] = ceiling[within] = expected[within]
         doubt[within] = doubtful[within]
+        ways = np.where(within, signed, 0.0)
         level = max(level, fit.level)
     swing = fit.swing if fit is not None else level - _least(data)
     ceiling[usual] = level
@@ -94,7 +96,8 @@ def of(
         ceiling[around & (lo >= training[0]) & (hi <= training[1])] = level
     judged = within | usual
     watts = fit.watts if fit is not None else (("training", level),)
-    return Expected(Readings(lo, hi, np.where(good, data.watts, np.nan), floor, ceiling, doubt, judged, data.quantum), watts, level)
+    readings = Readings(lo, hi, np.where(good, data.watts, np.nan), floor, ceiling, doubt, judged, data.quantum, ways)
+    return Expected(readings, watts, level, place_s=seen.sigma if seen is not None else unsure.place)
 
 
 def _nothing(data: Samples, lo: Floats, hi: Floats, reason: str) -> Expected:
@@ -124,34 +127,30 @@ class _Fit:
     def watts(self) -> tuple[tuple[str, float], ...]:
         return tuple(zip(self.names, (float(c) for c in self.coefficients), strict=True))
 
-    def expected(self, work: Work, lo: Floats, hi: Floats, unsure: Unsure) -> tuple[Floats, Floats]:
-        """Watts of each reading, and one sigma of what is not known of that."""
+    def expected(self, work: Work, lo: Floats, hi: Floats, seen: Windows) -> tuple[Floats, Floats, Floats]:
+        """Watts of each reading, one sigma of what is not known of that, and the parts of this that have a sign."""
         columns = _columns(work, lo, hi)
         watts = columns @ self.coefficients
-        learnt = np.einsum("ij,jk,ik->i", columns, self.covariance, columns)
-        unlike = _UNLIKE * self.swing * np.maximum(_unlike(columns, self.usual), columns[:, self.loose].sum(axis=1))
-        off = np.zeros(len(watts))
-        for place, window in ((1.0, 0.0), (2.0, 0.0), (0.0, 1.0)):
-            reach = np.zeros(len(watts))
-            for sign in (-1.0, 1.0):
-                by, factor = sign * place * unsure.place, 1 + sign * window * unsure.window
-                other = _columns(work, hi - factor * (hi - lo) + by, hi + by) @ self.coefficients
-                reach = np.maximum(reach, np.abs(other - watts))
-            off += (reach / max(place, 1.0)) ** 2
-        if unsure.longest > 1.0:
-            late = hi - 2 * unsure.place
-            longer = [_columns(work, end - unsure.longest * (hi - lo), end) @ self.coefficients for end in (hi, late)]
-            off += np.maximum(*(np.abs(one - watts) for one in longer)) ** 2 / 4
-        return watts, np.sqrt(learnt + unlike**2 + off)
+        scales, axes = np.linalg.eigh(self.covariance)
+        ways = [*(columns @ (axes * np.sqrt(np.maximum(scales, 0.0)))).T]
+        best = seen.best
+        for one in seen.all:
+            if (one.place, one.length) != (best.place, best.length):
+                moved = _columns(work, *_laid(lo, hi, one.place - best.place, one.length / best.length)) @ self.coefficients
+                ways.append(np.sqrt(one.weight) * (moved - watts))
+        mixture = _mixture(columns)
+        unlike = np.clip(mixture - self.usual[1], 0, None) - np.clip(self.usual[0] - mixture, 0, None)
+        unlike[:, self.loose] = 0.0
+        ways += [*(_UNLIKE * self.swing * unlike).T]
+        loose = _UNLIKE * self.swing * columns[:, self.loose].sum(axis=1)
+        told = np.array(ways)
+        return watts, np.sqrt((told**2).sum(axis=0) + loose**2), _few(told)
 
 
-def _centre(residual: Floats, doubt: Floats) -> float:
-    """Where the residuals' means lie, as a rule: of a fast sensor the single ones are skewed, for its windows and the work's
-    edges never quite meet, and a stretch is a mean."""
-    sure = residual[doubt <= 2 * float(np.percentile(doubt, 25)) + 1e-9]
-    size = max(1, len(sure) // _BLOCKS)
-    count = len(sure) // size
-    return float(np.median(sure[: count * size].reshape(count, size).mean(axis=1))) if count else 0.0
+def _few(ways: Floats) -> Floats:
+    """The same doubts in fewer ways: what is left out counts as doubt without a sign."""
+    _, axes = np.linalg.eigh(ways @ ways.T)
+    return np.asarray(axes[:, -_WAYS:].T @ ways)
 
 
 def _columns(work: Work, lo: Floats, hi: Floats) -> Floats:
@@ -170,6 +169,46 @@ def _unlike(columns: Floats, usual: tuple[Floats, Floats]) -> Floats:
     more = np.clip(mixture - usual[1], 0, None).sum(axis=1)
     less = np.clip(usual[0] - mixture, 0, None).sum(axis=1)
     return np.asarray(np.maximum(more, less))
+
+
+def _inside(work: Work, lo: Floats, hi: Floats) -> Floats:
+    """The share of each window that lies in the profile."""
+    over = np.clip(np.minimum(hi, work.span[1]) - np.maximum(lo, work.span[0]), 0, None)
+    return np.asarray(over / np.maximum(hi - lo, 1e-12))
+
+
+def _laid(lo: Floats, hi: Floats, place: float, length: float) -> tuple[Floats, Floats]:
+    """Windows laid so many seconds later, and made so many times as long: a reading's end is what is known of it."""
+    return hi - length * (hi - lo) + place, hi + place
+
+
+def _windows(data: Samples, work: Work, lo: Floats, hi: Floats, rows: Bools, unsure: Unsure) -> Windows:
+    """How the windows lie, as the readings tell it."""
+    first = _fit(data, work, lo, hi, rows)
+    lo, hi, watts = lo[rows], hi[rows], data.watts[rows]
+    floor = max(data.quantum / np.sqrt(12), 1e-3 * float(np.median(watts)))
+
+    def left(place: float, length: float) -> tuple[Floats, Floats]:
+        columns = _columns(work, *_laid(lo, hi, place, length))
+        own = _UNLIKE * first.swing * np.maximum(_unlike(columns, first.usual), columns[:, first.loose].sum(axis=1))
+        return _refit(columns, watts, own, first.coefficients, first.covariance, floor), own
+
+    return windows.look(left, unsure, floor)
+
+
+def _refit(columns: Floats, watts: Floats, own: Floats, coefficients: Floats, covariance: Floats, floor: float) -> Floats:
+    """The residuals of a fit near one that is known."""
+    prior = coefficients
+    precision = np.linalg.inv(25 * covariance + 1e-9 * np.eye(len(prior)))
+    steady = own <= np.quantile(own, 0.4) + 1e-12
+    residual = watts - columns @ coefficients
+    for _ in range(4):
+        sigma = np.sqrt(max(_scale(residual[steady], 0.5), floor) ** 2 + own**2)
+        weight = np.clip(1 - (residual / (_CUT * sigma)) ** 2, 0, None) ** 2 / sigma**2
+        inner = (columns * weight[:, None]).T
+        coefficients = np.linalg.solve(inner @ columns + precision, inner @ watts + precision @ prior)
+        residual = watts - columns @ coefficients
+    return np.asarray(residual)
 
 
 def _fit(data: Samples, work: Work, lo: Floats, hi: Floats, rows: Bools) -> _Fit:

@@ -75,6 +75,7 @@ class Findings:
     could: str = ""  # the same in a sentence, or why nothing could have been found
     notes: tuple[str, ...] = ()
     reason: str = ""  # why epochs could not be compared
+    seen: tuple[Limit, ...] = ()  # what would have been seen, if only as a smaller difference
 
 
 class _Ran(Protocol):

@@ -15,7 +15,7 @@ from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate
 from powertui.data.energy.findings import could_find, epochs, neighbours, told, unexplained
 from powertui.data.energy.findings.box import Box
-from powertui.data.energy.findings.finding import EPOCHS, NEIGHBOURS, UNEXPLAINED, Finding, Findings, Limit, Op, Ops
+from powertui.data.energy.findings.finding import EPOCHS, NEIGHBOURS, UNEXPLAINED, Finding, Findings, Op, Ops
 from powertui.data.energy.findings.readings import covered
 from powertui.data.energy.findings.unexplained import Unexplained
 from powertui.data.energy.fold import Folded
@@ -58,7 +58,7 @@ class _Joining:
     def all(self) -> Findings:
         notes = list(self.folded.notes) if self.folded is not None else []
         found: list[Finding] = []
-        limits: tuple[Limit, ...] = ()
+        limits = could_find.Limits((), ())
         could = ""
         if self.power is None:
             notes.append("there is no power on this trace: only times are compared")
@@ -74,10 +74,12 @@ class _Joining:
                 notes.append(f"{seen.doubtful} {many} out only at some of the places where the power log may lie: not told")
         found = self._with_times(found)
         matter = [one for one in found if self._matters(one)]
-        smaller = [one for one in found if one not in matter]
+        # That epochs differ a little is no news: what stands out against them alone is told when it matters.
+        smaller = [one for one in found if one not in matter and (one.kind == "time" or one.witnesses != (EPOCHS,))]
         return Findings(
             self.folded, tuple(self._finished(one) for one in sorted(matter, key=_size)),
-            tuple(self._finished(one) for one in sorted(smaller, key=_size)), limits, could, tuple(notes), self.reason,
+            tuple(self._finished(one) for one in sorted(smaller, key=_size)), limits.findings, could, tuple(notes), self.reason,
+            limits.seen,
         )  # fmt: skip
 
     # ── the witnesses ────────────────────────────────────────────────────────────────────────────
@@ -133,9 +135,9 @@ class _Joining:
                 out[same] = replace(out[same], witnesses=(*out[same].witnesses, witness))
         return out
 
-    def _could(self, seen: Unexplained) -> tuple[tuple[Limit, ...], str]:
+    def _could(self, seen: Unexplained) -> tuple[could_find.Limits, str]:
         if seen.expected is None or seen.noise is None:
-            return (), f"no burst could have been found: {seen.reason}" if seen.reason else ""
+            return could_find.Limits((), ()), f"no burst could have been found: {seen.reason}" if seen.reason else ""
         readings = seen.expected.readings
         span = (self.run.trace.span[0] / PS_PER_S, self.run.trace.span[1] / PS_PER_S)
         judged = readings.judged

@@ -11,6 +11,7 @@ from powertui.data.model import Bools, Floats
 
 _MANY = 6  # readings whose middle one is to be trusted
 _NEAR = 0.95  # of the readings: with fewer near the middle one, noise has tails
+_BLOCKS = 15  # of readings one after another
 _KNOWN = 30.0  # degrees of freedom of what is no sample
 
 
@@ -24,6 +25,7 @@ class Noise:
     alike: float  # how many readings stand for one
     blocks: float  # readings that count as independent
     shortest: int = 1  # readings of a stretch: shorter ones stand out everywhere
+    most: float = math.inf  # watts that single readings are off by again and again: what is more was cut off
 
     def of(self, length: float) -> float:
         """The error of a mean over so many readings."""
@@ -55,6 +57,15 @@ def spread(values: Floats) -> float:
     return 1.4826 * float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
 
 
+def centre(residual: Floats, doubt: Floats) -> float:
+    """Where the residuals' means lie, as a rule: of a fast sensor the single ones are skewed, for its windows and the work's
+    edges never quite meet, and a stretch is a mean."""
+    sure = residual[doubt <= 2 * float(np.percentile(doubt, 25)) + 1e-9]
+    size = max(1, len(sure) // _BLOCKS)
+    count = len(sure) // size
+    return float(np.median(sure[: count * size].reshape(count, size).mean(axis=1))) if count else 0.0
+
+
 def _scatter(values: Floats) -> float:
     """Robust deviation: the larger of the median one and that of the inner nine tenths (a few median ones come out small)."""
     if not len(values):
@@ -80,10 +91,12 @@ def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float) -> Floats
     return np.asarray(sure if near.mean() < _NEAR else sure[near])
 
 
-def certainty(beyond: Floats, doubt: Floats, noise: Noise, floor: float) -> tuple[float, float]:
-    """How many errors a stretch of readings lies off, and how often noise alone would show such a stretch anywhere."""
-    weight = 1.0 / (noise.one**2 + doubt**2)
-    mean, shared = float(weight @ beyond / weight.sum()), float(weight @ doubt / weight.sum())
+def certainty(beyond: Floats, weight: Floats, shared: float, noise: Noise, floor: float) -> tuple[float, float]:
+    """How many errors a stretch of readings lies off, and how often noise alone would show such a stretch anywhere.
+
+    `shared`: by how much the expectation of their weighted mean may be off.
+    """
+    mean = float(weight @ beyond / weight.sum())
     random = noise.of(len(beyond))
     size = abs(mean)
     if len(beyond) >= _MANY:  # a load lifts all readings of a stretch; what lifts the mean alone is noise with tails

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,12 +18,26 @@ class Readings:
     watts: Floats
     floor: Floats  # the least that is explained …
     ceiling: Floats  # … and the most: equal where the trace tells exactly what ran
-    doubt: Floats  # one sigma of these two; shared by neighbours, so that it does not average out
+    doubt: Floats  # one sigma of these two, all in all
     judged: Bools  # False where nothing can be said
     quantum: float
+    ways: Floats = field(default_factory=lambda: np.empty((0, 0)))  # [ways, readings]: parts of the doubt that have a sign
 
     def __len__(self) -> int:
         return len(self.watts)
+
+    @property
+    def blunt(self) -> Floats:
+        """The part of the doubt that has no sign: it does not average out over a stretch, whatever lies in it."""
+        if not self.ways.size:
+            return self.doubt
+        return np.asarray(np.sqrt(np.maximum(self.doubt**2 - (self.ways**2).sum(axis=0), 0.0)))
+
+    def shared(self, weight: Floats) -> float:
+        """One sigma of the weighted mean of these readings' expectation: what is off by +1 here and by -1 there cancels."""
+        total = max(float(weight.sum()), 1e-300)
+        blunt = float(weight @ self.blunt) / total
+        return float(np.sqrt(blunt**2 + ((self.ways @ weight / total) ** 2).sum())) if self.ways.size else blunt
 
     def beyond(self, foreign: Floats | float = 0.0) -> Floats:
         """How far each reading lies above (or below) what is explained, with so much foreign power in it."""
@@ -42,4 +56,5 @@ def some(readings: Readings, rows: Bools | Int64s) -> Readings:
     return Readings(
         readings.lo[rows], readings.hi[rows], readings.watts[rows], readings.floor[rows], readings.ceiling[rows],
         readings.doubt[rows], readings.judged[rows], readings.quantum,
+        readings.ways[:, rows] if readings.ways.size else readings.ways,
     )  # fmt: skip

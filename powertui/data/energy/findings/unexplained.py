@@ -16,8 +16,9 @@ from powertui.data.energy import placing, predict, samples
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.findings import boxes, expected, pace, work
 from powertui.data.energy.findings.box import Box, joined
-from powertui.data.energy.findings.expected import Expected, Unsure
+from powertui.data.energy.findings.expected import Expected
 from powertui.data.energy.findings.noise import Noise, noise_of
+from powertui.data.energy.findings.windows import Unsure
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerKind, PowerOnTrace, ScalarSeries, Steps, Trace
 
@@ -73,8 +74,7 @@ def of(
     looked = _believed(looked)
     kept, doubtful = _at_all([(w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)])
     at = offsets[0]
-    half = (power.offset_hi_ps - power.offset_lo_ps) / 2 / PS_PER_S if len(looked) == 1 else 0.0
-    sigma = float(np.hypot(_spread([w for w, *_ in looked], offsets), _unsure(power, data, half / 1.96).place))
+    sigma = float(np.hypot(_spread([w for w, *_ in looked], offsets), first.place_s))
     return Unexplained(tuple(one.moved(at).wider(sigma) for one in kept), first, noise, doubtful)
 
 
@@ -90,12 +90,12 @@ def _unsure(power: PowerOnTrace, data: Samples, place_s: float) -> Unsure:
     sensor = power.series.sensor
     place = float(np.sqrt(place_s**2 + sensors.centre_err_s(sensor, power.series.kind) ** 2 + data.late**2 / 3))
     if data.known_window or power.series.kind is PowerKind.INTERVAL:
-        return Unsure(place, 0.0)
+        return Unsure(place, 0.0, exact=power.series.kind is PowerKind.INTERVAL)
     window = sensor.window_s.value if sensor.window_s else data.refresh
     error = sensor.window_err_s if sensor.window_err_s is not None else _USUAL * window
     length = float(np.median(data.hi - data.lo)) if len(data) else window
     longest = max(1.0, data.refresh / max(length, 1e-9)) if sensors.slow(sensor) else 1.0
-    return Unsure(place, min(error / max(window, 1e-9), 0.9), longest)
+    return Unsure(place, min(error / max(window, 1e-9), 0.9), longest=longest)
 
 
 def _moved(data: Samples, power: PowerOnTrace) -> Samples:

@@ -38,9 +38,17 @@ class Work:
         """[windows, kinds]: the share of each window that each kind filled."""
         out = np.zeros((len(lo), len(self.names)))
         for at, seconds in self.devices:
-            for column in range(len(self.names)):
-                out[:, column] += np.interp(hi, at, seconds[:, column]) - np.interp(lo, at, seconds[:, column])
+            out += _running(at, seconds, hi) - _running(at, seconds, lo)
         return np.asarray(out / (len(self.devices) * np.maximum(hi - lo, 1e-12))[:, None])
+
+
+def _running(at: Floats, seconds: Floats, when: Floats) -> Floats:
+    """[moments, kinds]: seconds of each kind up to these moments."""
+    when = np.clip(when, at[0], at[-1])
+    row = np.clip(np.searchsorted(at, when, side="right") - 1, 0, len(at) - 2)
+    part = (when - at[row]) / np.maximum(at[row + 1] - at[row], 1e-12)
+    low = seconds[row]
+    return np.asarray(low + part[:, None] * (seconds[row + 1] - low))
 
 
 def of(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> Work:
