@@ -241,6 +241,7 @@ class Origin:
     def __init__(self, digits: int = 6) -> None:
         self.us: int | None = None
         self.digits = digits  # decimals that the writer writes
+        self._grid, self._unit = 10**digits, 10 ** (6 - digits)
 
     def ps(self, ts: float, raw: str = "") -> int:
         """A time in µs as ps from the origin. Raises `Impossible` for one that cannot be.
@@ -250,7 +251,7 @@ class Origin:
         if not math.isfinite(ts):
             raise Impossible
         whole = math.floor(ts)
-        part = round((ts - whole) * 10**self.digits) * 10 ** (6 - self.digits)
+        part = round((ts - whole) * self._grid) * self._unit
         if abs(ts) > _INEXACT_US and raw.count('"ts"') == 1 and (match := _TS.search(raw)) is not None:
             part = int((match[2] or "").ljust(6, "0"))
             whole = int(match[1])
@@ -267,7 +268,8 @@ class Origin:
         """A duration in µs as ps."""
         if not abs(us) < REACH_US:
             raise Impossible
-        return int(picoseconds(np.array([us]), digits=self.digits)[0]) if us else 0
+        whole = math.floor(us)
+        return int(whole) * PS_PER_US + int(round((us - whole) * self._grid) * self._unit)
 
 
 class Thread:

@@ -239,8 +239,16 @@ class _Collector:
 
     def _thread(self, kind: int, pid: Any, tid: Any, device: Any, stream: Any) -> Thread:
         if kind <= FRAMES:
-            return self.host.setdefault((pid, tid, kind == FRAMES), Thread())
-        return self.device.setdefault((_number(device, pid), _number(stream, tid), _DRAWN[kind]), Thread())
+            line = (pid, tid, kind == FRAMES)
+            thread = self.host.get(line)
+            if thread is None:
+                thread = self.host[line] = Thread()
+            return thread
+        place = (_number(device, pid), _number(stream, tid), _DRAWN[kind])
+        thread = self.device.get(place)
+        if thread is None:
+            thread = self.device[place] = Thread()
+        return thread
 
     def add(self, event: Any, raw: str) -> None:
         """One item of the list."""
