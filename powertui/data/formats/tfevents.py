@@ -23,14 +23,15 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from powertui.data.formats import tfevents_columns
 from powertui.data.formats.crc32c import crc32c, masked
 from powertui.data.formats.filenames import split_events
 from powertui.data.limits import HINT, MACHINE, Limit
-from powertui.data.model import NS_PER_S, ScalarSeries, Warn
+from powertui.data.model import NS_PER_S, Floats, Int64s, ScalarSeries, Warn
 from powertui.errors import UnreadableFile
 
 _WINDOW = 16 << 20  # bytes read at a time; a longer record is read whole
-POINT = 300  # bytes of memory for each scalar
+POINT = 56  # bytes of memory for each scalar: its columns, and once more while they are put together
 _FRAME = 16  # bytes around a payload
 _BATCH_TAG = re.compile(r"^batch_(\d+)$")
 _MARKER_PLUGINS = frozenset({"powerboard", "energy_profiling"})
@@ -80,7 +81,7 @@ class EventLog:
 def read(path: str, group: str = "", limit: Limit = MACHINE) -> EventLog:
     """Read one file. Raises `UnreadableFile` only when nothing of it can be read."""
     tail = Tail(path, group, limit)
-    tail.poll()
+    tail.read()
     log = tail.log()
     if log.records == 0:
         problem = log.warnings[0].cause if log.warnings else "has no complete record yet"
@@ -98,6 +99,37 @@ class Scalar(NamedTuple):
 
 
 @dataclass
+class _Growing:
+    """The columns of one tag as they come, window by window."""
+
+    parts: list[tuple[Int64s, Int64s, Floats]] = field(default_factory=list)
+    window: list[tuple[Int64s, Int64s, Int64s, Floats]] = field(default_factory=list)
+
+    def add(self, row: Int64s, step: Int64s, wall: Int64s, value: Floats) -> None:
+        """Rows of the window that is read; they may come in several groups."""
+        self.window.append((row, step, wall, value))
+
+    def settle(self) -> None:
+        """Put the window's groups in the order of its records."""
+        if not self.window:
+            return
+        if len(self.window) > 1:
+            columns = [np.concatenate(column) for column in zip(*self.window, strict=True)]
+            order = np.argsort(columns[0], kind="stable")
+            self.parts.append((columns[1][order], columns[2][order], columns[3][order]))
+        else:
+            self.parts.append(self.window[0][1:])
+        self.window.clear()
+
+    def columns(self) -> tuple[Int64s, Int64s, Floats]:
+        """All so far: steps, wall times, values."""
+        if len(self.parts) > 1:
+            steps, walls, values = (np.concatenate(column) for column in zip(*self.parts, strict=True))
+            self.parts[:] = [(steps, walls, values)]
+        return self.parts[0]
+
+
+@dataclass
 class Tail:
     """Follows one growing tfevents file. Each `poll` reads what came since the last; `log` tells everything so far."""
 
@@ -110,7 +142,7 @@ class Tail:
     _size: int = 0
     _identity: tuple[int, int] | None = None
     _dead: bool = False
-    _scalars: dict[str, list[Scalar]] = field(default_factory=dict)
+    _scalars: dict[str, _Growing] = field(default_factory=dict)
     _plugins: dict[str, str] = field(default_factory=dict)
     _walls: dict[str, int] = field(default_factory=dict)
     _batches: list[tuple[int, int]] = field(default_factory=list)
@@ -120,6 +152,11 @@ class Tail:
     def poll(self) -> list[Scalar]:
         """Read on; the scalars that are new. A file that was replaced is read from its start."""
         new: list[Scalar] = []
+        self.read(new)
+        return new
+
+    def read(self, new: list[Scalar] | None = None) -> None:
+        """The same, without telling them one by one unless a list is given for them."""
         try:
             with Path(self.path).open("rb") as stream:
                 status = os.fstat(stream.fileno())
@@ -133,13 +170,11 @@ class Tail:
                         self._damage[f"its scalars take {too_much}: the rest was left out. {HINT}", f"byte {before}"] = 1
                         self._dead = True
                         break
-                    for record in self._records(stream, status.st_size):
-                        self._take(record, new)
+                    self._window(stream, status.st_size, new)
                     if self._offset == before:
                         break
         except OSError as error:
             raise UnreadableFile(self.path, f"cannot be read: {error.strerror or error}") from None
-        return new
 
     def log(self) -> EventLog:
         """Everything that was read so far."""
@@ -159,14 +194,13 @@ class Tail:
 
     def _series(self) -> Iterator[ScalarSeries]:
         for tag, points in self._scalars.items():
-            steps = np.array([p.step for p in points], np.int64)
-            walls = np.array([p.wall_ns for p in points], np.int64)
-            yield ScalarSeries(self.path, self.group, tag, steps, walls, np.array([p.value for p in points], np.float64))
+            steps, walls, values = points.columns()
+            yield ScalarSeries(self.path, self.group, tag, steps, walls, values)
 
     # ── framing ──
 
-    def _records(self, stream: BinaryIO, size: int) -> Iterator[memoryview]:
-        """The whole, undamaged records of one window, in order. Moves the offset behind them."""
+    def _window(self, stream: BinaryIO, size: int, new: list[Scalar] | None) -> None:
+        """Take the whole, undamaged records of one window, in order. Moves the offset behind them."""
         stream.seek(self._offset)
         window = stream.read(_WINDOW)
         if len(window) >= 8:
@@ -207,11 +241,49 @@ class Tail:
             return
         payloads = [start + 12 for start in starts]
         whole = _matches(view, payloads, lengths, [p + n for p, n in zip(payloads, lengths, strict=True)])
-        for position, length, ok in zip(payloads, lengths, whole, strict=True):
-            if ok:
-                yield view[position : position + length]
-            else:
-                self._count("a record's checksum is wrong: skipped", f"byte {base + position - 12}")
+        for row in np.flatnonzero(~whole).tolist():
+            self._count("a record's checksum is wrong: skipped", f"byte {base + payloads[row] - 12}")
+        begins = np.array(payloads, np.int64)[whole]
+        ends = begins + np.array(lengths, np.int64)[whole]
+        self._take_all(window, begins, ends, new)
+
+    def _take_all(self, window: bytes, begins: Int64s, ends: Int64s, new: list[Scalar] | None) -> None:
+        """Scalars as columns, everything else one by one; what each tag has stays in its order."""
+        view = memoryview(window)
+        found = tfevents_columns.scan(np.frombuffer(window, np.uint8), begins, ends)
+        before = self.records
+        singles: list[tuple[int, Scalar]] = []
+        early = min(((int(part.row[0]), int(part.wall_ns[0])) for part in found.scalars), default=None)
+        for row in found.rest.tolist():
+            if early is not None and row > early[0]:
+                self._saw(early[1])
+            self.records = before + row
+            self._take(view[begins[row] : ends[row]], row, singles)
+        self.records = before + len(begins)
+        if early is not None:
+            self._saw(early[1])
+        parts = [one for part in found.scalars if len((one := self._own(part)).row)]
+        for part in parts:
+            self._walls["last"] = max(int(part.wall_ns.max()), self._walls.get("last", 0))
+            self._scalars.setdefault(part.tag, _Growing()).add(part.row, part.step, part.wall_ns, part.value)
+            self._points += len(part.row)
+        by_tag: dict[str, list[tuple[int, Scalar]]] = {}
+        for row, single in singles:
+            by_tag.setdefault(single.tag, []).append((row, single))
+        for tag, some in by_tag.items():
+            rows, steps, walls = (
+                np.array(column, np.int64) for column in zip(*((r, s.step, s.wall_ns) for r, s in some), strict=True)
+            )
+            self._scalars.setdefault(tag, _Growing()).add(rows, steps, walls, np.array([s.value for _, s in some], np.float64))
+            self._points += len(some)
+        for growing in self._scalars.values():
+            growing.settle()
+        if new is not None:
+            every = [(row, one) for row, one in singles]
+            for part in parts:
+                columns = zip(part.row.tolist(), part.step.tolist(), part.wall_ns.tolist(), part.value.tolist(), strict=True)
+                every += [(row, Scalar(part.tag, step, wall, value)) for row, step, wall, value in columns]
+            new += [one for _, one in sorted(every, key=lambda pair: pair[0])]
 
     def _count(self, cause: str, where: str) -> None:
         for known, place in self._damage:
@@ -222,7 +294,19 @@ class Tail:
 
     # ── records ──
 
-    def _take(self, record: memoryview, new: list[Scalar]) -> None:
+    def _own(self, part: tfevents_columns.Columns) -> tfevents_columns.Columns:
+        """Those that are scalars: a record that names no plugin is what the first of its tag said."""
+        plugin = self._plugins.get(part.tag, "")
+        if not part.bare.all():
+            self._plugins.setdefault(part.tag, "scalars")
+        if plugin in ("", "scalars") or not part.bare.any():
+            return part
+        kept = ~part.bare
+        return part._replace(
+            row=part.row[kept], step=part.step[kept], wall_ns=part.wall_ns[kept], value=part.value[kept], bare=part.bare[kept]
+        )
+
+    def _take(self, record: memoryview, row: int, new: list[tuple[int, Scalar]]) -> None:
         self.records += 1
         wall = wall_of(record)
         if wall is None:
@@ -243,13 +327,13 @@ class Tail:
         self._saw(wall)
         if kind == "summary":
             for value in event.summary.value:
-                self._value(value, int(event.step), wall, new)
+                self._value(value, int(event.step), wall, row, new)
 
     def _saw(self, wall: int) -> None:
         self._walls.setdefault("first", wall)
         self._walls["last"] = max(wall, self._walls.get("last", wall))
 
-    def _value(self, value: Any, step: int, wall: int, new: list[Scalar]) -> None:
+    def _value(self, value: Any, step: int, wall: int, row: int, new: list[tuple[int, Scalar]]) -> None:
         tag = str(value.tag)
         kind = value.WhichOneof("value")
         plugin = str(value.metadata.plugin_data.plugin_name)
@@ -270,10 +354,7 @@ class Tail:
             elif plugin in ("scalars", ""):
                 number = _one_number(value.tensor)
         if number is not None:
-            point = Scalar(tag, step, wall, number)
-            self._scalars.setdefault(tag, []).append(point)
-            self._points += 1
-            new.append(point)
+            new.append((row, Scalar(tag, step, wall, number)))
 
 
 def run_of(path: str) -> tuple[str, int | None]:
@@ -289,7 +370,8 @@ def _event_class() -> Any:
 
 
 def _matches(data: memoryview, starts: list[int], lengths: list[int], stored: list[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    sums = np.array([struct.unpack_from("<I", data, position)[0] for position in stored], np.uint32)
+    places = np.asarray(stored, np.int64)[:, None] + np.arange(4)
+    sums = np.frombuffer(data, np.uint8)[places].view("<u4").ravel()
     return np.asarray(masked(crc32c(data, starts, lengths)) == sums)
 
 

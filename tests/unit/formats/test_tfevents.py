@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui import demo
-from powertui.data.formats import tfevents
+from powertui.data.formats import tfevents, tfevents_columns
 from powertui.data.formats.tfevents import Tail, read
 from powertui.errors import UnreadableFile
 from tests.synthetic.tfevents import frame, scalar, write_scalars
@@ -270,3 +270,33 @@ def test_every_recorded_file_reads_whole(shared_data: Path) -> None:
     assert loss is not None
     assert loss.steps.tolist() == list(range(20))
     assert np.allclose(loss.values[[0, -1]], [0.8784105, 0.2725593], atol=1e-6)
+
+
+def test_columns_tell_the_same_as_protobuf_record_by_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    records = [header()]
+    for step in range(400):
+        tag = f"tag {int(rng.integers(0, 4))}" * int(rng.integers(1, 3))
+        kind = int(rng.integers(0, 5))
+        if kind == 0:
+            records.append(summary(WALL + step, step, simple(tag, step)))
+        elif kind == 1:
+            records.append(
+                summary(WALL + step, 1 << 40 | step, tensor(tag, "scalars", number(1, 2), blob(4, struct.pack("<d", step))))
+            )
+        elif kind == 2:
+            records.append(summary(WALL + step, step, simple("two", step), simple("two", -step)))
+        elif kind == 3:
+            records.append(summary(WALL + step, step, tensor(tag, "scalars", number(1, 9), blob(10, b"\x07"))))
+        else:
+            records.append(summary(WALL + step, step, tensor(tag, "scalars", number(1, 1), blob(4, struct.pack("<f", -step)))))
+    path = tmp_path / "events.out.tfevents.1.h"
+    path.write_bytes(b"".join(records))
+
+    def told() -> list[tuple[object, ...]]:
+        return sorted((s.tag, s.steps.tolist(), s.wall_ns.tolist(), s.values.tolist()) for s in read(str(path)).scalars)
+
+    quick = told()
+    every = tfevents_columns.Window([], np.arange(400 + 1))
+    monkeypatch.setattr(tfevents_columns, "scan", lambda data, lo, hi: every)
+    assert quick == told()
