@@ -50,6 +50,7 @@ def answer(question: Question) -> Result:
         *_asynchronous(question),
         *_joules(question, found),
         *_precision(parts),
+        *_sides(question),
         *environment.facts(question.opened, profile),
     ]
     tables = [
@@ -235,6 +236,7 @@ def _ops(tops: Sequence[Top], *, device: bool) -> Table:
         Column("cumulativeTimePercent", "cumulative", "share", np.cumsum(share), "%", weight=5, head="Cumulative time (%)"),
         Column("category", "type", "text", [one.type for one in shown], weight=6, head="Category"),
         Column("operation", "op", "text", [one.name for one in shown], weight=9, head="Operation"),
+        *_of_tensor_cores(shown if device else ()),
         Column("occurrences", "count", "integer", np.array([one.occurrences for one in shown], np.int64), weight=6),
         Column("self_s", "self", "duration", np.array([one.self_time for one in shown], np.int64), weight=7),
     )
@@ -242,6 +244,26 @@ def _ops(tops: Sequence[Top], *, device: bool) -> Table:
     summary = f"{max(0, len(tops) - len(shown)):,} more"
     return Table("top_ops", title, columns, empty="No op ran.", key=("operation",), noun="op", summary=summary,
                  kind_of_work=lambda row: shown[row].category)  # fmt: skip
+
+
+def _of_tensor_cores(shown: Sequence[Top]) -> tuple[Column, ...]:
+    if not shown:
+        return ()
+    return (
+        optional("flopRate", "GFLOP/s", "number", [None if one.flops is None else one.flops / 1e9 for one in shown], weight=3),
+        Column("tcEligibility", "could use TC", "flag", np.array([one.eligible for one in shown], np.bool_), weight=2,
+               head="TensorCore eligibility"),
+        Column("tcUtilization", "uses TC", "flag", np.array([one.tensor_core for one in shown], np.bool_), weight=3,
+               head="Op is using TensorCore"),
+    )  # fmt: skip
+
+
+def _sides(question: Question) -> list[Fact]:
+    found = top_ops.sides(question.profile, *question.window, question.compat)
+    told = (("host_tf_op_share", "ops on the host", found.host), ("device_tf_op_share", "ops on devices", found.device),
+            ("host_op_time_eager_share", "eager on the host", found.host_eager),
+            ("device_op_time_eager_share", "eager on devices", found.device_eager))  # fmt: skip
+    return [Fact(id, label, share, "share") for id, label, share in told if share is not None]
 
 
 def _advice(rows: Sequence[Advice]) -> Table:
@@ -353,6 +375,7 @@ def _advised(question: Question, steps: Breakdown, parts: Shares | None, tops: S
     if parts is not None and parts.input > 0:
         copied = float(steps.of((Kind.HOST_TO_DEVICE, Kind.WAIT_HOST)).sum())
         transfer = copied / max(1.0, float(steps.category("input").sum()))
+    found += advice.of_eager(top_ops.sides(question.profile, *question.window, question.compat))
     found += advice.smart(parts, shuffles=shuffles, special=special, memory=None, peak=None, transfer=transfer)
     order = {"high": 0, "moderate": 1, "hint": 2}
     return sorted(found, key=lambda one: order[one.weight])

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from powertui import units
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.shares import Shares, spread
+from powertui.data.tools.top_ops import Sides
 
 INPUT_HIGH, INPUT_SOME = 0.20, 0.05
 OUTPUT_HIGH, OUTPUT_SOME = 0.20, 0.05
@@ -21,6 +22,7 @@ TRANSFER_BOUND, PROCESSING_BOUND = 0.30, 0.50  # of the time that input takes
 SPECIAL_OP = 0.10
 MEMORY_BUSY, COMPUTE_IDLE = 0.70, 0.50  # of the peaks: memory above, compute below
 COMPILE_SOME = 0.05
+IDLE_HIGH = 0.50  # of a step without any work of a device
 
 
 class Advice(NamedTuple):
@@ -93,6 +95,8 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
         limit = "input"
     else:
         limit = max(parts, key=lambda name: parts[name])
+    if steps.has_device and limit != "input" and shares.idle >= IDLE_HIGH:
+        return Verdict("device idle", _starved(shares, mean.mean), bound)
     do, page = _DO[limit]
     ms = parts[limit] * mean.mean
     name = limit[0].upper() + limit[1:]
@@ -107,6 +111,18 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
         and name not in ("computing on the device", "computing on the host")
     ]  # fmt: skip
     return Verdict(limit, sentence + (f" Beside it: {', '.join(also)}." if also else ""), bound)
+
+
+def _starved(shares: Shares, mean: float) -> str:
+    """The devices stand idle most of the time, whatever the host does meanwhile."""
+    told = (("computing on the host", shares.host), ("launching", shares.launch), ("input", shares.input),
+            ("copies to the host", shares.output), ("nothing that was recorded", shares.other))  # fmt: skip
+    meanwhile = ", ".join(f"{name} {_percent(share)}" for name, share in told if share >= OTHER_SOME)
+    amount = f"{_percent(shares.idle)} of a step ({units.duration(round(shares.idle * mean))} of {units.duration(round(mean))})"
+    return (
+        f"The host limits this run: the devices compute nothing in {amount}; meanwhile {meanwhile or 'nothing was recorded'}. "
+        "Give the devices more at a time (larger batches, compiled steps) and look what the host does in between: see timeline."
+    )
 
 
 _NO_STEPS = "Name what marks a step with --step-marker REGEX."
@@ -146,6 +162,16 @@ def of_shares(steps: Breakdown, shares: Shares | None, *, uses_tf_data: bool, as
     if asynchronous:
         what = "Steps are dispatched ahead: a step's mark ends before its work does."
         out.append(Advice("asynchronous", "hint", what, "Judge by start to start, or by the devices' time.", "steps"))
+    return out
+
+
+def of_eager(sides: Sides) -> list[Advice]:
+    """Ops that ran one by one instead of in a function."""
+    out = []
+    for side, share in (("host", sides.host_eager), ("device", sides.device_eager)):
+        if share is not None and share > EAGER:
+            what = f"{_percent(share)} of the ops' own time on the {side} ran eagerly."
+            out.append(Advice(f"eager_{side}", "hint", what, "Wrap the step in tf.function, or compile it.", "framework_op_stats"))
     return out
 
 

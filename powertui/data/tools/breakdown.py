@@ -84,7 +84,8 @@ def _of(profile: Profile, compat: Compat) -> Breakdown:
     groups = grouping.find(trace, lasting=compat == "corrected")
     flat = _Flat(groups, *typed, only_devices=compat == "xprof" and has_device)
     if compat == "corrected":
-        return _of_steps(trace, steps, groups, flat, has_device=has_device)
+        found = _of_steps(trace, steps, groups, flat, has_device=has_device)
+        return found if found is not None else _by_time(trace, steps, *typed, has_device=has_device)
     return _of_groups(trace, groups, flat, compat, has_device=has_device)
 
 
@@ -291,9 +292,12 @@ def _device_steps(trace: Trace, groups: Groups, work: _Columns) -> tuple[Int64s,
 # ── steps as powertui finds them ─────────────────────────────────────────────────────────────────
 
 
-def _of_steps(trace: Trace, steps: Steps, groups: Groups, flat: _Flat, *, has_device: bool) -> Breakdown:
+def _of_steps(trace: Trace, steps: Steps, groups: Groups, flat: _Flat, *, has_device: bool) -> Breakdown | None:
+    """None where the groups tell nothing of the steps, or of the devices' work: TPUs, and programs that mark no group."""
     count = len(steps)
     row = _rows_of(trace, steps, groups, flat)
+    if not (row >= 0).any() or (has_device and not (row[flat.devices.group] >= 0).any()):
+        return None
     devices, hosts = flat.devices, flat.hosts.take(flat.hosts.kind != MARK)
     parts = []
     for columns in (devices, hosts):

@@ -25,6 +25,7 @@ _Z = 3.5  # a modified z score beyond this is an outlier, as TensorBoard's sugge
 _MAD = 0.6745
 _TWO = 0.9  # of two hosts, the slower one of this part of the steps …
 _LEAST = 0.02  # … and by this part of a step, holds the other up
+_FEW = 8  # steps: fewer tell nothing
 _ODD = 3.0  # times the usual spread: a step that stands out
 _MOST = 512  # shifts that are tried either way
 
@@ -167,7 +168,7 @@ def devices(steps: Steps) -> tuple[tuple[str, ...], Int64s, Int64s] | None:
 def stragglers(own: Int64s) -> list[Straggler]:
     """Of times [steps × members]: the members that take longer than the others, the worst first."""
     count, members = own.shape
-    if members < 2 or not count:
+    if members < 2 or count < _FEW:
         return []
     usual = np.median(own, axis=1)
     excess = own - usual[:, None]

@@ -77,7 +77,7 @@ class Pipeline(NamedTuple):
 def answer(question: Question) -> Result:
     """The pipelines of one host in the window, the slowest first."""
     trace = question.profile.trace
-    calls = question.profile.cached(("tf.data", question.window), lambda: of(trace, *question.window))
+    calls = of(trace, *question.window)
     found = pipelines(trace, calls)
     slow = [one for one in found if one.most > SLOW]
     words, little = _conclusion(question, trace, calls, found)

@@ -1,4 +1,7 @@
-"""The ops that took most time: of the devices, by the framework's op where kernels say which; else of the host's threads."""
+"""The ops that took most time: of the devices, by the framework's op where kernels say which; else of the host's threads.
+
+And what both sides come to: which part of the ops ran where, and how much of their time eagerly.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from powertui.data import category
 from powertui.data.asked import Compat
 from powertui.data.model import ProcessKind
 from powertui.data.opened import Profile
-from powertui.data.tools import device_ops, event_types, host_ops, op_stats
+from powertui.data.tools import device_ops, event_types, host_ops, op_stats, tensor_cores
+from powertui.data.tools.device_ops import DeviceOps
+from powertui.data.tools.host_ops import HostOps
 
 SHOWN = 10
 _LOOKED_AT = 400  # names, where nothing says which are ops
@@ -26,43 +31,96 @@ class Top(NamedTuple):
     self_time: int  # ps
     share: float
     category: str
+    eligible: bool = False  # tensor cores could do it
+    tensor_core: bool = False  # and they did
+    flops: float | None = None  # FLOP/s
+
+
+class Sides(NamedTuple):
+    """Parts from 0 to 1; None where no op ran on that side."""
+
+    host: float | None  # of all runs of ops
+    device: float | None
+    host_eager: float | None  # of the ops' own time on that side
+    device_eager: float | None
+
+
+class _Sum(NamedTuple):
+    name: str
+    type: str
+    occurrences: int
+    self_time: int
+    eager: bool
+    tensor_core: int = 0
+    flops: float | None = None
+
+
+def on_devices(profile: Profile, lo: int, hi: int, compat: Compat) -> DeviceOps:
+    """The devices' ops. Those of the whole profile are kept: several pages ask."""
+    if not _is_whole(profile, lo, hi):
+        return device_ops.of(profile, lo, hi, compat)
+    return profile.cached(("device ops", compat), lambda: device_ops.of(profile, lo, hi, compat))
+
+
+def _is_whole(profile: Profile, lo: int, hi: int) -> bool:
+    return lo <= profile.trace.span[0] and hi > profile.trace.span[1]
 
 
 def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> list[Top]:
     """All ops of the window by time: of devices where there are some, else of the host."""
-    trace = profile.trace
-    if any(process.kind is ProcessKind.DEVICE and process.event_count for process in trace.processes):
-        sums = list(_on_devices(profile, lo, hi, compat))
+    if any(process.kind is ProcessKind.DEVICE and process.event_count for process in profile.trace.processes):
+        sums = _of_devices(on_devices(profile, lo, hi, compat))
     else:
-        sums = list(_on_host(profile, lo, hi, compat))
-    whole = max(1, sum(time for _, _, _, time in sums))
-    sums.sort(key=lambda one: (-one[3], one[0]))
-    return [Top(name, kind, count, time, time / whole, category.of(f"{name}:{kind}" if kind else name).value)
-            for name, kind, count, time in sums]  # fmt: skip
+        sums = _of_host(host_ops.asked(profile, lo, hi, compat)) or list(_unnamed(profile, lo, hi))
+    whole = max(1, sum(one.self_time for one in sums))
+    return [
+        Top(
+            one.name, one.type, one.occurrences, one.self_time, one.self_time / whole,
+            category.of(f"{one.name}:{one.type}" if one.type else one.name).value,
+            tensor_cores.eligible(one.name, "", "", named=True), one.tensor_core > 0,
+            one.flops / (one.self_time / 1e12) if one.flops and one.self_time else None,
+        )
+        for one in sorted(sums, key=lambda one: (-one.self_time, one.name))
+    ]  # fmt: skip
 
 
-def _on_host(profile: Profile, lo: int, hi: int, compat: Compat) -> Iterator[tuple[str, str, int, int]]:
-    """The framework's ops; of a program that names none, whatever ran but Python's frames and waiting."""
-    ops = host_ops.asked(profile, lo, hi, compat)
-    named = np.flatnonzero(ops.self_time > 0).tolist()
-    for number in named:
-        op = ops.table.ops[number]
-        yield op.name, op.type, int(ops.occurrences[number]), int(ops.self_time[number])
-    if named:
-        return
+def sides(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> Sides:
+    """How the ops' runs part into host and devices, and how much of their time was eager."""
+    host, device = _of_host(host_ops.asked(profile, lo, hi, compat)), _of_devices(on_devices(profile, lo, hi, compat))
+    runs = [sum(one.occurrences for one in side) for side in (host, device)]
+    eager = []
+    for side in (host, device):
+        whole = sum(one.self_time for one in side)
+        eager.append(sum(one.self_time for one in side if one.eager) / whole if whole else None)
+    return Sides(*(count / sum(runs) if sum(runs) else None for count in runs), *eager)
+
+
+def _of_host(ops: HostOps) -> list[_Sum]:
+    """The framework's ops."""
+    return [
+        _Sum(ops.table.ops[i].name, ops.table.ops[i].type, int(ops.occurrences[i]), int(ops.self_time[i]), bool(ops.eager[i]))
+        for i in np.flatnonzero(ops.occurrences > 0).tolist()
+    ]
+
+
+def _unnamed(profile: Profile, lo: int, hi: int) -> Iterator[_Sum]:
+    """Of a program that names no op, whatever ran but Python's frames and waiting."""
     found = op_stats.of(profile.trace, lo, hi)
     for row in found.order("self")[:_LOOKED_AT].tolist():
         one = found[row]
         if not event_types.waits(one.full) and one.self_time > 0:
-            yield one.name, one.type, one.count, one.self_time
+            yield _Sum(one.name, one.type, one.count, one.self_time, eager=False)
 
 
-def _on_devices(profile: Profile, lo: int, hi: int, compat: Compat) -> Iterator[tuple[str, str, int, int]]:
+def _of_devices(ops: DeviceOps) -> list[_Sum]:
     """By the framework's op; of its kernels' counts the largest, as TensorBoard has it."""
-    sums: dict[str, tuple[str, int, int]] = {}
-    for op in device_ops.of(profile, lo, hi, compat).ops:
+    sums: dict[str, _Sum] = {}
+    for op in ops.ops:
         name, kind = (op.framework.name, op.framework.type) if op.framework is not None else (op.name, op.category)
-        _, count, time = sums.get(name, ("", 0, 0))
-        sums[name] = kind, max(count, op.occurrences), time + op.self_time
-    for name, (kind, count, time) in sums.items():
-        yield name, kind, count, time
+        last = sums.get(name, _Sum(name, kind, 0, 0, eager=False))
+        flops = op.flops if last.flops is None else last.flops + (op.flops or 0.0)
+        sums[name] = _Sum(
+            name, kind, max(last.occurrences, op.occurrences), last.self_time + op.self_time, last.eager or op.eager,
+            last.tensor_core + op.tensor_core_time, flops,
+        )  # fmt: skip
+    return list(sums.values())

@@ -204,3 +204,40 @@ def test_amd_devices_by_their_compute_capability(shared_data: Path) -> None:
     devices = device_facts.of(_profile(shared_data / "public" / "jax_rocm_mi300_gemm").trace)
     assert {one.label for one in devices} == {"AMD GPU - gfx942"}
     assert devices[0].peak_flops == 2048 * 304 * 2.1e9
+
+
+# ── devices without streams ──────────────────────────────────────────────────────────────────────
+
+
+def _tpu(tmp_path: Path) -> Profile:
+    """Three steps of 40 ms on a TPU, 50 ms apart: infeed, a fusion with another in it, an all-reduce, an outfeed; 2 ms nothing."""
+    ops, steps, host = [], [], []
+    for step in range(3):
+        at = step * 50 * _MS
+        steps.append(Event(str(step), at, 40 * _MS, {"step_num": step}))
+        host.append(Event("TpuExecute", at, 2 * _MS, {"run_id": step}))
+        ops += [
+            Event("infeed.1", at, 8 * _MS), Event("%fusion.2 = bf16[8,128]{1,0}", at + 8 * _MS, 20 * _MS),
+            Event("convolution.3", at + 10 * _MS, 5 * _MS), Event("all-reduce.4", at + 28 * _MS, 6 * _MS),
+            Event("outfeed.5", at + 34 * _MS, 4 * _MS),
+        ]  # fmt: skip
+    caps: dict[str, int | float | str] = {
+        "device_type_string": "TPU v6e", "peak_teraflops_per_second": 918.0, "peak_hbm_bw_gigabytes_per_second": 1640.0,
+    }  # fmt: skip
+    device = Plane("/device:TPU:0", [Line("Steps", steps, 1), Line("XLA Ops", ops, 3)], caps)
+    folder = tmp_path / "plugins" / "profile" / "2026_11_22_00_00_00"
+    folder.mkdir(parents=True)
+    (folder / "node.xplane.pb").write_bytes(encode([Plane("/host:CPU", [Line("python", host, 1)]), device]))
+    return _profile(tmp_path)
+
+
+def test_a_step_on_a_tpu(tmp_path: Path) -> None:
+    profile = _tpu(tmp_path)
+    found = breakdown.of(profile, "corrected")
+    assert (found.length == 40 * _MS).all()
+    assert len(found) == 3
+    expected = {"device_compute": 20, "input": 8, "collectives": 6, "output": 4, "other": 2, "device_to_device": 0}
+    for name, ms in expected.items():
+        assert (found.category(name) == ms * _MS).all(), name
+    (device,) = device_facts.of(profile.trace)
+    assert (device.label, device.peak_flops, device.bandwidth) == ("TPU v6e", 918e12, 1640e9)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from powertui.data import logdir
+from powertui.data import logdir, wire
 from powertui.data.asked import COMPAT, Compat
 from powertui.data.opened import Opened
 from powertui.data.table import Fact, Result
@@ -161,3 +161,39 @@ def test_advice_names_a_page_that_there_is() -> None:
     named = {page for _, page in advice._DO.values()}
     assert named <= pages | later
     assert np.isfinite(len(named))
+
+
+# ── against what TensorFlow stored ───────────────────────────────────────────────────────────────
+
+_SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
+_STORED = sorted(
+    path.relative_to(_SHARED).as_posix()
+    for folder in ("e4040_hd2551", "e4040_yg2820", "powerboard_tf22_run195247")
+    for path in (_SHARED / "public" / folder).rglob("*.overview_page.pb")
+)
+
+
+@pytest.mark.parametrize("path", _STORED)
+def test_top_ops_and_where_they_ran_as_tensorflow_stored_it(path: str) -> None:
+    data = np.frombuffer((_SHARED / path).read_bytes(), np.uint8)
+    analysis = wire.hop(data, *wire.hop(data, 0, len(data)).payload(3))
+
+    def double(message: Any, field: int) -> float:
+        found = message.value[message.number == field]
+        return float(found[-1:].view(np.float64)[0]) if len(found) else 0.0
+
+    result = _ask((_SHARED / path).parent, "tf2")
+    tops = result["top_ops"]
+    theirs = [wire.hop(data, lo, hi) for lo, hi in zip(*(side.tolist() for side in analysis.ranges(4)), strict=True)]
+    for row, op in enumerate(theirs):
+        name, kind = (data[slice(*op.payload(field))].tobytes().decode() for field in (1, 2))
+        assert (tops["operation"].value(row), tops["category"].value(row)) == (name, kind)
+        assert tops["selfTimePercent"].value(row) == pytest.approx(double(op, 3), abs=1e-12)
+        assert tops["cumulativeTimePercent"].value(row) == pytest.approx(double(op, 4), abs=1e-12)
+        assert (tops["tcEligibility"].value(row), tops["tcUtilization"].value(row)) == (bool(op.integer(6)), bool(op.integer(7)))
+    if path.startswith("public/powerboard"):  # TensorFlow 2.2 stored none of these
+        return
+    for field, id in ((11, "host_tf_op_share"), (12, "device_tf_op_share"), (14, "host_op_time_eager_share"),
+                      (15, "device_op_time_eager_share"), (10, "device_compute_32bit_share")):  # fmt: skip
+        ours = next((float(fact.value or 0) for fact in result.facts if fact.id == id), 0.0)
+        assert 100 * ours == pytest.approx(double(analysis, field), abs=1e-9), id
