@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from powertui.data.asked import Aligning
-from powertui.data.logdir import RunEntry
-from powertui.data.model import NS_PER_S, PS_PER_S, Clock
+from powertui.data.logdir import RunEntry, TrainingEntry
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock
 from powertui.data.opened import Opened
 from powertui.data.run import clocks
 from powertui.data.table import Column, Place, Table, optional, text_column
@@ -60,6 +60,20 @@ def first(entry: RunEntry) -> Known:
         if paths and entry.path != "-":
             return Known(placed=Path(paths[0]).stat().st_mtime, power=power)
     return Known(power=power)
+
+
+def of_training(run: RunEntry, training: TrainingEntry) -> Known:
+    """What names and heads tell of a training."""
+    known = first(run)
+    count = len(training.sessions)
+    what = f"training of {count} sessions" if count else "scalars and power" if run.tfevents and run.power else "never profiled"
+    if not run.tfevents:
+        what = "power log" + "s" * (len(run.power) > 1)
+    lo, hi = training.first_ns, training.last_ns
+    if lo is None or hi is None:
+        return replace(known, device=what, readable=True)
+    when = _when(Clock(lo, lo, "scalars"))
+    return replace(known, when=when, placed=lo / NS_PER_S, took_ps=(hi - lo) * PS_PER_NS, device=what, readable=True)
 
 
 def read(opened: Opened) -> Known:

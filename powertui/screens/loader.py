@@ -85,6 +85,7 @@ class Loader:
         trace_index: int = 0,
         look_in: str = "",
         island: bool = False,
+        whole_first: bool = True,
     ) -> None:
         self.entry = entry
         self.again = bool(look_in)  # it was read before: what is shown stays until the whole run is there
@@ -93,6 +94,7 @@ class Loader:
         self._on_progress, self._on_part, self._on_failed = on_progress, on_part, on_failed
         self._training, self._aligning = training, aligning
         self._index = trace_index
+        self._whole_first = whole_first
         self._island = island  # another profile is shown until this one is there
         self._cancelled = threading.Event()
         self._told = self._parted = 0.0
@@ -127,7 +129,7 @@ class Loader:
             training = self._training()
             beside = training.beside if training is not None else None
             parts = not self.again and not self._island
-            if parts and training is not None and len(training.entry.sessions) != 1:
+            if parts and self._whole_first and training is not None and len(training.entry.sessions) != 1:
                 self._on_part(_first(training, self.entry))
                 parts = False
             for run in stream_run(self.entry, options=self._options, progress=self._progress, beside=beside):

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from powertui.data import logdir
 from powertui.data.loading import load_run
-from powertui.data.logdir import Logdir, RunEntry
+from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
 from powertui.data.logdir.changes import Changes
 from powertui.data.opened import Opened
 from powertui.data.table import Place
@@ -52,7 +52,9 @@ class OpenScreen(BaseScreen):
         self._looker: threading.Thread | None = None
         self._listing: Timer | None = None
         self._changes: Changes | None = None
+        self._trainings: tuple[tuple[RunEntry, TrainingEntry], ...] = ()  # those with a row of their own
         self._asking = False
+        self._grouped: Logdir | None = None
         self._again = 0  # looks at the folders that are still to come, whether they changed or not
 
     def body(self) -> ComposeResult:
@@ -84,7 +86,10 @@ class OpenScreen(BaseScreen):
     @property
     def _runs(self) -> tuple[RunEntry, ...]:
         folder = self.session.logdir
-        return folder.runs if folder is not None else ()
+        if folder is None:
+            return ()
+        known = {run.path for run in folder.runs if run.profiles or run.results or run.unread or run.problems}
+        return (*(run for run in folder.runs if run.path in known or not self._trainings), *(run for run, _ in self._trainings))
 
     def _run(self, place: Place | None) -> RunEntry | None:
         """The run that lies there, if it is still listed."""
@@ -99,6 +104,7 @@ class OpenScreen(BaseScreen):
 
     def session_changed(self) -> None:
         """Look into the runs while this page is in front, and only then."""
+        self._group()
         self._look_into()
 
     def restyle(self, look: Theme) -> None:
@@ -123,6 +129,23 @@ class OpenScreen(BaseScreen):
             problems.insert(0, f"No profile was found here. `powertui doctor {folder.path if folder else '.'}` lists what was.")
         self.query_one("#problems", Static).update(Text("\n".join(plain(p) for p in problems[:6])))
         self.query_one("#problems").set_class(not problems, "hidden")
+
+    def _group(self) -> None:
+        """Which of them are one training: heads and ends of files are read for that, in a thread."""
+        folder = self.session.logdir
+        if folder is None or not folder.complete or folder is self._grouped:
+            return
+        self._grouped = folder
+
+        def grouped(found: tuple[tuple[RunEntry, TrainingEntry], ...]) -> None:
+            if self.is_mounted and self.session.logdir is folder:
+                self._trainings = found
+                for run, one in found:
+                    self._known[run.path] = listing.of_training(run, one)
+                if found:
+                    self._fill()
+
+        background.begin(self, "group", lambda _check: trainings.listed(folder), grouped)
 
     def _show_rows(self) -> None:
         words = self.query_one("#filter", Input).value.lower().split()
@@ -184,6 +207,7 @@ class OpenScreen(BaseScreen):
                 if self._sizes.get(run.path, run.size) != run.size:
                     self._known.pop(run.path, None)
             self._fill()
+            self._group()
             self._look_into()
             new = [run for run in found.runs if run.path not in before]
             if again:
@@ -278,7 +302,9 @@ class OpenScreen(BaseScreen):
         if known is not None and known.problem:
             self.say(known.problem, warn=True)
         else:
-            self.shell.open_run(run)
+            training = next((one for row, one in self._trainings if row is run), None)
+            session = next((one for one in training.sessions if one.profiles), None) if training is not None else None
+            self.shell.open_run(session or run, whole=training is not None)
 
     def on_table_view_moved(self, event: TableView.Moved) -> None:
         """Say why a row cannot be read; look into what came into sight."""

@@ -72,6 +72,7 @@ class Shell(TypeAhead[int]):
         self._loader: Loader | None = None
         self._reaching: Loader | None = None  # what reads another profile of the training
         self._unreachable: set[str] = set()
+        self._inside = False  # a session was asked for, not its training
         self._screens: dict[str, BaseScreen] = {}
         self._crash: BaseException | None = None
         self._compress_said = False
@@ -238,8 +239,9 @@ class Shell(TypeAhead[int]):
 
     # ── runs ─────────────────────────────────────────────────────────────────────────────────────
 
-    def open_run(self, entry: RunEntry) -> None:
-        """Read a run and show its timeline, growing."""
+    def open_run(self, entry: RunEntry, *, whole: bool = True) -> None:
+        """Read a run and show its timeline, growing: with its whole training first, where that has several sessions, or not."""
+        self._inside = not whole
         self.stop_loading()
         opened = self.session.bring(entry)
         if opened.complete:
@@ -299,6 +301,7 @@ class Shell(TypeAhead[int]):
             aligning=self.session.aligning,
             trace_index=self.session.trace_index,
             look_in=again,
+            whole_first=not self._inside,
         )
         loader.start()
 
@@ -468,6 +471,8 @@ class Shell(TypeAhead[int]):
         if opened is None or opened.entry is not loader.entry:
             opened = session.opened = Opened(loader.entry, session.reading_of(loader.entry.path))
         self._take(opened, part)
+        if part.complete and self._inside and part.model is not None:
+            session.view, self._inside = part.model.profiled, False
         page = self.current()
         if part.complete and page is not None and page.is_mounted:
             page.show_progress("")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from powertui.data.asked import Aligning, Reading
@@ -64,6 +65,22 @@ def only(folder: Logdir) -> RunEntry | None:
     if training.sessions:
         return next((run for run in training.sessions if run.profiles), None)
     return as_run(training)
+
+
+def listed(folder: Logdir) -> tuple[tuple[RunEntry, TrainingEntry], ...]:
+    """The trainings that have a row of their own: of several sessions, and those that were never profiled."""
+    found = [one for one in folder.trainings if len(one.sessions) > 1 or not one.sessions]
+    taken = {run.path for run in folder.runs}
+    out = []
+    for one in found:
+        if not one.tfevents and not one.power:
+            continue  # sessions that nothing but their folder holds together
+        run = as_run(one)
+        while run.path in taken:
+            run = replace(run, path=f"{run.path}#{one.name}")
+        taken.add(run.path)
+        out.append((run, one))
+    return tuple(out)
 
 
 def as_run(entry: TrainingEntry) -> RunEntry:
