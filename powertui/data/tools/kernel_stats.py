@@ -7,6 +7,7 @@ apart by name, grid, block, registers, shared memory and op; times are whole nan
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +75,12 @@ def launch(details: str) -> Launch:
         registers, sum(told) if told else None, found.get("block", "1,1,1"), found.get("grid", "1,1,1"),
         occupancy / 100 if occupancy else None,  # no kernel runs at 0: that is said where nothing is known
     )  # fmt: skip
+
+
+def _as_today(known: Launch, details: str) -> Launch:
+    """As the converter of 2026 tells it: it knows neither old nor AMD's words for shared memory, and what it does not know is 0."""
+    told = re.findall(r"(?:^|\s)(?:static_shared|dynamic_shared):(\d{1,15})(?=\s|$)", details)
+    return known._replace(registers=known.registers or 0, shared=sum(int(size) for size in told), occupancy=known.occupancy or 0.0)
 
 
 def _whole(text: str | None) -> int | None:
@@ -157,6 +164,8 @@ def row_of(said: Said, compat: Compat) -> _Row:
         name = said.hlo_op
     eligible = tensor_cores.eligible(name, said.equation, said.name, named=bool(name))
     known = launch(said.details)
+    if compat == "xprof":
+        return _Row(said.name, _as_today(known, said.details), name, eligible, tensor_cores.used(said.name))
     if known.occupancy is None and said.occupancy:
         known = known._replace(occupancy=said.occupancy / 100)
     return _Row(said.name, known, name, eligible, tensor_cores.used(said.name))

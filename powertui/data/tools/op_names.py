@@ -24,7 +24,6 @@ _NAME_TF2 = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./\\]*")  # up to TensorFlow 2.1
 _TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
 _JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(?:\[.*\])?", re.DOTALL)
 _COPY = re.compile(r"MEMCPY(?:HToD|DToH|DToD|HToH)", re.IGNORECASE)
-_COPY_CUPTI = re.compile(r"(?:MEMCPY(?:HToD|DToH|DToD|HToH|H2D|D2H|D2D|P2P|H2H)|Memcpy (?:HtoD|DtoH|DtoD|PtoP))", re.IGNORECASE)
 _TAIL = re.compile(r"_\d+$")
 
 
@@ -40,7 +39,7 @@ def parsed(full: str, compat: Compat = "corrected") -> Op:
     """What a full name stands for."""
     name, colon, kind = full.partition(":")
     if not colon:
-        copy = (_COPY_CUPTI if compat == "corrected" else _COPY).match(full)
+        copy = _COPY.match(full)
         return Op(full, _copy_type(copy[0]), "copy") if copy is not None else Op(full, "" if compat == "xprof" else UNKNOWN, "")
     if name == "Iterator":
         return Op(full, DATASET, "dataset")
@@ -68,9 +67,8 @@ def torch(name: str) -> Op:
 
 
 def _copy_type(said: str) -> str:
-    """`Memcpy HtoD`, `MemcpyH2D` and the like as TensorFlow's profiler calls them: MemcpyHToD."""
-    ends = said[-4:].upper().replace("TO", "2")[-3:]
-    return f"Memcpy{ends[0]}To{ends[2]}"
+    """In whatever case it is written, as TensorFlow's profiler calls it: MemcpyHToD."""
+    return f"Memcpy{said[-4].upper()}To{said[-1].upper()}"
 
 
 @dataclass(eq=False)
