@@ -54,8 +54,8 @@ def of_stream(start: Int64s, end: Int64s, call: Int64s, launched: Int64s) -> Idl
     return Idle(int(gap[late].sum()), int(gap[short].sum()), int(gap[known & ~late & ~short].sum()), int(gap[~known].sum()))
 
 
-def of_devices(work: Kernels, launches: Launches, lo: int, hi: int) -> list[Gap]:
-    """The gaps of each device (all its streams together) in [lo, hi), the longest first."""
+def of_devices(work: Kernels, launches: Launches, lo: int, hi: int, most: int) -> list[Gap]:
+    """The longest gaps of the devices (all streams of each together) in [lo, hi)."""
     devices: dict[str, list[int]] = {}
     for number, line in enumerate(work.lines):
         devices.setdefault(line.process.name, []).append(number)
@@ -73,12 +73,12 @@ def of_devices(work: Kernels, launches: Launches, lo: int, hi: int) -> list[Gap]
         by_end = np.maximum.accumulate(np.where(end[order] == until, np.arange(len(order)), 0))  # which of them ended last so far
         at = np.flatnonzero(start[order][1:] > until[:-1])
         length = start[order][1:][at] - until[at]
-        for i in at[np.argsort(-length, kind="stable")].tolist():
+        for i in at[np.argsort(-length, kind="stable")[:most]].tolist():
             last, following = int(order[by_end[i]]), int(order[i + 1])
             why = _why(int(call[following]), int(until[i]), int(start[following]), launches)
             ended, begun = (int(lines[last]), int(row[last])), (int(lines[following]), int(row[following]))
             out.append(Gap(device, int(until[i]), int(start[following]), ended, begun, why))
-    return sorted(out, key=lambda gap: gap.lo - gap.hi)
+    return sorted(out, key=lambda gap: gap.lo - gap.hi)[:most]
 
 
 def _why(call: int, until: int, begun: int, launches: Launches) -> str:

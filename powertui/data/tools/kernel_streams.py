@@ -60,7 +60,7 @@ def streams(question: Question, work: Kernels, calls: Launches) -> Table:
 def gaps_of(question: Question, work: Kernels, calls: Launches) -> Table:
     """The longest stretches in which a device ran nothing."""
     trace = question.profile.trace
-    found = gaps.of_devices(work, calls, *question.window)[:GAPS]
+    found = gaps.of_devices(work, calls, *question.window, GAPS)
 
     def name(where: tuple[int, int]) -> str:
         line = work.lines[where[0]]
