@@ -278,7 +278,7 @@ def _changes(tree: ast.Module, lines: list[str]) -> Iterator[tuple[Any, int, int
 
 
 def _left_out(tree: ast.Module) -> set[int]:
-    """Annotations, decorators, formats, strings, version gates, sizes of buffers."""
+    """Annotations, decorators, formats, strings, version gates, sizes of buffers, which column of a table gives way first."""
     found: set[int] = set()
 
     def drop(node: ast.AST | None) -> None:
@@ -293,6 +293,8 @@ def _left_out(tree: ast.Module) -> set[int]:
             drop(node.returns)
         if isinstance(node, (ast.AnnAssign, ast.arg)):
             drop(node.annotation)
+        if isinstance(node, ast.keyword) and node.arg == "weight":
+            drop(node.value)
         if isinstance(node, (ast.JoinedStr, ast.Raise)):
             for inner in ast.iter_child_nodes(node):
                 drop(inner)
