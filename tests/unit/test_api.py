@@ -554,6 +554,22 @@ def examples() -> list[tuple[str, str]]:
     return found
 
 
+def test_the_manual_names_all_that_there_is() -> None:
+    """Every property, method and filter of what `powertui.open()` gives."""
+    page = (ROOT / "docs" / "library.md").read_text()
+    names = set()
+    for kind in (api.Runs, api.RunView, api.TraceView, api.TrainingView):
+        for name, value in vars(kind).items():
+            if not name.startswith("_"):
+                names.add(name)
+                if callable(value):
+                    asked = inspect.signature(value).parameters.values()
+                    names |= {one.name for one in asked if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    names |= set(inspect.signature(api.open).parameters)
+    assert {"steps", "tool", "compat", "trainings"} <= names
+    assert sorted(name for name in names if not re.search(rf"\b{name}\b", page)) == []
+
+
 def test_the_manual_has_examples() -> None:
     assert {"README.md", "library.md"} <= {page for page, _ in examples()}
 
