@@ -45,6 +45,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "powertui/data/power/": ("tests/unit/power", "tests/unit/energy/test_foreign_logs.py"),
     "powertui/data/power/source.py": ("tests/unit/power/test_damage.py", "tests/unit/test_limits.py"),
     "powertui/data/formats/": ("tests/unit/formats", "tests/unit/test_builder.py", "tests/unit/test_filenames.py"),
+    "powertui/data/formats/own_export.py": ("tests/unit/test_export.py", "tests/unit/formats/test_counters.py"),
     "powertui/data/formats/xplane": ("tests/unit/formats", "tests/unit/test_builder.py", "tests/unit/wire"),
     "powertui/data/run/": (
         "tests/unit/test_steps.py", "tests/unit/test_epochs.py", "tests/unit/test_clocks.py", "tests/unit/run",
