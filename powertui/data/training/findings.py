@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 OF_STRETCH, OF_RUN, OF_EPOCH = 0.05, 0.005, 0.02  # what a finding is at least, of its own energy, and of the run's or its epoch's
 COVERED = 0.8  # of a training that its sessions cover: then their traces tell, and nothing is left for this
+MOST_READINGS = 4000  # of longer logs neighbours are put together: a burst must last the longer to be found, which is told
 _FEW = 0.02  # a place that weighs less is not looked at
 _LEAST_PART = 0.1  # of a stretch: a smaller part in a neighbouring epoch is its edge's doubt
 WOULD_TELL = "not profiled: a capture here would tell"
@@ -126,6 +127,8 @@ def _islands(seen: Seen) -> tuple[tuple[float, float], ...]:
 def _look(training: Training, seen: Seen, power: PowerOnTrace) -> list[_Looked]:
     """What stands out at each place where the power may lie."""
     data = samples.of(power.series)
+    if len(data) > MOST_READINGS:
+        data = data.gathered(float(data.hi[-1] - data.lo[0]) / MOST_READINGS)
     bounds = [(one.start, one.end) for one in training.epochs if one.start is not None and one.end is not None]
     known = Known(
         training.stretches, seen.zero_ns,

@@ -85,6 +85,12 @@ class Training:
             found += [islands.judged(one, self.scalar_span) for one in self._of_session(entry)]
         return tuple(sorted(found, key=lambda one: (one.start is None, one.start or Moment(0), one.entry.name, one.host)))
 
+    def islands_unread(self) -> tuple[Island, ...]:
+        """The same by what costs nothing: neither scalars nor sessions are read, so no clock is judged by the whole of them."""
+        span = (self.entry.first_ns, self.entry.last_ns)
+        known = (span[0], span[1]) if span[0] is not None and span[1] is not None else None
+        return tuple(islands.judged(one, known) for entry in self.entry.sessions for one in self._of_session(entry))
+
     def _of_session(self, entry: RunEntry) -> tuple[Island, ...]:
         opened = self._opened.get(f"{entry.path}\0{entry.name}")
         if opened is not None and opened.is_read:

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from powertui.data.energy import idle, leading, mixture, placing, scopes
+from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Badge, Clock, Figure, Int64s, PowerOnTrace, Run, Stat, Steps, Trace
+from powertui.data.model import (
+    NS_PER_S,
+    PS_PER_NS,
+    PS_PER_S,
+    Badge,
+    Clock,
+    Figure,
+    Int64s,
+    PowerKind,
+    PowerOnTrace,
+    Run,
+    Stat,
+    Steps,
+    Trace,
+)
 from powertui.data.texts import Texts
 from powertui.data.training import findings
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
@@ -24,6 +40,7 @@ if TYPE_CHECKING:
 
 HOUR_NS = 3600 * NS_PER_S
 MOST_HOURS = 24 * 400
+MANY = 16  # channels that are added up: more of them are added before anything is worked out of them
 _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
 
 
@@ -170,6 +187,9 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     usable = enough or usable
     total = scopes.of_one([power[row].series for row in usable])
     counted = tuple(usable[i] for i in total.indices)
+    if len(counted) > MANY and (one := _together([power[i] for i in counted])) is not None:
+        power.append(one)
+        counted = (len(power) - 1,)
     text = total.text
     left = len(power) - len(usable)
     if left and text:
@@ -181,6 +201,24 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     return Account(
         trace_of(seen, reach), Steps.none(), seen.epochs, placed, counted, text, _idle(seen, [power[i] for i in counted], idle_w)
     )
+
+
+def _together(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
+    """Many channels of one log that were read at the same moments as one: a hundred curves of a week would take gigabytes."""
+    first = channels[0]
+    kinds = {(one.series.path, one.series.kind, one.offset_ps, len(one.series)) for one in channels}
+    if len(kinds) > 1 or first.series.kind is not PowerKind.SAMPLED or len(first.places) > 1:
+        return None
+    times = first.series.times
+    if not all(one.series.times is times or np.array_equal(one.series.times, times) for one in channels):
+        return None
+    watts = np.zeros(len(times))
+    for one in channels:
+        watts += one.series.watts
+    name = f"{len(channels)} channels of {PurePath(first.series.path).name}"
+    sensor = replace(first.series.sensor, name=name, device=None, quantum_w=None)
+    series = sensors.describe(replace(first.series, sensor=sensor, watts=watts, warnings=(), marks=()))
+    return replace(first, series=series, watts=watts)
 
 
 def trace_of(seen: Seen, span: tuple[int, int] | None = None) -> Trace:
