@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from powertui import units
+from powertui import plugins, units
 from powertui.data import wire
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import NS_PER_S, Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
@@ -58,6 +58,8 @@ def of_program() -> Iterator[Check]:
         do = "unset POWERTUI_PURE" if forced else "install gcc and Python's headers (python3-dev on Debian), then powertui again"
         what = f"profiles are read without the compiled scanner ({wire.WHY_PURE}): the same answers, several times more slowly"
         yield Check("program", "note", what, do)
+    for said in (*plugins.problems(), *plugins.failed()):
+        yield Check("program", "note", said, "update the package, or uninstall it")
 
 
 # ── the whole path ───────────────────────────────────────────────────────────────────────────────

@@ -173,6 +173,21 @@ _FACTORIES = {
 }
 
 
+def _factory(scheme: str) -> Callable[[Address, Options], Any]:
+    """What makes the sources of a scheme: ours, else another package's (plugins.py)."""
+    if scheme in _FACTORIES:
+        module, function = _FACTORIES[scheme]
+        make: Callable[[Address, Options], Any] = getattr(importlib.import_module(module), function)
+        return make
+    from powertui import plugins
+
+    others: dict[str, Callable[[Address, Options], Any]] = {one.name: one.found for one in plugins.of(plugins.SOURCES).plugins}
+    if scheme in others:
+        return others[scheme]
+    known = ", ".join(sorted({*_FACTORIES, *others}))
+    raise UsageError(f"There is no power source {scheme!r}.", hint=f"The sources are: {known}.")
+
+
 def open_source(url: str, options: Options | None = None) -> Source:
     """A source by its URL, not yet connected: call its `open()`.
 
@@ -185,12 +200,7 @@ def open_source(url: str, options: Options | None = None) -> Source:
         options = replace(options, user=address.user)
     if address.query.get("sensor"):
         options = replace(options, sensors=tuple(address.query["sensor"].split("|")))
-    try:
-        module, function = _FACTORIES[address.scheme]
-    except KeyError:
-        known = ", ".join(sorted(_FACTORIES))
-        raise UsageError(f"There is no power source {address.scheme!r}.", hint=f"The sources are: {known}.") from None
-    make: Callable[[Address, Options], Any] = getattr(importlib.import_module(module), function)
+    make = _factory(address.scheme)
     source: Source = make(address, options)
     if options.name:
         source.name = options.name

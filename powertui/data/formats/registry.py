@@ -12,7 +12,8 @@ and one line in `READERS`. It may also say
     CERTAIN = True               # nobody else names files so: they count as profiles wherever they lie, unseen
     CLOCK = ClockRule(…)         # what only this format knows of its zero in Unix time
 
-Steps, epochs and the rest of the clocks are not a reader's business.
+Steps, epochs and the rest of the clocks are not a reader's business. Other packages bring formats along by the entry point
+`powertui.formats` (plugins.py).
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
+from powertui import plugins
 from powertui.data.formats.source import Source, describe, open_source
 from powertui.data.limits import MACHINE, Limit
 from powertui.data.model import Clock, Trace
-from powertui.errors import UnreadableFile
+from powertui.errors import PowertuiError, UnreadableFile
 
 __all__ = [
     "READERS", "ClockRule", "Progress", "Reader", "Source", "certain_suffixes", "clock_rule", "load", "open_source", "pick", "read",
@@ -78,8 +80,9 @@ def silent(done: int, total: int, events: int, /) -> None:
 
 
 def readers() -> tuple[Reader, ...]:
-    """All formats, imported now: `--help` and a recorder never pay for them."""
-    return tuple(cast(Reader, importlib.import_module(f"powertui.data.formats.{name}")) for name in READERS)
+    """All formats, imported now: `--help` and a recorder never pay for them. Those of other packages come last."""
+    own = tuple(cast(Reader, importlib.import_module(f"powertui.data.formats.{name}")) for name in READERS)
+    return (*own, *(cast(Reader, plugin.found) for plugin in plugins.of(plugins.FORMATS).plugins))
 
 
 def suffixes() -> tuple[str, ...]:
@@ -106,18 +109,42 @@ def clock_rule(name: str) -> ClockRule:
 
 def pick(source: Source) -> Reader:
     """The reader that is surest of this content. Raises `UnreadableFile` with what the file looks like."""
-    ranked = sorted(readers(), key=lambda reader: reader.sniff(source.head, source.path), reverse=True)
-    if ranked[0].sniff(source.head, source.path) <= 0:
+    scores = {id(reader): _sure(reader, source) for reader in readers()}
+    ranked = sorted(readers(), key=lambda reader: scores[id(reader)], reverse=True)
+    if scores[id(ranked[0])] <= 0:
         problem, hint = describe(source.head, source.path)
         raise UnreadableFile(source.path, problem, hint=hint)
     return ranked[0]
 
 
+def _sure(reader: Reader, source: Source) -> int:
+    """How sure a reader is of this content; a plugin that raises is not."""
+    plugin = _plugin(reader)
+    if plugin is None:
+        return reader.sniff(source.head, source.path)
+    return min(100, int(plugins.guarded(plugin, "sniff", lambda: int(reader.sniff(source.head, source.path)), 0)))
+
+
+def _plugin(reader: Reader) -> plugins.Plugin | None:
+    """The plugin that a reader is; None for our own."""
+    return next((plugin for plugin in plugins.of(plugins.FORMATS).plugins if plugin.found is reader), None)
+
+
 def load(path: str | os.PathLike[str], progress: Progress = silent, limit: Limit = MACHINE) -> Iterator[Trace]:
     """Read one file: partial traces (`complete` is False) as they grow, the whole one last."""
     source = open_source(path, limit)
-    for trace in pick(source).load(source, progress):
-        yield replace(trace, stamp=source.stamp)
+    reader = pick(source)
+    try:
+        for trace in reader.load(source, progress):
+            yield replace(trace, stamp=source.stamp)
+    except (PowertuiError, GeneratorExit):
+        raise
+    except Exception as error:
+        plugin = _plugin(reader)
+        if plugin is None:
+            raise
+        problem = f"the plugin {plugin.name!r} of {plugin.package} failed on it ({type(error).__name__}: {error})"
+        raise UnreadableFile(source.path, problem, hint="Tell its makers, or uninstall it.") from None
 
 
 def read(path: str | os.PathLike[str], progress: Progress = silent) -> Trace:

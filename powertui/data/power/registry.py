@@ -3,7 +3,8 @@
 Each dialect is one module with `NAME`, `sniff(head, path) -> int` (0 = not mine … 100 = certain) and
 `load(source, options) -> PowerLog`, and `UNITS_WRITTEN = True` where the unit stands beside each of its readings. It has one
 line here: its name, and words of which one stands in every head that it takes. A module is imported when such a head comes
-along: most folders hold one kind of log or none. The readers of any JSON and of any table come last.
+along: most folders hold one kind of log or none. The readers of any JSON and of any table come last, and behind them what other
+packages bring along by the entry point `powertui.power` (plugins.py).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType
 
+from powertui import plugins
 from powertui.data.asked import LogColumns
 from powertui.data.model import Warn
 from powertui.data.power import outages, own, plausible
@@ -67,6 +69,15 @@ def readers(head: str) -> Iterator[ModuleType]:
     for name, words in DIALECTS:
         if not words or any(word in head for word in words):
             yield importlib.import_module(f"{__package__}.{name}")
+    yield from (plugin.found for plugin in plugins.of(plugins.POWER).plugins)
+
+
+def _sure(dialect: ModuleType, head: str | bytes, path: str) -> int:
+    """How sure a dialect is of this head; a plugin that raises is not."""
+    for plugin in plugins.of(plugins.POWER).plugins:
+        if plugin.found is dialect:
+            return int(plugins.guarded(plugin, "sniff", lambda: int(dialect.sniff(head, path)), 0))
+    return int(dialect.sniff(head, path))
 
 
 def _best(source: LogFile) -> tuple[ModuleType | None, int]:
@@ -75,7 +86,7 @@ def _best(source: LogFile) -> tuple[ModuleType | None, int]:
         return None, 0
     best: tuple[ModuleType | None, int] = (None, 0)
     for dialect in readers(head or source.head.decode("latin-1")):
-        score = dialect.sniff(head if head else source.head, source.path)
+        score = _sure(dialect, head if head else source.head, source.path)
         if score > best[1]:
             best = (dialect, score)
     return best
@@ -107,10 +118,24 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
         )
     if dialect is None or score <= 0:
         raise UnreadableFile(path, _looks(source), hint=_HINT)
-    log: PowerLog = dialect.load(source, options)
+    log = _loaded(dialect, source, options)
     if not log.series:
         raise UnreadableFile(path, f"looks like {dialect.NAME}, but has no readings", hint=_HINT)
     return _with_guess(_plausible(log, told=options.unit is not None or getattr(dialect, "UNITS_WRITTEN", False)))
+
+
+def _loaded(dialect: ModuleType, source: LogFile, options: LogColumns) -> PowerLog:
+    plugin = next((one for one in plugins.of(plugins.POWER).plugins if one.found is dialect), None)
+    try:
+        log: PowerLog = dialect.load(source, options)
+    except PowertuiError:
+        raise
+    except Exception as error:
+        if plugin is None:
+            raise
+        problem = f"the plugin {plugin.name!r} of {plugin.package} failed on it ({type(error).__name__}: {error})"
+        raise UnreadableFile(source.path, problem, hint="Tell its makers, or uninstall it.") from None
+    return log
 
 
 def _plausible(log: PowerLog, *, told: bool) -> PowerLog:

@@ -1,0 +1,1 @@
+"""A format, a power log and a source, each as small as it can be."""
