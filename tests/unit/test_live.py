@@ -152,7 +152,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pyramid, "BLOCKS", 4)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.one_of(st.none(), st.floats(0, 2000)), min_size=1, max_size=40), st.integers(1, 3000), st.data())
 def test_blocks_lose_no_reading_and_count_none_twice(
     tiny: None, pattern: list[float | None], length: int, data: st.DataObject
