@@ -27,7 +27,7 @@ from powertui.data.run.marks import carried, whole
 
 _OF_NODES = ("_p", "_c", "_r", "_a", "step_num", "iter_num")  # what makes an event a node
 _STATS = ("_pt", "_p", "_pid", "_ct", "_c", "_r", "_a", "id", "iter_num", "step_num")
-_AT_ONCE = 1 << 18  # events decoded in one call
+_AT_ONCE = 1 << 16  # events decoded in one call
 _POOLS = "ThreadpoolListener::"  # marks of no length: they hand on nothing that lasts
 _NONE = np.iinfo(np.int32).max
 _CROWD = 64  # a context with this many on both sides connects nothing with anything
@@ -137,7 +137,7 @@ def find(trace: Trace, *, lasting: bool = False) -> Groups:
     by_process: dict[int, list[_Line]] = {}
     for number, process, track in lines:
         by_process.setdefault(id(process), []).append(_Line(number, process, track))
-    carry = [carried(trace, those[0].process, [one.track for one in those], ("group_id", "step_name", "correlation_id", *_OF_NODES))
+    carry = [carried(trace, those[0].process, [one.track for one in those], ("group_id", "step_name", "correlation_id", *_STATS))
              for those in by_process.values()]  # fmt: skip
     if any(said["group_id"].any() for said in carry):
         return _stored(trace, list(zip(by_process.values(), carry, strict=True)))
@@ -237,17 +237,17 @@ class _Forest:
                 starts.append(start)
                 ends.append(start + duration)
                 parents.append(_holders(start, start + duration, depth, total))
-                self._read(line, rows, total)
+                self._read(line, rows, total, [stat for stat in _STATS if said[stat].any()])
                 self.parts.append(_Part(line, rows, depth, total))
                 total += len(rows)
         none = np.empty(0, np.int64)
         self.count = total
         self.start, self.end, self.parent = (np.concatenate([none, *parts]) for parts in (starts, ends, parents))
 
-    def _read(self, line: _Line, rows: Int64s, first: int) -> None:
+    def _read(self, line: _Line, rows: Int64s, first: int, stats: list[str]) -> None:
         for at in range(0, len(rows), _AT_ONCE):
             some = rows[at : at + _AT_ONCE]
-            columns = line.process.source.columns(line.track.events.positions(some), _STATS)
+            columns = line.process.source.columns(line.track.events.positions(some), stats)
             for name, column in columns.items():
                 has = np.flatnonzero(column.present & np.isfinite(column.floats))
                 if len(has):
@@ -267,6 +267,10 @@ class _Forest:
         if found is not None:
             out[found[0]] = found[1]
         return out
+
+    def forget(self) -> None:
+        """Let go of the stats: where everything belongs is known."""
+        self._stats.clear()
 
     def named(self, names: frozenset[str] | set[str]) -> Bools:
         """Which nodes have one of these names."""
@@ -347,6 +351,7 @@ def _computed(forest: _Forest) -> Groups:
         above = np.where(above >= 0, above - part.first, -1).astype(np.int32)
         nodes[part.line.number] = Nodes(part.row, forest.start[these], forest.end[these], above, mine[these], inner[these])
     marked = ~forest.named(_IMPLICIT)[roots[own]]
+    forest.forget()
     return Groups(groups, how, forest.start[roots[own]], marked, forest.trace, {}, nodes, _launched(forest, nodes))
 
 
@@ -426,12 +431,22 @@ def _context(
     """Bring producers and consumers with equal keys (rows of integers) together."""
     if not len(producers) or not len(consumers):
         return None
-    known = np.unique(producer_key[:, -1])  # few: what nobody produces need not be told apart
-    at = np.minimum(known.searchsorted(consumer_key[:, -1]), len(known) - 1)
-    asked = np.flatnonzero(known[at] == consumer_key[:, -1])
-    consumer_key, consumers = consumer_key[asked], consumers[asked]
-    count, which = _codes(np.concatenate([producer_key, consumer_key]))
-    made, used = which[: len(producers)], which[len(producers) :]
+    few, many = (producer_key, consumer_key) if len(producers) <= len(consumers) else (consumer_key, producer_key)
+    first, code = np.unique(few, axis=0, return_index=True, return_inverse=True)[1:]
+    code, keys = code.ravel(), few[first]
+    by_id = np.argsort(keys[:, -1], kind="stable")
+    ids = keys[by_id, -1]
+    if (ids[1:] == ids[:-1]).any():  # one number in several tongues: all columns have to tell
+        count, which = _codes(np.concatenate([producer_key, consumer_key]))
+        made, used = which[: len(producers)], which[len(producers) :]
+    else:
+        others = by_id[np.minimum(ids.searchsorted(many[:, -1]), len(ids) - 1)]
+        same = np.flatnonzero((keys[others] == many).all(axis=1))
+        count = len(keys)
+        if few is producer_key:
+            made, used, consumers = code, others[same], consumers[same]
+        else:
+            made, used, producers = others[same], code, producers[same]
     makers, users = np.bincount(made, minlength=count), np.bincount(used, minlength=count)
     both = (makers > 0) & (users > 0)
     if crowd:
@@ -478,7 +493,6 @@ def _executor(forest: _Forest) -> _Context | None:
     key = np.stack([forest.dense("iter_num"), forest.dense("id")], axis=1)
     valid = (forest.dense("id", -(1 << 62)) != -(1 << 62)) & (key[:, 0] >= 0)
     left, right = np.flatnonzero(executors & valid), np.flatnonzero(inputs & valid)
-    left = left[np.isin(key[left, 1], key[right, 1])]
     return _context(key[left], left, key[right], right)
 
 

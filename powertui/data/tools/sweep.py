@@ -47,36 +47,38 @@ def of(group: Int64s, start: Int64s, end: Int64s, kind: Int64s, lo: Int64s, hi: 
     np.maximum.at(last, group, end)
     ends = np.cumsum(last - first + 1)
     shift = ends - (last - first + 1) - first
-    a, b = start + shift[group], end + shift[group]
     # The last boundary of each group: nothing stands beyond it.
     final = np.full(len(lo), np.iinfo(np.int64).min)
-    np.maximum.at(final, group, b)
+    np.maximum.at(final, group, end + shift[group])
     cover = (_NONE, _NONE)
     above = _NONE
     covers: list[tuple[Int64s, Int64s]] = [cover] * KINDS
     for number in range(KINDS - 1, 0, -1):
         mine = np.flatnonzero(kind == number)
         if len(mine):
-            cover, above = _with(cover, above, a[mine], b[mine], group[mine], final)
+            which = group[mine]
+            cover = _with(cover, above, start[mine] + shift[which], end[mine] + shift[which], which, final)
+            if number > 1:
+                above = np.sort(np.concatenate([above, start[mine] + shift[which]]))
         covers[number] = cover
     return Sweep(shift, tuple(covers))
 
 
 def _with(
     cover: tuple[Int64s, Int64s], above: Int64s, start: Int64s, end: Int64s, group: Int64s, final: Int64s
-) -> tuple[tuple[Int64s, Int64s], Int64s]:
-    """(the union with events of one type more, the starts of all events so far)."""
+) -> tuple[Int64s, Int64s]:
+    """The union with events of one type more. `above`: the starts of all events of higher types, ascending."""
     real = end > start
-    own = np.sort(start[real])
     cover = _union(np.concatenate([cover[0], start[real]]), np.concatenate([cover[1], end[real]]))
     moments, at = np.unique(start[~real], return_index=True)
     if len(moments):
         free = ~_holds(cover, moments) & ~_among(above, moments)
         moments, until = moments[free], final[group[~real][at[free]]]
-        for starts in (above, own):
-            until = np.minimum(until, _after(starts, moments))
+        if len(moments):
+            for starts in (above, np.sort(start[real])):
+                until = np.minimum(until, _after(starts, moments))
         cover = _union(np.concatenate([cover[0], moments]), np.concatenate([cover[1], np.maximum(until, moments)]))
-    return cover, np.sort(np.concatenate([above, start]))
+    return cover
 
 
 def _union(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
