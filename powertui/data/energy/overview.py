@@ -26,9 +26,11 @@ from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Shares
 from powertui.data.tools.top_ops import Top
 from powertui.data.window import touches
+from powertui.plain import plain
 
 _WORTH = 0.05  # of all ops' time: an op that is worth a word in the first sentence
 _SAID = 3  # findings told in a sentence each
+_NO_COMPUTING = frozenset((Category.COMMUNICATION.value, Category.INPUT.value))
 _SHUFFLING = frozenset(("gather", "scatter", "sort", "transpose", "topk"))
 
 
@@ -78,18 +80,25 @@ def _has_device(trace: Trace) -> bool:
 def _verdict(question: Question, steps: Breakdown, parts: Shares | None, tops: Sequence[Top]) -> advice.Verdict:
     told = advice.verdict(steps, parts)
     if parts is None and tops:
-        most = f"Most time went into {tops[0].name} ({tops[0].share:.1%} of all ops' own time)."
+        most = f"Most time went into {_short(tops[0].name)} ({tops[0].share:.1%} of all ops' own time)."
         return told._replace(sentence=f"{told.sentence} {most}")
-    if told.limit.startswith("computing") and tops and tops[0].share >= _WORTH and ": see " in told.sentence:
-        most = f", most of all {tops[0].name} ({tops[0].share:.1%} of all ops' time)"
+    computing = [one for one in tops if one.category not in _NO_COMPUTING]
+    if told.limit.startswith("computing") and computing and computing[0].share >= _WORTH and ": see " in told.sentence:
+        most = f", most of all {_short(computing[0].name)} ({computing[0].share:.1%} of all ops' time)"
         told = told._replace(sentence=told.sentence.replace(": see ", f"{most}: see ", 1))
     if question.profile.steps.asynchronous and not _has_device(question.profile.trace):
         mean, _ = _with_work(question)
         if mean:
             words = f"Steps are dispatched ahead of the work: with it, a step takes {units.duration(round(mean))} on average."
-            most = f" Most of the work is {tops[0].name} ({tops[0].share:.1%}): see op_stats." if tops else ""
+            most = f" Most of the work is {_short(tops[0].name)} ({tops[0].share:.1%}): see op_stats." if tops else ""
             return told._replace(limit="asynchronous", sentence=words + most)
     return told
+
+
+def _short(name: str) -> str:
+    """The end of a path tells the op: "…/convolution/Conv2DBackpropFilter"."""
+    parts = plain(name, 200).split("/")
+    return "/".join(parts) if len(parts) < 4 else "…/" + "/".join(parts[-2:])
 
 
 def _with_work(question: Question) -> tuple[float, int]:

@@ -73,8 +73,8 @@ _DO = {
     "output": ("copy less back from the device, or less often", "op_stats"),
     "compiling": ("keep the shapes of inputs the same from step to step, so that nothing is compiled anew", "op_stats"),
     "copies between devices": ("look which tensors go from device to device", "op_stats"),
-    "computing on the device": ("look at the ops that take most of it", "op_stats"),
-    "computing on the host": ("look at the ops that take most of it", "op_stats"),
+    "computing on the device": ("look at the ops that take most of it", "framework_op_stats"),
+    "computing on the host": ("look at the ops that take most of it", "framework_op_stats"),
     "what no event tells": ("look what the threads do in the gaps: Python, files, locks", "timeline"),
 }  # fmt: skip
 
