@@ -57,6 +57,7 @@ class TimelineScreen(Moving):
         self._shown_path = ""
         self._ops_timer: Any = None
         self._reach_timer: Any = None
+        self._footed = True  # the footer is of a profile, and not of the training around it
         self._values: list[str] | None = None  # the strips that a person chose, by name
         self._ops_of: object = None  # the trace that the op table was counted in
         self._box: str = ""  # what the input box is for: "search" or "filter"
@@ -240,6 +241,9 @@ class TimelineScreen(Moving):
 
     def on_timeline_viewport_changed(self, event: Timeline.ViewportChanged) -> None:
         """The op table is of what is visible, and so is the profile that is read."""
+        if self._footed is not self.view.inside:
+            self._footed = self.view.inside
+            self.footer()
         self._show_ops_soon()
         self._reach_soon()
 

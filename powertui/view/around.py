@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui import units
-from powertui.data.model import PS_PER_NS, Epochs, Int64s, Phase
+from powertui.data.model import NS_PER_S, PS_PER_NS, Epochs, Int64s, Phase
 from powertui.view.curve import Envelope
 from powertui.view.step_curve import StepCurve, before, of_points
 from powertui.view.viewport import Viewport
@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # names alone: importing all this would be time until the fir
     from powertui.data.training.training import Training
     from powertui.data.training.whole import Window
 
+DAY_S = 86_400
 WIDE = 6  # cells that a profile must take before it is read
 
 
@@ -159,6 +160,21 @@ class Around:
         if direction > 0:
             return next((i for i in order if self.islands[i].lo > ps), order[0])
         return next((i for i in reversed(order) if self.islands[i].hi < ps), order[-1])
+
+    def at_clock(self, text: str) -> int | None:
+        """A time of day (UTC) on the first day of the training that has it; None where none has."""
+        seconds = 0.0
+        for part in text.split(":"):
+            seconds = seconds * 60 + float(part)
+        if seconds >= DAY_S:
+            return None
+        begin = self.zero_ns + self.span[0] // PS_PER_NS
+        day = begin // NS_PER_S // DAY_S
+        for tried in (day, day + 1):
+            ns = tried * DAY_S * NS_PER_S + round(seconds * NS_PER_S)
+            if begin <= ns <= self.zero_ns + self.span[1] // PS_PER_NS:
+                return (ns - self.zero_ns) * PS_PER_NS
+        return None
 
     @cached_property
     def lows(self) -> Int64s:

@@ -23,6 +23,7 @@ from powertui.view.labels import SHADES, Labels
 from powertui.view.rows import Folds, Row, RowModel, TrackInfo
 from powertui.view.viewport import Viewport
 
+_CLOCK = re.compile(r"(\d{1,2}:\d\d:\d\d(?:\.\d+)?)(?:\s*(?:-|to|\.\.)\s*(\d{1,2}:\d\d:\d\d(?:\.\d+)?))?(?:\s*utc)?")
 PLACES = "Try 27.31s-28.78s, step 12 or epoch 1 step 185-258."
 
 
@@ -261,6 +262,9 @@ class TimelineModel:
         match = re.fullmatch(r"(?:epoch\s*(\d+))?[\s,:]*(?:steps?\s*(\d+)(?:\s*(?:-|to|\.\.)\s*(\d+))?)?", low)
         if match and low:
             return self._step_place(text, *(int(group) if group else None for group in match.groups()))
+        at_clock = self._by_clock(low)
+        if at_clock is not None:
+            return at_clock
         whole = parse_time(low)
         if whole is not None:
             return whole, whole
@@ -275,6 +279,17 @@ class TimelineModel:
                     lo = parse_time(head.strip() + unit[0]) or 0
                 return min(lo, hi), max(lo, hi)
         raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=PLACES)
+
+    def _by_clock(self, text: str) -> tuple[int, int] | None:
+        """ "19:52:50" and "19:52:50-19:53:10": wall time in UTC, where the training lies on it."""
+        if self.around is None or not self.around.clock:
+            return None
+        match = _CLOCK.fullmatch(text)
+        if match is None:
+            return None
+        first = self.around.at_clock(match[1])
+        last = self.around.at_clock(match[2]) if match[2] else first
+        return None if first is None or last is None else (min(first, last), max(first, last))
 
     def _step_place(self, text: str, epoch: int | None, first: int | None, last: int | None) -> tuple[int, int]:
         index = None

@@ -68,7 +68,7 @@ def far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list[
     rows = max(2, rows) if values else 0
     left = spare - rows * values
     power = min(power, max(1, left // 5))
-    first = min(16, max(2, left - 3 * (power - 1)))
+    first = min(16 if values else left, max(2, left - 3 * (power - 1)))
     return [first, *([3] * (power - 1))], [rows] * values
 
 

@@ -34,6 +34,7 @@ PHRASES: tuple[tuple[str, ...], ...] = (
     ("!", "down", "escape"), ("question_mark", "tab", "escape"), ("question_mark", "escape"),
     ("question_mark", "question_mark", "pagedown"),
     ("backspace", "pagedown", "pageup", "enter"), ("backspace", "enter"), ("backspace", "slash", "TEXT", "pageup"), ("r", "pageup"),
+    ("P", "P", "O"), ("P", "w", "w", "O", "0"), ("T", "down", "enter", "escape"), ("P", "RUN", "P", "m", "RUN", "m"),
     ("v", "v"), ("w", "w", "w", "w", "w", "w"), ("f", "0"), ("ctrl+z",), ("less_than_sign", "p"),
 )  # fmt: skip
 NAMED = {
@@ -44,6 +45,7 @@ NAMED = {
     "greater_than_sign": ">",
     "plus": "+",
     "minus": "-",
+    "exclamation_mark": "!",
 }
 NAMED |= {"equals_sign": "=", "full_stop": ".", "comma": ",", "left_square_bracket": "[", "right_square_bracket": "]"}
 NAMED |= {"left_curly_bracket": "{", "right_curly_bracket": "}"}

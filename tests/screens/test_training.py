@@ -193,3 +193,41 @@ async def test_a_session_that_cannot_be_read_is_said_once(make: Maker, tmp_path:
         await settled(pilot)
         assert shell.session.opened is before
         assert "vm.xplane.pb" in page(shell).query_one("#status").message  # type: ignore[attr-defined]
+
+
+async def test_wall_time_leads_to_a_place(make: Maker, tmp_path: Path) -> None:
+    """1,700,000,000 is 22:13:20 UTC."""
+    shell = make(long_training(tmp_path, sessions=()))
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        model = page(shell).timeline.model
+        assert model is not None
+        lo, hi = model.place("22:13:30-22:14:00")
+        assert (unix_s(shell, lo), unix_s(shell, hi)) == pytest.approx((BEGIN + 10, BEGIN + 40))
+        assert model.place("22:13:50") == (lo + 20 * PS_PER_S,) * 2
+        assert model.place("0:00:30") == (30 * PS_PER_S,) * 2, "no time of day of this training: from its beginning"
+
+
+SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("what", ["sessions", "inside", "scalars", "power"])
+def test_pictures_of_a_training(snap_compare: Any, make: Maker, tmp_path: Path, size: str, what: str) -> None:
+    folder = long_training(tmp_path / "logs", sessions=() if what in ("scalars", "power") else SESSIONS)
+    shell = make(folder / "power.csv" if what == "power" else folder)
+
+    async def before(pilot: Pilot[Any]) -> None:
+        if what == "power":
+            await loaded(pilot)
+        else:
+            await whole(pilot)
+        if what == "inside":
+            await pilot.press("P")
+            await until(lambda: shell.session.entry.name.endswith("session_1"), "the next profile")  # type: ignore[union-attr]
+            await until(lambda: shell.session.model.around.energies, "joules of the epochs")  # type: ignore[union-attr]
+        await settled(pilot)
+        shell.say("")
+        await settled(pilot)
+
+    assert snap_compare(shell, terminal_size=SIZES[size], run_before=before)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from powertui.data.model import PS_PER_NS, LogPlace, PowerOnTrace, PowerSeries
+from powertui.data.model import PS_PER_NS, Bools, Int64s, LogPlace, PowerOnTrace, PowerSeries
 
 _ROOM = (1 << 62) // PS_PER_NS  # ns that int64 ps hold, with room for sums of two of them
 
@@ -24,12 +24,36 @@ def on_trace(
     places: Sequence[LogPlace] = (),
 ) -> PowerOnTrace:  # fmt: skip
     """The series with its zero at `offset_ps` (95 % interval `lo_ps` … `hi_ps`). Rows that int64 ps cannot hold are left out."""
-    shift, rest = divmod(offset_ps, PS_PER_NS)
-    moved = series.times + shift
-    fits = np.abs(moved) < _ROOM
-    rows = slice(None) if fits.all() else fits
-    times = moved[rows] * PS_PER_NS + rest
+    times, rows = _moved(series.times, offset_ps)
     return PowerOnTrace(series, times, series.watts[rows], offset_ps, lo_ps, hi_ps, status, source, tuple(places))
+
+
+class _Moved(NamedTuple):
+    """Times that were put on an axis: the channels of one log share them there as they do in the log."""
+
+    of: weakref.ref[Int64s]
+    offset_ps: int
+    times: weakref.ref[Int64s]
+    rows: slice | Bools
+
+
+_lately: list[_Moved] = []
+_LATELY = 8
+
+
+def _moved(times: Int64s, offset_ps: int) -> tuple[Int64s, slice | Bools]:
+    """The times in ps on an axis on which the log's zero lies at `offset_ps`, and which rows int64 ps can hold."""
+    for one in tuple(_lately):
+        if one.of() is times and one.offset_ps == offset_ps and (known := one.times()) is not None:
+            return known, one.rows
+    shift, rest = divmod(offset_ps, PS_PER_NS)
+    moved = times + shift
+    fits = np.abs(moved) < _ROOM
+    rows: slice | Bools = slice(None) if fits.all() else fits
+    made = moved[rows] * PS_PER_NS + rest
+    _lately.append(_Moved(weakref.ref(times), offset_ps, weakref.ref(made), rows))
+    del _lately[:-_LATELY]
+    return made, rows
 
 
 def shifted(power: PowerOnTrace, by_ps: int, **changes: object) -> PowerOnTrace:

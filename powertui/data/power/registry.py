@@ -14,9 +14,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType
 
+import numpy as np
+
 from powertui import plugins
 from powertui.data.asked import LogColumns
-from powertui.data.model import Warn
+from powertui.data.model import PowerSeries, Warn
 from powertui.data.power import outages, own, plausible
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, LogFile
@@ -145,7 +147,19 @@ def _plausible(log: PowerLog, *, told: bool) -> PowerLog:
     refused = tuple(why for _, why in judged if why is not None)
     if not kept:
         raise UnreadableFile(log.path, refused[0].cause, hint=_HINT)
-    return replace(log, series=kept, warnings=(*log.warnings, *refused))
+    return replace(log, series=_on_the_same_times(kept), warnings=(*log.warnings, *refused))
+
+
+def _on_the_same_times(found: tuple[PowerSeries, ...]) -> tuple[PowerSeries, ...]:
+    """Channels that were read in the same rows hold their times once: a hundred of them are many."""
+    first = found[0]
+    return (
+        first,
+        *(
+            replace(one, times=first.times) if len(one) == len(first) and np.array_equal(one.times, first.times) else one
+            for one in found[1:]
+        ),
+    )
 
 
 def _with_guess(log: PowerLog) -> PowerLog:
