@@ -17,7 +17,10 @@ from powertui.data.formats.perfetto.slices import pair
 from powertui.data.model import Trace
 from powertui.errors import UnreadableFile
 
-trace_pb2 = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto (PyPI) is not installed")
+trace_pb2 = pytest.importorskip(
+    "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto (PyPI) is not installed, or wants another protobuf",
+    exc_type=ImportError,
+)  # fmt: skip
 
 BOOT, REAL = 6, 1
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4

@@ -96,15 +96,17 @@ class Reader:
         others = tuple(wire.tag(number, LEN) for number in _OTHERS)
         sequences = []
         for rows in slices(len(self.packets)):
-            found = self.packets.pick(rows, (*rare, *others))
-            sequences.append(found.value[0])
-            self.findings.add("damaged packets were read up to the damage", count=int(found.bad >= 0))
+            every = self.packets.pick(rows, (SEQUENCE, EVENTS, INTERNED, DEFAULTS))
+            sequences.append(every.value[0])
+            self.findings.add("damaged packets were read up to the damage", count=int(every.bad >= 0))
+            few = np.flatnonzero(~every.present[1] | every.present[2] | every.present[3]) + rows.start
+            found = self.packets.pick(few, (*rare, *others))
             for k, what in enumerate(_OTHERS.values(), len(rare)):
                 self.findings.add(f"{what} are not drawn", count=int(found.present[k].sum()))
             for at in np.flatnonzero(found.present[1 : len(rare)].any(axis=0)).tolist():
+                packet = int(few[at])
                 for k in np.flatnonzero(found.present[1 : len(rare), at]).tolist():
                     lo, hi = int(found.value[k + 1, at]), int(found.end[k + 1, at])
-                    packet = rows.start + at
                     message = self._message(f"Perfetto{kinds[k]}", lo, hi, bool(self.packets.unpacked[packet]))
                     if message is not None:
                         handlers[k](packet, int(found.value[0, at]), message)
