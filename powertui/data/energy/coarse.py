@@ -14,6 +14,7 @@ from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats
 
 MOST = 24  # candidates that are handed on
+CREDIBLE = 0.03  # of the swing: so much is left over anyway
 
 
 def candidates(data: Samples, shares: Shares, lo: float, hi: float, floor_w: float = 0.0) -> Floats:
@@ -66,11 +67,23 @@ def candidates(data: Samples, shares: Shares, lo: float, hi: float, floor_w: flo
     explained = 2 * np.einsum("dk,dk->d", watts, moment) - np.einsum("dk,dkl,dl->d", watts, gram, watts)
     raw = squares[fine] + 2 * rise * total[fine] + rise**2 * gram[:, 0, 0]
     score = (raw - explained) - squares[fine]  # against samples elsewhere, which stay at the median
-    near = separated(offsets[fine], score, apart(data, length, step), MOST // 2)
-    # And the best of other regions: plain least squares is drawn aside by what no trace shows.
-    away = separated(offsets[fine], score, max(length / 16, 2 * apart(data, length, step)), MOST)
-    other = [at for at in away.tolist() if np.abs(near - at).min() > apart(data, length, step)]
-    return np.concatenate([near, np.array(other[: MOST - len(near)], np.float64)])
+    least = apart(data, length, step)
+    found = separated(offsets[fine], score, least, MOST // 3)
+    # And the best of other regions, and those that leave least of what there is: plain least squares is drawn aside by what no
+    # trace shows, and a long log may hold much of that.
+    away = separated(offsets[fine], score, max(length / 16, 2 * least), MOST)
+    found = _more(found, away, least, 2 * MOST // 3)
+    count = np.maximum(gram[:, 0, 0], 1.0)
+    noise = count * (CREDIBLE * float(np.ptp(np.percentile(data.watts, (5, 95))))) ** 2
+    varies = raw - (total[fine] + rise * count) ** 2 / count
+    share = (raw - explained + noise) / np.maximum(varies + noise, 1e-12)
+    return _more(found, separated(offsets[fine], share, max(length / 4, 2 * least), MOST), least, MOST)
+
+
+def _more(found: Floats, others: Floats, least: float, most: int) -> Floats:
+    """With those of the others, best first, that are no nearer than `least` to any of them: `most` in all."""
+    new = [at for at in others.tolist() if np.abs(found - at).min() > least]
+    return np.concatenate([found, np.array(new[: most - len(found)], np.float64)])
 
 
 def apart(data: Samples, length: float, step: float = 0.0) -> float:

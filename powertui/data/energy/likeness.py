@@ -64,8 +64,8 @@ class Likeness:
     alike: float = 1.0  # how many neighbouring residuals say the same thing
     idle: float = IDLE_SHARE  # of the swing: so far the idle machine may stand above the floor
 
-    def costs(self, offsets: Floats, data: Samples, ppm: float = 0.0) -> tuple[Floats, Floats]:
-        """What each offset costs, and the watts of its fit, idle first."""
+    def costs(self, offsets: Floats, data: Samples, ppm: float = 0.0, *, exact: bool = True) -> tuple[Floats, Floats]:
+        """What each offset costs, and the watts of its fit, idle first. Not `exact`: near enough to rank thousands."""
         total = np.empty(len(offsets))
         watts = np.empty((len(offsets), len(self.shares.names) - 1))
         chunk = max(1, _CHUNK // max(len(data), 1))
@@ -95,7 +95,8 @@ class Likeness:
             weight = np.where(state == INSIDE, 1.0, 0.01) * trust
             for turn in range(TURNS):
                 weighted = (columns * weight[..., None]).transpose(0, 2, 1)
-                fitted = nnls.many(weighted @ columns + (ridge if turn > 1 else low), weighted @ above, exact=turn == TURNS - 1)
+                last = exact and turn == TURNS - 1
+                fitted = nnls.many(weighted @ columns + (ridge if turn > 1 else low), weighted @ above, exact=last)
                 left = (above - (columns @ fitted[..., None])[..., 0]) / sigma
                 if turn < TURNS - 1:
                     weight = trust * self._weight(left, (above - fitted[:, :1]) / sigma, state, steady + lasting)

@@ -42,6 +42,7 @@ LEFT = 12.0  # a place that costs so much more than the best weighs nothing
 FINEST_S = 0.1  # faster sensors are looked at in pieces of so long
 TOGETHER_S = 0.5  # what no trace shows lasts: readings nearer to each other are wrong together
 IDLE_AGAIN = 0.15  # of the swing: so near to the lowest reading another one lies, if that is the idle machine's
+_SCALES = 8  # places that are asked how wide ordinary residuals are
 _BASINS = 24  # that are looked at closely
 _CLOSE = 48  # of these and of their aliases, after a look at each
 _KEPT = 160  # offsets whose neighbourhood is looked at most closely
@@ -139,9 +140,21 @@ class _Choices:
     watts: Floats
     width: Floats  # how many of the finest steps each stands for
 
+    def rows(self, kept: Bools) -> _Choices:
+        """Some of them."""
+        return _Choices(*(getattr(self, field.name)[kept] for field in fields(self)))
+
 
 def _joined(one: _Choices, other: _Choices) -> _Choices:
     return _Choices(*(np.concatenate([getattr(part, f.name) for part in (one, other)]) for f in fields(_Choices)))
+
+
+def _away(offsets: Floats, others: Floats, least: float) -> Bools:
+    """Which offsets are farther than `least` from all others."""
+    looked = np.sort(others)
+    row = np.clip(np.searchsorted(looked, offsets), 1, max(len(looked) - 1, 1))
+    near = np.minimum(np.abs(offsets - looked[row - 1]), np.abs(offsets - looked[np.minimum(row, len(looked) - 1)]))
+    return np.asarray(near > least)
 
 
 class _Search:
@@ -174,12 +187,12 @@ class _Search:
         coarse_step = max(min(near, 0.1 if data.refresh < 0.2 else near / 2), (self.shares.span[1] - self.shares.span[0]) / 1500)
         step = max(min(near / 8, coarse_step / 3), coarse_step / 12)
         reach = max(coarse_step, 0.6 * coarse.apart(data, self.shares.span[1] - self.shares.span[0]))
-        few = data if len(data) <= _LIMIT // 3 else data[np.linspace(0, len(data) - 1, _LIMIT // 3).astype(np.int64)]
-        self._set_scale(rough[:4], few)
+        few = data if len(data) <= _LIMIT // 4 else data[np.linspace(0, len(data) - 1, _LIMIT // 4).astype(np.int64)]
+        self._choose_scale(rough[:_SCALES], few)
         rough = self._everywhere(rough, few, coarse_step, near, lo, hi)
         offsets = self._around(rough, reach, step, lo, hi)
-        self._set_scale(rough[:4], few)
-        total, _ = self.like.costs(offsets, few)
+        self._choose_scale(rough[:_SCALES], few)
+        total, _ = self.like.costs(offsets, few, exact=False)
         centres = coarse.separated(offsets, total, near, _BASINS)
         if self.step_s is not None and self.step_s >= near / 4:
             aliases = centres[0] + self.step_s * np.array([-2.0, -1.0, 1.0, 2.0])
@@ -196,18 +209,18 @@ class _Search:
             data = self.data = replace(data, lo=data.lo * stretch, hi=data.hi * stretch)
             centres = centres - (stretch - 1) * float(np.median(data.hi))
             choices, step = self._fine(centres, near, data, lo - near, hi + near)
+        beside = self._beside_these(choices, step, coarse_step, lo, hi)
         for _ in range(AGAIN):
-            beside = self._beside_these(choices, step, coarse_step, lo, hi)
             best = float(choices.cost.min())
             likely = beside.cost - best < LIKELY * self.like.alike
-            centres = coarse.separated(beside.offsets[likely], beside.cost[likely], near, _BASINS)
-            more = self._windows(self._around(centres, near / 2, step, lo, hi), data, several=False) if len(centres) else None
-            if more is None:
+            if not likely.any():
                 break
-            choices = _joined(choices, more)
+            centres = coarse.separated(beside.offsets[likely], beside.cost[likely], near, _BASINS)
+            more = self._windows(self._around(centres, near / 2, step, lo, hi), data, several=False)
+            choices, beside = _joined(choices, more), beside.rows(_away(beside.offsets, more.offsets, coarse_step / 2))
             if more.cost.min() > best:
                 break
-        found = self._judge(_joined(choices, self._beside_these(choices, step, coarse_step, lo, hi)), step, near)
+        found = self._judge(_joined(choices, beside), step, near)
         return found if isinstance(found, str) or not ppm else replace(found, ppm=ppm)
 
     def _everywhere(self, rough: Floats, few: Samples, step: float, near: float, lo: float, hi: float) -> Floats:
@@ -216,7 +229,7 @@ class _Search:
         if len(every) * len(few) > _TRIED:
             return rough
         offsets = np.concatenate([rough, every])
-        total, _ = self.like.costs(offsets, few)
+        total, _ = self.like.costs(offsets, few, exact=False)
         return coarse.separated(offsets, total, max(near, 4 * step), coarse.MOST)
 
     def _fine(self, centres: Floats, near: float, data: Samples, lo: float, hi: float) -> tuple[_Choices, float]:
@@ -286,14 +299,12 @@ class _Search:
     def _beside_these(self, choices: _Choices, step: float, coarse_step: float, lo: float, hi: float) -> _Choices:
         """All offsets that were not looked at closely: where nothing stands out, they weigh more than the few that were."""
         every = np.arange(lo, hi + coarse_step, coarse_step)
-        looked = np.sort(choices.offsets)
-        row = np.clip(np.searchsorted(looked, every), 1, len(looked) - 1)
-        every = every[np.minimum(np.abs(every - looked[row - 1]), np.abs(every - looked[row])) > coarse_step / 2]
+        every = every[_away(every, choices.offsets, coarse_step / 2)]
         best = int(np.argmin(choices.cost))
         data = self.data.scaled(float(choices.factor[best]))
         count = min(len(data), max(_FEWEST, _GRID // max(len(every), 1)))
         few = data if count == len(data) else data[np.linspace(0, len(data) - 1, count).astype(np.int64)]
-        cost, watts = self.like.costs(np.concatenate([choices.offsets[best : best + 1], every]), few)
+        cost, watts = self.like.costs(np.concatenate([choices.offsets[best : best + 1], every]), few, exact=False)
         cost = choices.cost[best] + np.maximum(cost[1:] - cost[0], 0.0) * (len(data) / len(few))
         factor, width = np.full(len(every), choices.factor[best]), np.full(len(every), coarse_step / step)
         return _Choices(every, factor, cost, watts[1:], width)
@@ -303,6 +314,18 @@ class _Search:
         near = (centres[:, None] + steps).ravel()
         every = np.unique(np.round(near / (step / 2)).astype(np.int64)) * (step / 2)
         return np.asarray(every[(every >= lo - reach) & (every <= hi + reach)], np.float64)
+
+    def _choose_scale(self, offsets: Floats, data: Samples) -> None:
+        """The width of ordinary residuals where all is explained best with its own: a wide one makes every place alike."""
+        found = []
+        for offset in offsets:
+            at = np.array([offset])
+            self._set_scale(at, data)
+            cost, watts = self.like.costs(at, data)
+            _, inside = self.like.residuals(float(offset), watts[0], data)
+            total = float(cost[0]) + float(inside.sum()) * float(np.log(self.like.scale / self.floor))
+            found.append((total, self.like.scale, self.like.alike))
+        _, self.like.scale, self.like.alike = min(found)
 
     def _set_scale(self, offsets: Floats, data: Samples) -> None:
         """The width of ordinary residuals, from the best of these offsets."""

@@ -39,10 +39,7 @@ def laid(seed: int, name: str, folder: Path):
 )
 def test_training_that_goes_on_beside_the_profile_moves_no_log_away(seed: int, name: str, tmp_path: Path) -> None:
     found, low, high = laid(seed, name, tmp_path)
-    assert found.lo_s <= high
-    assert found.hi_s >= low
-    if found.status == "aligned":
-        assert low - 0.3 <= found.offset_s <= high + 0.3
+    assert found.status == "ambiguous" or low - 0.3 <= found.offset_s <= high + 0.3
 
 
 def test_where_nothing_stands_out_all_places_are_in_question(tmp_path: Path) -> None:
