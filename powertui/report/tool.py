@@ -14,7 +14,7 @@ from powertui.data.opened import Opened
 from powertui.data.table import Result, Table, stacked, text_column
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question, Tool
-from powertui.errors import UnreadableFile
+from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.report import text
 from powertui.report.writers import as_csv, as_json, as_markdown, as_text, write
@@ -31,12 +31,12 @@ class Answer:
 
 def tell(
     path: str, run: str | None, reading: Reading, name: str, form: str, aligning: Aligning | None = None,
-    compat: Compat = "corrected", match: str = "",
+    compat: Compat = "corrected", match: str = "", window: tuple[int | None, int | None] = (None, None),
 ) -> int:  # fmt: skip
     """Print the answers about the runs that were named. Raises `UnreadableFile` where none of them holds a profile."""
     tool = registry.get(name)
     runs = (Opened(entry, reading) for entry in logdir.scan(path).chosen(run) if entry.profiles)
-    answers = list(ask(runs, tool, aligning, compat, match))
+    answers = list(ask(runs, tool, aligning, compat, match, window))
     if not answers:
         raise UnreadableFile(path, "has no readable profile", hint=f"See what is there: powertui doctor {path}")
     if form == "json":
@@ -63,8 +63,9 @@ def names(form: str) -> int:
 
 
 def ask(
-    opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None, compat: Compat = "corrected", match: str = ""
-) -> Iterator[Answer]:
+    opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None, compat: Compat = "corrected", match: str = "",
+    window: tuple[int | None, int | None] = (None, None),
+) -> Iterator[Answer]:  # fmt: skip
     """Every host of every run that has a profile."""
     for one in opened:
         try:
@@ -73,7 +74,11 @@ def ask(
             text.write(sys.stderr, f"powertui: {plain(str(error))}")
             continue
         for profile in profiles:
-            question = Question(one, profile.index, aligning=aligning or Aligning(), compat=compat, match=match)
+            question = Question(one, profile.index, *window, aligning or Aligning(), compat, match)
+            if question.window[0] > question.window[1]:
+                raise UsageError(
+                    "This window ends before it begins.", hint="Times count from the profile's zero: --from 1.2s --to 1.5s"
+                )
             yield Answer(one.name, profile.host, tool.answer(question))
 
 

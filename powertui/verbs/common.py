@@ -172,6 +172,19 @@ def window_of(args: argparse.Namespace) -> Asked:
     return Asked(args.from_, args.to, args.epoch, args.batches, args.session, args.tz)
 
 
+def time_of(words: str | None) -> int | None:
+    """A moment of the trace (ps) as a person writes it; None where none is named."""
+    from powertui import units
+    from powertui.plain import plain
+
+    if words is None:
+        return None
+    found = units.parse_time(words)
+    if found is None:
+        raise UsageError(f"{plain(words, 40)!r} is not a time.", hint="Write it like 27.31s, 350ms or 1:02.5.")
+    return found
+
+
 # ── how to answer ────────────────────────────────────────────────────────────────────────────────
 
 

@@ -27,6 +27,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--brief", action="store_true",
                         help="at most 4 kB of JSON: energy, findings, top ops, badges, and the next command")  # fmt: skip
+    parser.add_argument("--from", dest="from_", metavar="TIME", help="with --tool: start of the window in trace time, e.g. 27.31s")
+    parser.add_argument("--to", metavar="TIME", help="with --tool: end of the window")
     parser.add_argument("--match", metavar="REGEX", default="", help="with --tool event_sets: only events with such names")
     common.reading(parser)
     common.output(parser)
@@ -46,5 +48,6 @@ def run(args: argparse.Namespace) -> int:
         return brief.tell(args.path, args.run, common.reading_of(args), common.aligning_of(args))
     if args.tool is not None:
         reading, aligning = common.reading_of(args), common.aligning_of(args)
-        return tool.tell(args.path, args.run, reading, args.tool, form, aligning, args.compat, args.match)
+        window = common.time_of(args.from_), common.time_of(args.to)
+        return tool.tell(args.path, args.run, reading, args.tool, form, aligning, args.compat, args.match, window)
     return summary.tell(args.path, args.run, common.reading_of(args), form)

@@ -118,10 +118,14 @@ TOOLS: tuple[Tool, ...] = (
 )  # fmt: skip
 
 
+# What older versions of TensorBoard's profiler call them.
+_ONCE = {"tensorflow_stats": "framework_op_stats", "input_pipeline": "input_pipeline_analyzer", "hlo_op_profile": "op_profile"}
+
+
 def get(name: str) -> Tool:
     """The tool of this name. Raises `UsageError` with the names that there are."""
     for tool in TOOLS:
-        if tool.name == name:
+        if tool.name == _ONCE.get(name, name):
             return tool
     near = difflib.get_close_matches(name, [tool.name for tool in TOOLS], 1)
     hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(tool.name for tool in TOOLS)}."

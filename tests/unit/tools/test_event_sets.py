@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -91,3 +92,22 @@ def test_the_pane_beside_the_timeline_tells_of_the_selected_events_set() -> None
     assert told == {"alike": "2, in all 4 ms", "average": "2 ms ± 1.414 ms", "range": "1 ms to 3 ms", "95 %": "shorter than 2.9 ms"}
     assert [fact.value for fact in context._set(trace, names["b"], (0, 10 * ms))] == ["2 without length"]
     assert context._set(trace, names["a"], (0, ms)) == ()  # one alone is no set
+
+
+def test_a_window_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(demo.folder())
+    assert cli.main(["report", path, "--tool", "event_sets", "--from", "10s", "--to", "10.5s", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    opened = Opened(logdir.scan(path).runs[0])
+    s = 10**12
+    expected = registry.get("event_sets").answer(Question(opened, 0, 10 * s, 10 * s + s // 2))
+    assert answers.told(told, "event_sets") == answers.rows(expected["event_sets"])
+    assert 0 < len(expected["event_sets"]) < len(registry.get("event_sets").answer(Question(opened))["event_sets"])
+    for wrong in (("--from", "soon"), ("--from", "3s", "--to", "2s")):
+        assert cli.main(["report", path, "--tool", "event_sets", *wrong]) == 2
+        said = capsys.readouterr().err
+        assert "is not a time" in said or "This window" in said
+
+
+def test_older_names_of_tools_are_understood() -> None:
+    assert registry.get("tensorflow_stats") is registry.get("framework_op_stats")
