@@ -9,17 +9,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from powertui.data.asked import LogColumns, Reading
 from powertui.data.formats import registry, tfevents
 from powertui.data.formats.registry import Progress, silent
+from powertui.data.formats.tfevents import EventLog
 from powertui.data.limits import Limit
 from powertui.data.logdir import ProfileFile, RunEntry
 from powertui.data.model import Clock, Epochs, PowerSeries, Run, Steps, Trace, Warn
 from powertui.data.run import clocks, epochs
 from powertui.data.run.steps import nothing as no_steps
 from powertui.data.run.steps import search as find_steps
+from powertui.data.wire.stored import Stamp
 from powertui.errors import FileChanged, UnreadableFile
 
 if TYPE_CHECKING:
@@ -34,10 +37,12 @@ class Beside:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: dict[tuple[str, str], object] = {}
+        self._tails: dict[str, tfevents.Tail] = {}
+        self._stamps: dict[str, Stamp | None] = {}
 
-    def tfevents(self, path: str, group: str, limit: Limit) -> tfevents.EventLog:
+    def tfevents(self, path: str, group: str, limit: Limit) -> EventLog:
         """A tfevents file. Raises `UnreadableFile` every time when it cannot be read."""
-        return cast("tfevents.EventLog", self._once(("tfevents", path), lambda: tfevents.read(path, group, limit)))
+        return cast("EventLog", self._once(("tfevents", path), lambda: self._followed(path, group, limit)))
 
     def power(self, path: str, options: LogColumns) -> PowerLog:
         """A power log. The same."""
@@ -45,9 +50,36 @@ class Beside:
 
         return cast("PowerLog", self._once(("power", path), lambda: power.load(path, options)))
 
+    def look_again(self) -> bool:
+        """Whether anything came since: what was appended to scalars is read now, a power log that changed when asked for."""
+        changed = False
+        with self._lock:
+            for path, tail in self._tails.items():
+                before = tail.records
+                try:
+                    tail.read()
+                except UnreadableFile as error:
+                    self._kept["tfevents", path] = error
+                if tail.records != before:
+                    self._kept["tfevents", path] = tail.log()
+                    changed = True
+            for path, stamp in self._stamps.items():
+                if _stamp(path) != stamp:
+                    self._kept.pop(("power", path), None)
+                    changed = True
+        return changed
+
+    def _followed(self, path: str, group: str, limit: Limit) -> EventLog:
+        tails: list[tfevents.Tail] = []
+        log = tfevents.read(path, group, limit, tails)
+        self._tails[path] = tails[0]
+        return log
+
     def _once(self, key: tuple[str, str], read: Callable[[], object]) -> object:
         with self._lock:
             if key not in self._kept:
+                if key[0] == "power":
+                    self._stamps[key[1]] = _stamp(key[1])
                 try:
                     self._kept[key] = read()
                 except UnreadableFile as error:
@@ -56,6 +88,13 @@ class Beside:
         if isinstance(found, UnreadableFile):
             raise found
         return found
+
+
+def _stamp(path: str) -> Stamp | None:
+    try:
+        return Stamp.of(Path(path).stat())
+    except OSError:
+        return None
 
 
 def load_run(

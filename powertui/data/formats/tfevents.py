@@ -78,10 +78,12 @@ class EventLog:
         return next((series for series in self.scalars if series.tag == tag), None)
 
 
-def read(path: str, group: str = "", limit: Limit = MACHINE) -> EventLog:
-    """Read one file. Raises `UnreadableFile` only when nothing of it can be read."""
+def read(path: str, group: str = "", limit: Limit = MACHINE, tails: list[Tail] | None = None) -> EventLog:
+    """Read one file. Raises `UnreadableFile` only when nothing of it can be read. `tails`: takes what reads on from there."""
     tail = Tail(path, group, limit)
     tail.read()
+    if tails is not None:
+        tails.append(tail)
     log = tail.log()
     if log.records == 0:
         problem = log.warnings[0].cause if log.warnings else "has no complete record yet"

@@ -103,6 +103,8 @@ class Seen:
 def of(training: Training, profile: Profile | None, aligning: Aligning) -> Seen:
     """The training as seen from a profile, or on its own axis."""
     clock = profile.clock if profile is not None else None
+    if profile is not None and not _believed(training, profile):
+        return _alone(training, profile, aligning)
     if clock is not None and clock.known:
         zero, half, wall = clock.mid_ns, clock.half_ns, True
     elif profile is not None:
@@ -144,7 +146,7 @@ def _has_wall(training: Training) -> bool:
 
 
 def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:
-    """A profile that nothing ties to wall time: nothing else lies on its axis but what is placed on it itself."""
+    """A profile that nothing ties to wall time, or whose clock is not believed: only what is placed on it itself lies there."""
     placements = _power(training, profile, aligning, 0, 0)
     power = tuple(one.power for one in placements if one.power.status != "none")
     mine = next((one for one in training.islands if _is(one, profile)), None)
@@ -154,6 +156,10 @@ def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:
         if len(one.times):
             lo, hi = min(lo, int(one.times[0])), max(hi, int(one.times[-1]))
     return Seen(training, profile, 0, 0, False, lo, hi, islands, profile.epochs, placements, marks_on_trace(power), aligning.idle_w)
+
+
+def _believed(training: Training, profile: Profile) -> bool:
+    return all(one.said is None for one in training.islands if _is(one, profile))
 
 
 def _is(island: Island, profile: Profile) -> bool:

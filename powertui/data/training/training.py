@@ -29,7 +29,7 @@ from powertui.data.training.seen import Seen
 from powertui.data.training.stretches import Stretches
 from powertui.errors import UnreadableFile
 
-KEPT = 2  # sessions that stay read when nobody says which
+_WORKED_OUT = ("logs", "strips", "rate", "scalar_span", "epochs", "stretches", "power", "marks")  # let go when something came
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +96,17 @@ class Training:
         if opened is not None and opened.is_read:
             return tuple(islands.read(entry, index, trace) for index, trace in enumerate(opened.run.traces))
         return islands.unread(entry)
+
+    def look_again(self, entry: TrainingEntry | None = None) -> bool:
+        """Whether anything came since: `entry` is the training as it lies there now, with sessions that are new."""
+        with self._lock:
+            changed = entry is not None and entry != self.entry
+            self.entry = entry if entry is not None else self.entry
+            if self.beside.look_again() or changed:
+                for name in _WORKED_OUT:
+                    self.__dict__.pop(name, None)
+                return True
+            return False
 
     # ── what lies beside them ────────────────────────────────────────────────────────────────────
 
@@ -210,7 +221,7 @@ class Training:
         """The same training with its power placed otherwise; what was read is shared."""
         other = Training(self.entry, self.options, aligning)
         other.beside = self.beside
-        for name in ("logs", "strips", "rate", "scalar_span", "epochs", "stretches"):
+        for name in _WORKED_OUT[:6]:
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other

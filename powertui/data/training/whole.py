@@ -185,7 +185,7 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     usable = [row for row in usable if leading.RANK[power[row].status] == best]
     enough = [row for row in usable if leading.coverage(power[row], reach) >= leading.ENOUGH]
     usable = enough or usable
-    total = scopes.of_one([power[row].series for row in usable])
+    total = scopes.total([power[row].series for row in usable])
     counted = tuple(usable[i] for i in total.indices)
     if len(counted) > MANY and (one := _together([power[i] for i in counted])) is not None:
         power.append(one)
