@@ -46,8 +46,23 @@ _ATEN = {
     """,
 }
 _CATEGORIES = {f"aten::{name}": category for category, names in _ATEN.items() for name in names.split()}
+_OTHERS = {  # of other libraries, by their whole names
+    "GEMM": "trtllm::cublas_scaled_mm bitsandbytes::int8_linear_matmul tex_ts::te_gemm_ts vllm::gemm_with_dynamic_quant",
+    "CONV_fwd": "ConvBias_ ConvBiasReLU_",
+    "CONV_bwd": "ConvBias_Backward ConvBiasReLU_Backward",
+    "SDPA_fwd": """
+        FlashAttnFunc flash_attn::_flash_attn_forward flash_attn::_flash_attn_varlen_forward flash_attn_3::fwd
+        aiter::_flash_attn_forward aiter::wrapper_fmha_v3_fwd aiter::mha_fwd aiter::fmha_v3_fwd
+    """,
+    "SDPA_bwd": """
+        FlashAttnFuncBackward FusedAttnFuncBackward flash_attn::_flash_attn_backward flash_attn::_flash_attn_varlen_backward
+        aiter::_flash_attn_backward aiter::wrapper_fmha_v3_bwd aiter::mha_bwd
+    """,
+}
+_CATEGORIES |= {name: category for category, names in _OTHERS.items() for name in names.split()}
 _NORM = re.compile(
-    r"aten::(?:(?:native_|miopen_|cudnn_)?(?:batch|layer|group|instance)_norm|_fused_rms_norm|rms_norm)(?P<backward>_backward)?"
+    r"aten::(?:(?:native_|miopen_|cudnn_)?(?:batch|layer|group|instance)_norm(?P<backward>_backward)?|"
+    r"_fused_rms_norm(?P<rms>_backward)?|(?:native_|miopen_|cudnn_)?(?P<plain>rms_norm_backward))"
 )
 
 
@@ -229,7 +244,7 @@ def category_of(name: str, kernel: str) -> str:
         return known
     norm = _NORM.fullmatch(name)
     if norm is not None:
-        return "NORM_bwd" if norm["backward"] else "NORM_fwd"
+        return "NORM_bwd" if norm["backward"] or norm["rms"] or norm["plain"] else "NORM_fwd"
     if name.startswith("triton"):
         return "triton"
     if name.startswith("record_param_comms"):
