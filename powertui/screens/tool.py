@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -112,7 +113,9 @@ class ToolScreen(BaseScreen):
         table = self.table
         table.waiting = instead
         dim = self.shell.look.style("dim")
-        notes: list[Line] = [((" ", dim), (plain(note, 300), dim)) for note in (result.notes if result is not None else ())]
+        told = [plain(note, 300) for note in (result.notes if result is not None else ())]
+        wide = max(20, self.size.width - 2)
+        notes: list[Line] = [((" ", dim), (row, dim)) for note in told for row in textwrap.wrap(note, wide, subsequent_indent="  ")]
         self.show_facts(result)
         self._fill("#notes", notes)
         self._show_table()

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from powertui import units
+from powertui.data.model import PS_PER_S
 from powertui.data.table import Chart, Fact, Result
 from powertui.plain import plain
 from powertui.view import stacked
@@ -89,7 +90,8 @@ def _steps(facts: dict[str, Fact], width: int) -> list[Pieces]:
     mean = facts["step_time_s"].text() + (f" ± {deviation.text()}" if deviation.value is not None else "")
     span = f"{facts['step_time_min_s'].text()} to {facts['step_time_max_s'].text()}"
     alone = facts["steps"].value == 1
-    parts = ["1 step", mean] if alone else [f"{facts['steps'].text()} steps", f"{mean} each", span]
+    usual = facts["step_time_usual_s"].text()
+    parts = ["1 step", mean] if alone else [f"{facts['steps'].text()} steps", f"usual {usual}", f"mean {mean}", span]
     for id, words in (("step_work_s", "with its work"), ("run_step_time_s", "of all hosts")):
         if id in facts:
             parts.append(f"{facts[id].text()} {words}")
@@ -127,7 +129,7 @@ def _graph(chart: Chart, width: int, height: int, glyphs: str) -> list[Pieces]:
         return []
     out: list[Pieces] = []
     for at, row in enumerate(drawn.rows):
-        label = units.duration(round(drawn.top * 1e12)) if at == 0 else "0" if at == len(drawn.rows) - 1 else ""
+        label = units.duration(round(drawn.top * PS_PER_S)) if at == 0 else "0" if at == len(drawn.rows) - 1 else ""
         pieces = tuple((piece.text, _ink(chart, piece.part)) for piece in row)
         out.append(((f"{label:>9} {'|' if letters else '┤'}", "axis"), *pieces))
     out.append(((" " * 11, "text"), *_legend(chart, letters)))

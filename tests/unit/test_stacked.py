@@ -56,6 +56,7 @@ def _result(**facts: str) -> Result:
     known = [Fact("limit", "limit", "Input limits this run: 95.3 % of a step (112 ms of 117.5 ms); read ahead.")]
     known += [Fact(id, id, value) for id, value in facts.items()]
     known += [Fact("steps", "steps", 60, "integer"), Fact("step_time_s", "", 117_500_000_000, "duration"),
+              Fact("step_time_usual_s", "", 116_000_000_000, "duration"),
               Fact("step_time_deviation_s", "", 15_620_000_000, "duration"), Fact("step_time_min_s", "", 9_000_000_000, "duration"),
               Fact("step_time_max_s", "", 141_300_000_000, "duration"),
               Fact("step_joules", "", 23.07, "number", "J", None, 22.9, 23.2),
@@ -76,7 +77,7 @@ def test_every_line_fits_and_the_sentence_comes_first(size: tuple[int, int], gly
 
 def test_figures_stand_below_the_graph() -> None:
     texts = ["".join(text for text, _ in line) for line in overview_lines.lines(_result(), 120, 30)]
-    assert any("60 steps · 117.5 ms ± 15.62 ms each · 9 ms to 141.3 ms" in text for text in texts)
+    assert any("60 steps · usual 116 ms · mean 117.5 ms ± 15.62 ms · 9 ms to 141.3 ms" in text for text in texts)
     assert any("a step 23.07 J (22.9 J to 23.2 J)" in text for text in texts)
     assert any("input 65%" in text for text in texts)
     assert any("2 hosts · CPU only" in text for text in texts)

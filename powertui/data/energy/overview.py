@@ -15,7 +15,7 @@ from powertui.data.category import Category
 from powertui.data.energy import account
 from powertui.data.energy.account import Account
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import ProcessKind, Trace
+from powertui.data.model import PS_PER_S, Badge, ProcessKind, Trace
 from powertui.data.run.steps import work_of
 from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Table, optional, text_column
 from powertui.data.tools import advice, breakdown, environment, hosts, shares, threads, top_ops
@@ -129,6 +129,7 @@ def _performance(steps: Breakdown, parts: Shares | None) -> list[Fact]:
         return [Fact("steps", "steps", 0, "integer")]
     facts = [
         Fact("steps", "steps", len(steps), "integer"),
+        Fact("step_time_usual_s", "usual step", round(times.usual), "duration", why="the median"),
         Fact("step_time_s", "step time", round(times.mean), "duration"),
         Fact("step_time_deviation_s", "its deviation", None if times.deviation is None else round(times.deviation), "duration",
              why="one step has none"),
@@ -171,9 +172,7 @@ def _joules(question: Question, found: Account) -> list[Fact]:
     batch = environment.batch_size(question.profile)
     if batch and each is not None and each.resolved:
         facts.append(_energy("sample_joules", "energy of a sample", each, batch))
-    for index, lo, hi, edge in found.epoch_windows():
-        number = found.epoch_number(index)
-        facts.append(_energy(f"epoch_{number}_joules", f"epoch {number}", found.energy(lo, hi, edge_ps=edge)))
+    facts += _epochs(found)
     told = account.findings(question.profile, question.aligning)
     facts += [Fact(f"finding_{i + 1}", "found", one.text, badge=one.badge) for i, one in enumerate(told.findings[:_SAID])]
     if len(told.findings) > _SAID:
@@ -183,6 +182,29 @@ def _joules(question: Question, found: Account) -> list[Fact]:
     if told.could:
         facts.append(Fact("could_find", "could be found", told.could))
     return facts
+
+
+def _epochs(found: Account) -> list[Fact]:
+    """The joules of each epoch, and by how much the last one differs from the first, where both have the same steps."""
+    facts = []
+    told: list[tuple[int, Energy, int]] = []
+    for index, lo, hi, edge in found.epoch_windows():
+        number, one = found.epoch_number(index), found.energy(lo, hi, edge_ps=edge)
+        facts.append(_energy(f"epoch_{number}_joules", f"epoch {number}", one))
+        if number is not None and one is not None and one.resolved:
+            told.append((number, one, int((found.steps.epoch == index).sum())))
+    if len(told) < 2 or told[0][2] != told[-1][2]:
+        return facts
+    (first, a, _), (last, b, _) = told[0], told[-1]
+    ends = [a.joules, a.lo, a.hi, b.joules, b.lo, b.hi]
+    if any(value is None for value in ends):
+        return facts
+    sure = float(np.hypot(a.hi - a.lo, b.hi - b.lo)) / 2  # type: ignore[operator]
+    more = float(b.joules - a.joules)  # type: ignore[operator]
+    badge = Badge.MEASURED if a.badge is b.badge is Badge.MEASURED else Badge.ESTIMATED
+    why = f"{b.duration_s - a.duration_s:+.2f} s"
+    label = f"epoch {last} less epoch {first}"
+    return [*facts, Fact("epoch_difference_joules", label, more, "number", "J", badge, more - sure, more + sure, why)]
 
 
 def _energy(id: str, label: str, one: Energy | None, parts: int = 1) -> Fact:
@@ -203,6 +225,7 @@ def _summary(steps: Breakdown) -> Table:
     kept = [(label, one) for label, one in found if one is not None]
     columns = (
         text_column("category", "category", [label for label, _ in kept], weight=9),
+        Column("usual_s", "usual", "duration", np.array([round(one.usual) for _, one in kept], np.int64), weight=8),
         Column("average_s", "average", "duration", np.array([round(one.mean) for _, one in kept], np.int64), weight=9),
         Column("share", "share", "share", np.array([one.mean * len(steps) / whole for _, one in kept], np.float64), weight=9),
         optional("deviation_s", "deviation", "duration",
@@ -366,7 +389,8 @@ def _threads(question: Question) -> Table:
 def _charts(steps: Breakdown) -> tuple[Chart, ...]:
     if not len(steps):
         return ()
-    series = tuple(Series(label, steps.names, steps.of(kinds) / 1e12) for _, label, _, kinds in CATEGORIES if steps.of(kinds).any())
+    parts = [(label, steps.of(kinds)) for _, label, _, kinds in CATEGORIES]
+    series = tuple(Series(label, steps.names, times / PS_PER_S) for label, times in parts if times.any())
     return (Chart("step_time", "Step time by category", series, "bar", "step", "time", "duration", "s"),)
 
 

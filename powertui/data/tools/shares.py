@@ -19,6 +19,7 @@ class Spread(NamedTuple):
     deviation: float | None
     least: int
     most: int
+    usual: float  # the median: one step that traced does not move it
 
 
 class Shares(NamedTuple):
@@ -42,7 +43,7 @@ def spread(times: Int64s) -> Spread | None:
     if not len(times):
         return None
     deviation = float(times.std(ddof=1)) if len(times) > 1 else None
-    return Spread(float(times.mean()), deviation, int(times.min()), int(times.max()))
+    return Spread(float(times.mean()), deviation, int(times.min()), int(times.max()), float(np.median(times)))
 
 
 def of(steps: Breakdown) -> Shares | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from powertui.data import category
 from powertui.data.asked import Compat
-from powertui.data.model import ProcessKind
+from powertui.data.model import PS_PER_S, ProcessKind
 from powertui.data.opened import Profile
 from powertui.data.tools import device_ops, event_types, host_ops, op_stats, tensor_cores
 from powertui.data.tools.device_ops import DeviceOps
@@ -78,7 +78,7 @@ def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> list
             one.name, one.type, one.occurrences, one.self_time, one.self_time / whole,
             category.of(f"{one.name}:{one.type}" if one.type else one.name).value,
             tensor_cores.eligible(one.name, "", "", named=True), one.tensor_core > 0,
-            one.flops / (one.self_time / 1e12) if one.flops and one.self_time else None,
+            one.flops / (one.self_time / PS_PER_S) if one.flops and one.self_time else None,
         )
         for one in sorted(sums, key=lambda one: (-one.self_time, one.name))
     ]  # fmt: skip

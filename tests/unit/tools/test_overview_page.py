@@ -83,6 +83,10 @@ def test_joules_of_a_step_of_a_sample_and_what_was_found(shared_data: Path) -> N
     assert step.lo is not None and step.hi is not None  # noqa: PT018
     assert step.lo < float(step.value or 0) < step.hi
     assert float(sample.value or 0) == pytest.approx(float(step.value or 0) / 256)
+    difference = _fact(result, "epoch_difference_joules")
+    assert difference.lo is not None and difference.hi is not None  # noqa: PT018
+    assert 40 < difference.lo < float(difference.value or 0) < difference.hi < 205
+    assert 88e9 < float(_fact(result, "step_time_usual_s").value or 0) < 95e9  # one step of 1.5 s traced
     assert "steps 46" in str(_fact(result, "finding_1").value)
     assert _fact(result, "could_find").value
 
