@@ -30,6 +30,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         epilog=f"{_examples(loaded)}\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--completions", metavar="SHELL", help="print completions for bash, zsh or fish; `man` prints the man page")
     parser.add_argument("--version", action="version", version=f"powertui {__version__}")
     tree = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, verb in loaded.items():
@@ -55,7 +56,7 @@ def normalise(argv: Sequence[str]) -> list[str]:
     args = list(argv)
     if not args:
         return ["open", "."]
-    if args[0] in verbs.VERBS or args[0] in ("-h", "--help", "--version"):
+    if args[0] in verbs.VERBS or args[0] in ("-h", "--help", "--version", "--completions") or args[0].startswith("--completions="):
         return args
     if args[0].isalpha() and not os.path.lexists(args[0]):
         import difflib
@@ -66,10 +67,20 @@ def normalise(argv: Sequence[str]) -> list[str]:
     return ["open", *args]
 
 
+def _completions(words: Sequence[str]) -> int:
+    from powertui import completion
+
+    shell = words[0].partition("=")[2] or (words[1] if len(words) > 1 else "")
+    print(completion.tell(shell, build_parser()), end="")
+    return 0
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb. Errors that a person is meant to read become one sentence and an exit code."""
     try:
         words = normalise(sys.argv[1:] if argv is None else argv)
+        if words[0].partition("=")[0] == "--completions":
+            return _completions(words)
         verb = words[0] if words[0] in verbs.VERBS else None
         args = build_parser(verb).parse_args(words)
         run = verbs.load(args.verb).run

@@ -13,8 +13,8 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from powertui import units
-from powertui.data import search
-from powertui.data.table import Result
+from powertui.data import hit_table, search
+from powertui.data.table import Result, Table
 from powertui.data.texts import Check
 from powertui.data.tools import op_stats
 from powertui.errors import PowertuiError, UsageError
@@ -40,6 +40,8 @@ CONTEXT_FROM = 100  # columns from which there is room for the context pane
 BELOW_FROM = 20  # rows from which there is room for a pane below
 WARNINGS = 6  # that fit on a page
 REACH_AFTER_S = 0.15  # the view stands still for so long before another profile is read
+SEEN_CELLS = 3  # an event that is narrower on screen cannot be seen
+FRAME = 8  # how many times its own length is shown on either side of it
 OPS_AFTER_S = 0.25  # the op table follows the view once it has stood still for so long
 
 
@@ -108,7 +110,7 @@ class TimelineScreen(Moving):
         self.query_one("#context").display = self._context_wanted and width >= CONTEXT_FROM
         room = height >= BELOW_FROM
         self.query_one("#details").display = self._below == "details"
-        self.query_one("#ops").display = self._below == "ops"
+        self.query_one("#ops").display = self._below in ("ops", "hits")
         # Without room for both, the pane below takes the place of the timeline until it is closed.
         self.view.display = room or not self._below
 
@@ -396,17 +398,50 @@ class TimelineScreen(Moving):
             self.say(f"No event name matches {text}.", warn=True)
             return
         self.timeline.next_hit(1)
+        self._frame()
         self._say_hit()
 
     def _say_hit(self) -> None:
         state = self.timeline.state
         if state is not None and state.hits is not None:
             number = f"{state.hit + 1:,} of " if state.hit is not None else ""
-            self.say(f"{number}{len(state.hits):,} events match {state.hits.pattern}: n next, N previous, Esc clears.")
+            which = f"Hit {number}{len(state.hits):,} events that match" if number else f"{len(state.hits):,} events match"
+            self.say(f"{which} {state.hits.pattern}: n next, N previous, b by name, Esc clears.")
+
+    def _frame(self) -> None:
+        """Show the selected event so that it can be seen: neither narrower than a few cells nor wider than the view."""
+        model, selected, view = self.timeline.model, self.timeline.selection, self.timeline.viewport
+        if model is None or selected is None or view is None:
+            return
+        lo, hi = model.extent(selected)
+        if not SEEN_CELLS * view.cell_ps <= hi - lo <= view.t1 - view.t0:
+            margin = max(1, hi - lo) * FRAME
+            self.timeline.show_window(lo - margin, hi + margin)
+
+    def action_hits(self) -> None:
+        """The hits by name, below."""
+        model, state = self.timeline.model, self.timeline.state
+        if model is None or state is None or state.hits is None:
+            self.say("There is no search. Press / and type part of a name.", warn=True)
+            return
+        if self._below == "ops":
+            self._toggle_below("ops")
+        self._toggle_below("hits")
+        if self._below != "hits":
+            return
+        trace, hits = model.trace, state.hits
+        background.begin(self, "hits", lambda check: hit_table.of(trace, hits, check), lambda table: self._got_hits(trace, table))
+        self.set_focus(self.query_one("#ops", TableView))
+
+    def _got_hits(self, trace: object, table: Table) -> None:
+        if self.is_mounted and self._below == "hits" and trace is self.session.trace:
+            self._ops_of = trace
+            self.query_one("#ops", TableView).show(table)
 
     def hit(self, direction: int) -> None:
         """The next hit of the search, or the one before."""
         if self.timeline.next_hit(direction):
+            self._frame()
             self._say_hit()
         else:
             self.say("There is no search to repeat. Press / and type part of a name.", warn=True)
@@ -432,7 +467,7 @@ class TimelineScreen(Moving):
                 ("copy", "copy"),
             )
         if state.hits is not None:
-            yield "hit-next+hit-previous", "next hit, the one before"
+            yield from (("hit-next+hit-previous", "next hit, the one before"), ("hits", "hits by name"))
         around = self.timeline.model.around if self.timeline.model is not None else None
         if around is not None and not self.view.inside:
             if around.islands:
@@ -451,7 +486,7 @@ class TimelineScreen(Moving):
         if self._box:
             return "the box"
         if self._below:
-            return "the table" if self._below == "ops" else "the details"
+            return "the details" if self._below == "details" else "the table"
         if state is None:
             return ""
         held = (

@@ -92,6 +92,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("search", ("slash",), "Search all names", "Search", "text, or a regex between slashes: /conv.*grad/", _TIMELINE),
     Action("hit-next", ("n",), "Next hit", "Search", "", _TIMELINE, do=lambda page: page.hit(1)),
     Action("hit-previous", ("N",), "Previous hit", "Search", "", _TIMELINE, do=lambda page: page.hit(-1)),
+    Action("hits", ("b",), "Hits by name", "Search", "count and total time of each name", _TIMELINE),
     # windows and answers
     Action("mark", ("m",), "Mark a window", "Windows", "again to end it; or drag with the mouse", _TIMELINE),
     Action("details", ("i",), "Details of the event", "Windows", "all its stats", _TIMELINE),

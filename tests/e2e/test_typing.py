@@ -24,7 +24,7 @@ def ready(start: Opener, profile: Path) -> Terminal:
 def test_a_search_in_one_burst(start: Opener, profile: Path) -> None:
     terminal = ready(start, profile)
     terminal.write(b"/dot\rnn")
-    terminal.wait_for(r"[\d,]+ of [\d,]+ events match dot")
+    terminal.wait_for(r"[\d,]+ of [\d,]+ events that match dot")
 
 
 def test_a_place_in_one_burst(start: Opener, profile: Path) -> None:

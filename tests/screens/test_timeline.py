@@ -18,6 +18,7 @@ from powertui.screens.shell import Shell
 from powertui.screens.timeline import TimelineScreen
 from powertui.terminal import keymap
 from powertui.terminal.pacing import LEVELS
+from powertui.widgets.table import TableView
 
 from .conftest import Maker, loaded, settled
 
@@ -191,16 +192,36 @@ async def test_search_says_how_many_and_goes_round(make: Maker) -> None:
         screen = page(shell)
         await pilot.press("slash", *"relu", "enter")
         await settled(pilot)
-        assert "events match relu" in screen.query_one("#status").message  # type: ignore[attr-defined]
+        assert "events that match relu" in screen.query_one("#status").message  # type: ignore[attr-defined]
         first = screen.timeline.selection
         await pilot.press("n")
         second = screen.timeline.selection
         assert second != first
         await pilot.press("N")
         assert screen.timeline.selection == first
+        model, view = screen.timeline.model, screen.timeline.viewport
+        assert model is not None
+        assert first is not None
+        assert view is not None
+        lo, hi = model.extent(first)
+        assert 3 * view.cell_ps <= hi - lo <= view.t1 - view.t0, "the hit can be seen"
+        await pilot.press("b")
+        await settled(pilot)
+        table = screen.query_one("#ops", TableView)
+        state = screen.timeline.state
+        assert table.table is not None
+        assert state is not None
+        assert state.hits is not None
+        assert sum(table.table["count"].values) == len(state.hits)
+        await pilot.press("enter")
+        await settled(pilot)
+        where = table.table.place(int(table.rows[0]))
+        assert where is not None
+        assert screen.timeline.selection is not None
+        assert (screen.timeline.selection.track, screen.timeline.selection.row) == (where.track, where.event)
         await pilot.press("slash", *"/Conv2D.*Filter/", "enter")
         await settled(pilot)
-        assert "events match" in screen.query_one("#status").message  # type: ignore[attr-defined]
+        assert "events that match" in screen.query_one("#status").message  # type: ignore[attr-defined]
         await pilot.press("slash", *"/(/", "enter")
         await settled(pilot)
         assert "not a regular expression" in screen.query_one("#status").message  # type: ignore[attr-defined]

@@ -1,0 +1,215 @@
+"""Completions for bash, zsh and fish, and the man page: all made from the arguments of the verbs, so that they cannot disagree.
+
+`powertui --completions bash` prints a script for that shell; `--completions hosts` the BMCs of the config file, which the scripts
+ask for; `--completions man` the man page. The package installs them (share/); `scripts/completions.py` writes them there.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from powertui import verbs
+from powertui.errors import UsageError
+
+SHELLS = ("bash", "zsh", "fish")
+KINDS = (*SHELLS, "man", "hosts")
+HOSTS = "hosts"  # what completes --host
+FILES = "files"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a verb. `values` are its choices, or FILES, or HOSTS, or nothing that could be completed."""
+
+    names: tuple[str, ...]
+    help: str
+    takes: str  # what stands for its value, "" for a flag
+    values: tuple[str, ...] | str = ""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One verb, as the scripts and the man page know it."""
+
+    name: str
+    help: str
+    options: tuple[Option, ...]
+    paths: bool
+    examples: tuple[tuple[str, str], ...]
+
+
+def table(parser: argparse.ArgumentParser) -> list[Verb]:
+    """Every verb, from its own parser."""
+    tree = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    out = []
+    for name, one in tree.choices.items():
+        actions = [action for action in one._actions if action.help is not argparse.SUPPRESS]
+        options = tuple(_option(action) for action in actions if action.option_strings)
+        paths = any(not action.option_strings for action in actions)
+        verb = verbs.load(name)
+        out.append(Verb(name, verb.HELP, options, paths, verb.EXAMPLES))
+    return out
+
+
+def _option(action: argparse.Action) -> Option:
+    flag = action.nargs == 0
+    takes = "" if flag else str(action.metavar or (",".join(map(str, action.choices)) if action.choices else "VALUE"))
+    values: tuple[str, ...] | str = tuple(str(choice) for choice in action.choices) if action.choices and not flag else ""
+    if not values and not flag:
+        long = action.option_strings[-1]
+        values = HOSTS if long == "--host" else FILES if takes in ("FILE", "PATH", "DIR", "FOLDER") else ""
+    return Option(tuple(action.option_strings), (action.help or "").replace("%%", "%"), takes, values)
+
+
+def tell(kind: str, parser: argparse.ArgumentParser) -> str:
+    """What `--completions KIND` prints."""
+    if kind == HOSTS:
+        from powertui import config
+
+        return "".join(f"{name}\n" for name in config.load().hosts)
+    makers = {"bash": bash, "zsh": zsh, "fish": fish, "man": man}
+    if kind not in makers:
+        raise UsageError(f"There are no completions for {kind!r}.", hint=f"There are: {', '.join(KINDS)}.")
+    return makers[kind](table(parser))
+
+
+# ── shells ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def bash(known: Sequence[Verb]) -> str:
+    """Words from the verb that stands on the line; without one, those of `open`."""
+    names = " ".join(verb.name for verb in known)
+    lines = [
+        "# bash completion of powertui: made by `powertui --completions bash`",
+        "_powertui() {",
+        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb=open word",
+        f'    for word in "${{COMP_WORDS[1]}}"; do case $word in {"|".join(v.name for v in known)}) verb=$word ;; esac; done',
+        "    COMPREPLY=()",
+        '    case "$verb:$prev" in',
+    ]
+    for verb in known:
+        for option in verb.options:
+            if option.takes:
+                which = "|".join(f"{verb.name}:{name}" for name in option.names)
+                lines.append(f"        {which}) {_bash_values(option)}; return ;;")
+    lines += ["    esac", "    if [[ $cur == -* ]]; then", '        case "$verb" in']
+    for verb in known:
+        words = " ".join(name for option in verb.options for name in option.names if name.startswith("--"))
+        lines.append(f'            {verb.name}) COMPREPLY=($(compgen -W {_quoted(words)} -- "$cur")) ;;')
+    return "\n".join([
+        *lines, "        esac", "        return", "    fi",
+        f"    ((COMP_CWORD == 1)) && COMPREPLY=($(compgen -W {_quoted(names)} -- \"$cur\"))",
+        '    COMPREPLY+=($(compgen -f -- "$cur"))', "    compopt -o filenames 2>/dev/null", "    return 0", "}",
+        "complete -F _powertui powertui", "",
+    ])  # fmt: skip
+
+
+def _bash_values(option: Option) -> str:
+    if option.values == HOSTS:
+        return 'COMPREPLY=($(compgen -W "$(powertui --completions hosts 2>/dev/null)" -- "$cur"))'
+    if option.values == FILES:
+        return 'COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null'
+    return f'COMPREPLY=($(compgen -W {_quoted(" ".join(option.values))} -- "$cur"))' if option.values else "COMPREPLY=()"
+
+
+def zsh(known: Sequence[Verb]) -> str:
+    """`_arguments` for each verb."""
+    lines = ["#compdef powertui", "# zsh completion of powertui: made by `powertui --completions zsh`", "_powertui() {"]
+    lines += ["    local -a verbs=("]
+    lines += [f"        {_quoted(f'{verb.name}:{verb.help}')}" for verb in known]
+    lines += ["    )", "    local verb=open", f"    case $words[2] in {'|'.join(v.name for v in known)}) verb=$words[2] ;; esac"]
+    lines += [
+        "    if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then",
+        "        _describe verb verbs",
+        "        _files",
+        "        return",
+    ]
+    lines += ["    fi", "    case $verb in"]
+    for verb in known:
+        lines.append(f"        {verb.name}) _arguments -S \\")
+        for option in verb.options:
+            for name in option.names:
+                lines.append(f"            {_quoted(_zsh_option(name, option))} \\")
+        lines.append("            '*:path:_files' ;;")
+    return "\n".join(
+        [
+            *lines,
+            "    esac",
+            "}",
+            'if [[ $funcstack[1] == _powertui ]]; then _powertui "$@"; else compdef _powertui powertui; fi',
+            "",
+        ]
+    )
+
+
+def _zsh_option(name: str, option: Option) -> str:
+    text = option.help.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
+    if not option.takes:
+        return f"*{name}[{text}]"
+    if option.values == HOSTS:
+        action = "compadd -- $(powertui --completions hosts 2>/dev/null)"
+        return f"*{name}=[{text}]:host:{{{action}}}"
+    action = "_files" if option.values == FILES else f"({' '.join(option.values)})" if option.values else " "
+    return f"*{name}=[{text}]:{option.takes.lower().replace(':', ' ').replace('[', '').replace(']', '')}:{action}"
+
+
+def fish(known: Sequence[Verb]) -> str:
+    """One line an option. Without a verb, those of `open`."""
+    every = " ".join(verb.name for verb in known)
+    lines = [
+        "# fish completion of powertui: made by `powertui --completions fish`",
+        "complete -c powertui -e",
+    ]
+    none = f"not __fish_seen_subcommand_from {every}"
+    for verb in known:
+        lines.append(f"complete -c powertui -n {_quoted('__fish_use_subcommand')} -a {verb.name} -d {_quoted(verb.help)}")
+        where = f"__fish_seen_subcommand_from {verb.name}" + (f"; or {none}" if verb.name == "open" else "")
+        for option in verb.options:
+            names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
+            takes = "" if not option.takes else " -r" if option.values == FILES else " -x"
+            if option.values == HOSTS:
+                takes += " -a '(powertui --completions hosts 2>/dev/null)'"
+            elif option.values and option.values != FILES:
+                takes += f" -a {_quoted(' '.join(option.values))}"
+            lines.append(f"complete -c powertui -n {_quoted(where)} {names}{takes} -d {_quoted(option.help)}")
+    return "\n".join([*lines, ""])
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+# ── the man page ─────────────────────────────────────────────────────────────────────────────────
+
+
+def man(known: Sequence[Verb]) -> str:
+    """man(7), without macros that only one formatter has."""
+    lines = [
+        '.\\" made by `powertui --completions man`', ".TH POWERTUI 1", ".SH NAME",
+        "powertui \\- where a training run's time and energy went, in a terminal", ".SH SYNOPSIS", ".B powertui",
+        "[VERB] [PATH ...] [OPTIONS]", ".SH DESCRIPTION",
+        _roff("Reads TensorBoard, PyTorch and Chrome profiles and power logs, samples a server's power, and shows both on one"),
+        _roff("clock."),
+        _roff("Without a verb, powertui opens PATH in screens. In them, ? lists the keys."), ".SH VERBS",
+    ]  # fmt: skip
+    for verb in known:
+        lines += [f".SS powertui {_roff(verb.name)}", _roff(verb.help[0].upper() + verb.help[1:] + ".")]
+        for option in verb.options:
+            takes = f" \\fI{_roff(option.takes)}\\fR" if option.takes else ""
+            lines += [".TP", ", ".join(f"\\fB{_roff(name)}\\fR" for name in option.names) + takes, _roff(option.help)]
+        lines += [".PP", "Examples:"]
+        for line, text in verb.examples:
+            lines += [".TP", f"\\fB{_roff(line)}\\fR", _roff(text)]
+    lines += [
+        ".SH EXIT STATUS",
+        "0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, 130, 143 or 129 interrupted.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _roff(text: str) -> str:
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{text}" if text[:1] in ".'" else text
