@@ -26,6 +26,11 @@ class ScreenSpec:
     tool: str = ""  # the tool that this page shows, for pages of one tool
     lacks: Callable[[Session], str] | None = None  # why it can have no content in this run; "" when it can
 
+    @property
+    def acts_as(self) -> str:
+        """The screen of the keymap whose actions it has: pages of one tool have those of the tool page."""
+        return "tool" if self.tool else self.name
+
 
 def no_profile(session: Session) -> str:
     """Why a page about a profile is empty."""

@@ -50,8 +50,7 @@ def entries(actions: Iterable[Action]) -> list[list[Entry]]:
 
 def of_page(name: str) -> list[list[Entry]]:
     """What the keys of one page do, and those that work everywhere."""
-    page = spec(name).target.rpartition(":")[2] if name else ""
-    key = next((one.name for one in SCREENS if one.target.endswith(page) and _has_actions(one.name)), name) if page else name
+    key = spec(name).acts_as if name else ""
     own = [action for action in keymap.ACTIONS if key in action.screens]
     pages = [Entry("Pages"), *(Entry(entry.key, entry.title) for entry in sorted(SCREENS, key=lambda one: one.key) if entry.key)]
     return [*entries(own), pages, *entries(action for action in keymap.ACTIONS if "*" in action.screens)]
@@ -61,10 +60,6 @@ def of_others(name: str) -> list[list[Entry]]:
     """What keys do on the other pages."""
     own = {entry.keys for group in of_page(name) for entry in group if not entry.title}
     return [group for group in entries(keymap.ACTIONS) if group[0].keys not in own]
-
-
-def _has_actions(name: str) -> bool:
-    return any(name in action.screens for action in keymap.ACTIONS)
 
 
 def columns(groups: Sequence[Sequence[Entry]], cells: int, rows: int) -> tuple[list[list[Entry]], int]:
