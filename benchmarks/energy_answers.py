@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import powertui
-from benchmarks.power_world import SENSORS, Fault, Model, Taken, World, make, plan, record, write, write_log
+from benchmarks.power_world import SENSORS, Fault, Model, Taken, World, make, plan, record, recorded, write, write_log
 from powertui.data.asked import Aligning
 from powertui.data.energy import account
+from powertui.data.model import PS_PER_S
 from powertui.report import energy as energy_report
 from powertui.report import energy_json
 
@@ -58,10 +59,13 @@ def findings(world: World, taken: Taken, asked: Asked, seed: int) -> Iterator[Ro
     """Are bursts found, is what the told limit promises found, is anything else said, and how much."""
     name, kind = taken.model.name, "findings"
     told = [f for f in asked.run["findings"] if f.get("delta_watts") is not None and not f.get("explained")]
+    small = [f for f in asked.run["smaller_findings"] if f.get("delta_watts") is not None and not f.get("explained")]
     reach = 2.0 + taken.model.window_s + taken.model.refresh_s
     true = [(b.start, b.end) for b in world.bursts] + [(lo, hi) for lo, hi in world.odd]
     false = [f for f in told if not any(f["end_s"] > lo - reach and f["start_s"] < hi + reach for lo, hi in true)]
     yield Row(kind, name, "quiet false" if not world.bursts else "other", float(bool(false)), seed)
+    less = [f for f in small if not any(f["end_s"] > lo - reach and f["start_s"] < hi + reach for lo, hi in true)]
+    yield Row(kind, name, "quiet smaller" if not world.bursts else "other smaller", float(bool(less)), seed)
     length = world.span[1] - world.span[0]
     trivia = [f for f in asked.run["findings"] if f.get("delta_watts") is None and abs(f["delta_seconds"]) < 0.005 * length]
     yield Row(kind, name, "trivia", float(len(trivia)), seed)
@@ -69,14 +73,26 @@ def findings(world: World, taken: Taken, asked: Asked, seed: int) -> Iterator[Ro
         over = [f for f in told if f["delta_watts"] > 0 and min(f["end_s"], burst.end) > max(f["start_s"], burst.start)]
         covered = sum(min(f["end_s"], burst.end) - max(f["start_s"], burst.start) for f in over)
         found = covered > 0.5 * burst.seconds
+        few = [f for f in (*told, *small) if f["delta_watts"] > 0 and min(f["end_s"], burst.end) > max(f["start_s"], burst.start)]
+        seen = sum(min(f["end_s"], burst.end) - max(f["start_s"], burst.start) for f in few) > 0.5 * burst.seconds
         yield Row(kind, name, "found", float(found), seed)
+        yield Row(kind, name, "seen", float(seen), seed)
+        yield Row(kind, name, f"seen {burst.watts:.0f} W {burst.seconds:g} s", float(seen), seed)
         yield Row(kind, name, f"found {burst.watts:.0f} W", float(found), seed)
         if not world.span[0] <= burst.start <= burst.end <= world.span[1]:
             continue  # nothing is promised of what is not profiled
         least = limit(asked.run, burst.watts)
+        sees = limit(asked.run, burst.watts, "could_find_smaller")
+        if sees is not None:
+            yield Row(kind, name, "sight promised", float(burst.seconds >= sees), seed)
+            yield Row(kind, name, "promised seen" if burst.seconds >= sees else "not promised seen", float(seen), seed)
+        if seen and sees is not None:
+            yield Row(kind, name, "seen promised", float(burst.seconds >= sees), seed)
         yield Row(kind, name, "limit told", float(least is not None), seed)
         if least is not None:
             yield Row(kind, name, "promised", float(burst.seconds >= least), seed)
+            if found:
+                yield Row(kind, name, "found promised", float(burst.seconds >= least), seed)
             yield Row(kind, name, "promised found" if burst.seconds >= least else "not promised found", float(found), seed)
     for f in told:
         here = [b for b in world.bursts if f["end_s"] > b.start and f["start_s"] < b.end]
@@ -93,12 +109,12 @@ def findings(world: World, taken: Taken, asked: Asked, seed: int) -> Iterator[Ro
             yield Row(kind, name, "joules true", whole, seed)
 
 
-def limit(run: dict[str, Any], watts: float) -> float | None:
+def limit(run: dict[str, Any], watts: float, which: str = "could_find") -> float | None:
     """The shortest burst of so many watts that the answer says it would show (s); inf for none, None where nothing is told.
 
     Between the watts that are told it is read on a straight line of logarithms; beyond them nothing is promised.
     """
-    told = run.get("could_find")
+    told = run.get(which)
     if not told:
         return math.inf if run.get("could_find_text") else None  # it says that it would show none
     known = sorted((float(t["watts"]), float(t["seconds"])) for t in told if t.get("seconds") is not None)
@@ -106,6 +122,21 @@ def limit(run: dict[str, Any], watts: float) -> float | None:
         return math.inf
     w, s = np.log([k[0] for k in known]), np.log([k[1] for k in known])
     return float(np.exp(np.interp(np.log(watts), w, s)))
+
+
+def injected(folder: Path, seed: int, sensors: Sequence[str]) -> Iterator[Row]:
+    """The same of a real recording with a burst laid into its true power, and of the recording as it was."""
+    logs = folder / "logs"
+    profile = powertui.open(logs, power=folder / "power.csv")[0].opened.profiles[0]
+    span = (profile.trace.span[0] / PS_PER_S, profile.trace.span[1] / PS_PER_S)
+    one = recorded.read(folder, profile.clock.mid_ns / 1e9, span)
+    with tempfile.TemporaryDirectory() as place:
+        for quiet in (False, True):
+            world = recorded.world(one, seed, quiet=quiet)
+            for name in sensors:
+                taken = record(world, SENSORS[name], seed + 200_000 * quiet)
+                asked = ask(logs, write_log(taken, Path(place) / "power.csv", "wall"))
+                yield from (row._replace(kind="injected") for row in findings(world, taken, asked, seed))
 
 
 # ── places ───────────────────────────────────────────────────────────────────────────────────────

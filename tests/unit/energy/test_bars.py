@@ -17,14 +17,14 @@ def score() -> bench_energy.Score:
 
 
 def test_every_table_has_its_figures(score, capsys) -> None:
-    bench_energy._findings(score)
+    bench_energy._findings(score, "findings", "Findings")
     bench_energy._places(score)
     for kind in bench_energy.JOULES:
         bench_energy._joules(score, kind)
     bench_energy._faults(score)
     bench_energy._worst(score)
     said = capsys.readouterr().out
-    assert said.count("| mean 0.5 s, 1 W ") == 4
+    assert said.count("| mean 0.5 s, 1 W ") == 5
     assert "0 W for 3 s" in said
 
 

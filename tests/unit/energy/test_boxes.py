@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,27 @@ def test_a_load_goes_on_where_nothing_is_judged_as_long_as_readings_show_it() ->
     (box,) = boxes.found(Readings(one.lo, one.hi, watts, one.floor - 50, ceiling, one.doubt, judged, 0.0))[0]
     assert (round(box.start), round(box.end)) == (10, 40)
     assert box.watts == pytest.approx(60, rel=0.1)
+
+
+def test_a_doubt_that_is_up_here_and_down_there_hides_no_load() -> None:
+    """A place known to some hundredths of a second makes single readings of a fast sensor uncertain, and no stretch of them."""
+    one = readings(60, 0.1, 0.1, [(20.0, 24.0, 12.0)])
+    doubt = np.full(len(one), 8.0)
+    signed = np.where(np.arange(len(one)) % 2, 1.0, -1.0) * 8.0
+    hidden = replace(one, doubt=doubt)
+    (box,) = boxes.found(replace(hidden, ways=signed[None]))[0]
+    assert (round(box.start), round(box.end)) == (20, 24)
+    assert boxes.found(hidden)[0] == []
+
+
+def test_two_limits_are_told_and_the_smaller_is_no_finding() -> None:
+    one = readings(60, 0.5, 0.5, [])
+    _, noise = boxes.found(one)
+    told = could_find.limits(one, noise, (0.0, 60.0), np.full(len(one), 10.0), 60.0)
+    assert min(limit.watts for limit in told.findings) > 10  # 5 % of 200 W is the least that matters
+    assert min(limit.watts for limit in told.seen) <= 2
+    for limit in told.findings:
+        assert limit.watts * limit.seconds >= 60
+    text = could_find.sentence(told, 60.0)
+    assert text.startswith("this sensor and this run would show a burst of 15 W from")
+    assert "as a smaller difference" in text

@@ -6,12 +6,14 @@ import re
 
 import numpy as np
 
+from powertui.data.energy.fold import TRACING
 from powertui.data.energy.predict import Intervals, union
 from powertui.data.model import Int64s, Steps, Trace, TrackKind
 
 _SHARE = 0.25  # of the steps: a name that so many hold is usual
 _PARTS = 400  # more steps are taken together, a few at a time
 _FEW = 8  # steps that say what is usual: with fewer, as many equal parts of the profile are taken for them
+_FIRST = 20  # steps that may trace
 _NAMES = 200_000  # a table of more names than this holds no names
 _COMMON = 0.3  # of the time: what runs so often is not unusual, however it is called
 _NUMBERS = re.compile(r"\d+")
@@ -46,6 +48,20 @@ def intervals(trace: Trace, steps: Steps) -> Intervals:
     found = union(np.concatenate(start), np.concatenate(end))
     length = max(trace.span[1] - trace.span[0], 1)
     return nothing if (found.end - found.start).sum() > _COMMON * length and _usual(found, bounds) else found
+
+
+def around(trace: Trace, steps: Steps) -> Intervals:
+    """What lies before the first step that did not trace, and behind the last: libraries load and compile there, untraced."""
+    if len(steps) < _FEW:
+        return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
+    ends = steps.ends()
+    length = ends - steps.start
+    slow = length[:_FIRST] > TRACING * float(np.median(length))
+    first = int(np.argmin(slow)) if not slow.all() else len(slow)
+    begin = int(steps.start[first]) if first < len(steps) else int(ends[-1])
+    edges = [(trace.span[0], begin), (int(ends.max()), trace.span[1])]
+    kept = np.array([(a, b) for a, b in edges if b > a], np.int64).reshape(-1, 2)
+    return Intervals(kept[:, 0], kept[:, 1])
 
 
 def _parts(trace: Trace, steps: Steps) -> Int64s:

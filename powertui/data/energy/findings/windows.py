@@ -71,7 +71,8 @@ def look(left: Left, unsure: Unsure, floor: float) -> Windows:
     lengths = _lengths(unsure)
     if len(lengths) > 1:
         judge.prices.update(lengths)
-        length = judge.best([(place, one) for one, _ in lengths])[1]
+        # A place that was found with the wrong length is half the difference off.
+        place, length = judge.best([(at, one) for at in sorted({place, 0.0}) for one, _ in lengths])
     if (place, length) != (0.0, 1.0) and judge.cost((0.0, 1.0)) - judge.cost((place, length)) < _DECISIVE:
         place, length = 0.0, 1.0
     if unsure.place > 0:

@@ -56,7 +56,8 @@ def of(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> Work:
     gaps = steps.start_to_start()
     gaps = gaps[gaps > 0]
     long_ps = int(np.median(gaps)) if len(gaps) >= _FEW else round(_LONG_S * PS_PER_S)
-    rare = unusual.intervals(trace, steps)
+    rare, around = unusual.intervals(trace, steps), unusual.around(trace, steps)
+    rare = predict.union(np.concatenate([rare.start, around.start]), np.concatenate([rare.end, around.end]))
     device = any(process.kind is ProcessKind.DEVICE for process in trace.processes)
     pieces = [_told_apart(one, long_ps, rare, device) for one in activities]
     length = max(trace.span[1] - trace.span[0], 1)
