@@ -23,7 +23,7 @@ from powertui.data.model import Run
 from powertui.data.opened import Opened
 from powertui.errors import PowertuiError
 from powertui.plain import plain
-from powertui.screens import SCREENS, page_of, spec, trainings
+from powertui.screens import SCREENS, growing, page_of, spec, trainings
 from powertui.screens.base import BaseScreen, Dialog, global_bindings
 from powertui.screens.loader import Loader, Part, Progress, further, whole
 from powertui.screens.messages import Messages
@@ -72,6 +72,7 @@ class Shell(TypeAhead[int]):
         self._loader: Loader | None = None
         self._reaching: Loader | None = None  # what reads another profile of the training
         self._unreachable: set[str] = set()
+        self._growing: growing.Growing | None = None  # follows the training that is open
         self._inside = False  # a session was asked for, not its training
         self._screens: dict[str, BaseScreen] = {}
         self._crash: BaseException | None = None
@@ -278,15 +279,30 @@ class Shell(TypeAhead[int]):
         if self._looking or run is None or run is self._changed_run or not self.session.complete:
             return
         self._looking = True
+        session = self.session
+        opened, model, index, aligning = session.opened, session.model, session.trace_index, session.aligning
+        if session.training is not (self._growing.training if self._growing is not None else None):
+            self._growing = growing.of(opened, session.logdir)
+        follows = self._growing
 
         def look() -> None:
-            self.from_thread(self._looked, run, watch.changed(run))
+            changed, grown = watch.changed(run), None
+            if not changed and follows is not None and opened is not None and model is not None:
+                grown = follows.look(opened, index, model, aligning)
+            self.from_thread(self._looked, run, changed, grown)
 
         threading.Thread(target=look, name="powertui-looking", daemon=True).start()
 
-    def _looked(self, run: Run, changed: bool) -> None:
+    def _looked(self, run: Run, changed: bool, grown: growing.Grown | None = None) -> None:
         self._looking = False
-        if changed and run is self.session.run and run is not self._changed_run:
+        session = self.session
+        if grown is not None and run is session.run and grown.part.model is not None:
+            if grown.folder is not None and session.logdir is not None and session.logdir.path == grown.folder.path:
+                session.logdir = grown.folder
+            session.opened = grown.opened
+            self._take(grown.opened, grown.part)
+            self.tell()
+        elif changed and run is self.session.run and run is not self._changed_run:
             self._say_changed()
 
     def _load(self, again: str = "") -> None:

@@ -68,10 +68,13 @@ class Navigator:
         selected = self.state.selection if same else self._same_event(model)
         row = self.row
         at_home = self._at_home
+        at_end = same and self.viewport.t1 >= self.model.span[1] > self.viewport.t0 > self.model.span[0]
         self.model = model
         self._rows = None
         cursor = self._clamp(self.state.cursor_ps)
         view = self.viewport.on(model.span)
+        if at_end:  # a training that goes on is followed from its end
+            view = view.pan(view.width + -(-(model.span[1] - view.t1) // view.cell_ps))
         self._set(view.fit(*model.home) if at_home else view, selection=selected, cursor_ps=cursor)
         if not same:
             self._set(hits=None, hit=None)

@@ -14,7 +14,7 @@ from powertui.screens.shell import Shell
 from powertui.screens.strips import StripsDialog
 from powertui.screens.timeline import TimelineScreen
 from powertui.view.around import STEP_RATE
-from tests.synthetic.long_training import BEGIN, EPOCH_S, EPOCHS, LEAD_S, SESSION_S, SESSIONS, long_training
+from tests.synthetic.long_training import BEGIN, EPOCH_S, EPOCHS, LEAD_S, SESSION_S, SESSIONS, long_training, profile
 
 from .conftest import Maker, loaded, settled
 
@@ -231,3 +231,30 @@ def test_pictures_of_a_training(snap_compare: Any, make: Maker, tmp_path: Path, 
         await settled(pilot)
 
     assert snap_compare(shell, terminal_size=SIZES[size], run_before=before)
+
+
+async def test_the_axis_grows_with_what_is_still_being_written(make: Maker, tmp_path: Path) -> None:
+    folder = long_training(tmp_path, sessions=(40.0,))
+    shell = make(folder)
+    async with shell.run_test(size=SIZE) as pilot:
+        await whole(pilot)
+        timeline = page(shell).timeline
+        await pilot.press("0")
+        before = timeline.model
+        assert before is not None
+        selected = timeline.viewport
+        assert selected is not None
+        with (folder / "power.csv").open("a") as file:
+            end = BEGIN + EPOCHS * EPOCH_S + LEAD_S
+            file.write("".join(f"{end + i:.1f},{150 + i % 3}\n" for i in range(120)))
+        await until(lambda: timeline.model.span[1] > before.span[1] + 100 * PS_PER_S, "the readings that came")  # type: ignore[union-attr]
+        await settled(pilot)
+        assert timeline.viewport is not None
+        assert timeline.viewport.shows(timeline.model.span[1] - 1), "all of it was in sight, and is"  # type: ignore[union-attr]
+        assert timeline.model.trace is before.trace, "the profile was not read again"  # type: ignore[union-attr]
+        other = folder / "train" / "plugins" / "profile" / "session_1"
+        other.mkdir()
+        (other / "vm.xplane.pb").write_bytes(profile(BEGIN + 110))
+        with (folder / "power.csv").open("a") as file:
+            file.write(f"{end + 500:.1f},150\n")
+        await until(lambda: len(timeline.model.around.islands) == 2, "the session that appeared")  # type: ignore[union-attr]
