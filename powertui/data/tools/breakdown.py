@@ -238,7 +238,7 @@ def _of_groups(trace: Trace, groups: Groups, flat: _Flat, compat: Compat, *, has
     return Breakdown(names, lo[rows], (hi - lo)[rows], parts[rows], compat, has_device, "group", tuple(notes))
 
 
-def _swept(devices: _Columns, hosts: _Columns, lo: Int64s, hi: Int64s) -> tuple[sweep.Sweep, Bools]:
+def _swept(devices: _Columns, hosts: _Columns, lo: Int64s, hi: Int64s) -> tuple[sweep.Sweep | sweep.Halves, Bools]:
     """(the sweep, which types are ever the most telling one in each group)."""
     group, start, end, kind = (
         np.concatenate([getattr(devices, column), getattr(hosts, column)]) for column in ("group", "start", "end", "kind")

@@ -18,6 +18,7 @@ from powertui.data.model import Bools, Int64s
 from powertui.data.tools.event_types import KINDS
 
 _NONE = np.empty(0, np.int64)
+_LONGEST = float(1 << 62)  # ps that one axis holds: groups that last as long as the profile fill it soon
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +41,35 @@ class Sweep:
         return out
 
 
-def of(group: Int64s, start: Int64s, end: Int64s, kind: Int64s, lo: Int64s, hi: Int64s) -> Sweep:
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Two sweeps, of groups before and from `border` on: one axis would be too long for all of them."""
+
+    left: Sweep | Halves
+    right: Sweep | Halves
+    border: int
+
+    def inside(self, group: Int64s, lo: Int64s, hi: Int64s) -> Int64s:
+        """As `Sweep.inside`."""
+        out = np.zeros((len(lo), KINDS), np.int64)
+        before = group < self.border
+        out[before] = self.left.inside(group[before], lo[before], hi[before])
+        out[~before] = self.right.inside(group[~before] - self.border, lo[~before], hi[~before])
+        return out
+
+
+def of(group: Int64s, start: Int64s, end: Int64s, kind: Int64s, lo: Int64s, hi: Int64s) -> Sweep | Halves:
     """Sweep events of groups 0 … len(lo) - 1. `lo` and `hi`: a stretch of each group that will be asked about."""
     first, last = lo.copy(), np.maximum(lo, hi)
     np.minimum.at(first, group, start)
     np.maximum.at(last, group, end)
+    if len(lo) > 1 and float((last - first).sum(dtype=np.float64)) > _LONGEST:
+        border = len(lo) // 2
+        parts = []
+        for half, less in ((group < border, 0), (group >= border, border)):
+            some = slice(0, border) if not less else slice(border, None)
+            parts.append(of(group[half] - less, start[half], end[half], kind[half], lo[some], hi[some]))
+        return Halves(parts[0], parts[1], border)
     ends = np.cumsum(last - first + 1)
     shift = ends - (last - first + 1) - first
     # The last boundary of each group: nothing stands beyond it.

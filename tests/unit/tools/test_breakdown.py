@@ -109,6 +109,17 @@ def test_the_sweep_agrees_with_one_event_by_event() -> None:
             assert found[group].tolist() == _reference(mine, int(lo[group]), int(hi[group])), (events, lo, hi)
 
 
+def test_groups_that_last_for_months_fill_no_axis() -> None:
+    """Each of 40 groups lasts 50 days: one after the other they are longer than a whole number of ps can be."""
+    long = 50 * 86_400 * 1000 * _MS
+    group = np.arange(40, dtype=np.int64)
+    start, zero = group * 1000, np.zeros(40, np.int64)
+    found = sweep.of(group, start, start + long, np.full(40, int(Kind.COMPUTE_32), np.int64), zero, zero + long)
+    parts = found.inside(group, zero, zero + long)
+    assert (parts[:, Kind.COMPUTE_32] == long - start).all()
+    assert (parts[:, Kind.UNKNOWN] == start).all()
+
+
 # ── profiles with known answers ──────────────────────────────────────────────────────────────────
 
 
