@@ -99,7 +99,6 @@ def test_it_is_asked_again_at_once_and_then_ever_more_rarely(redfish, source):
     assert made.read()[0].watts is None
     assert made._retry_at <= time.monotonic(), "the first time there is nothing to wait for"
     made.read()
-    assert made._retry_at > time.monotonic() - 1.0
     assert made._backoff == 0.5
     redfish.start()
 
