@@ -211,6 +211,22 @@ def test_device_facts(tmp_path: Path) -> None:
     assert other.bandwidth == 320_064_000_000
 
 
+@pytest.mark.parametrize(
+    ("stats", "generation"),
+    [
+        ({"compute_cap_major": 9, "compute_cap_minor": 4}, "gfx942"),
+        ({"compute_cap_major": 9, "compute_cap_minor": 4, "device_name": "AMD Instinct gfx950"}, "gfx950"),
+        ({}, ""),
+    ],
+)
+def test_an_amd_device_by_its_name_else_by_its_capability(tmp_path: Path, stats: dict[str, int | str], generation: str) -> None:
+    kernel = Event("gemm", 0, _MS, {"kernel_details": "regs:1"})
+    plane = Plane("/device:GPU:0", [Line("Stream #13", [kernel], 13)], {"device_vendor": "AMD", **stats})
+    (tmp_path / "node.xplane.pb").write_bytes(encode([plane]))
+    (device,) = device_facts.of(_profile(tmp_path).trace)
+    assert device.generation == generation
+
+
 def test_amd_devices_by_their_compute_capability(shared_data: Path) -> None:
     devices = device_facts.of(_profile(shared_data / "public" / "jax_rocm_mi300_gemm").trace)
     assert {one.label for one in devices} == {"AMD GPU - gfx942"}
