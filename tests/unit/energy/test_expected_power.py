@@ -12,6 +12,7 @@ from powertui.data.energy import account
 from powertui.data.energy.findings import pace, phases
 from powertui.data.model import Clock, ScalarSeries
 from powertui.data.opened import Opened
+from tests.synthetic.long_training import long_training
 
 
 def scalars(wall_s: list[float], steps: list[int], group: str = "train") -> ScalarSeries:
@@ -53,3 +54,14 @@ def test_checkpoints_and_compiling_are_no_foreign_load_and_no_throttling(tmp_pat
     found = account.findings(opened.profiles[0])
     assert [one.text for one in found.findings if one.kind == "power"] == []
     assert found.limits
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_session_of_two_seconds_beside_a_slow_sensor_is_not_judged(tmp_path) -> None:
+    """Its few readings tell nothing; those of the training around it do."""
+    long_training(tmp_path)
+    for entry in logdir.scan(str(tmp_path)).chosen(None):
+        opened = Opened(entry, Reading(power=(str(tmp_path / "power.csv"),), find_power=False))
+        assert [
+            one for one in account.findings(opened.profiles[0]).findings if one.kind == "power" and one.step_lo is not None
+        ] == []

@@ -74,6 +74,8 @@ def of(
     fit = _fit(data, work, lo, hi, within) if within.sum() >= _LEAST else None
     if fit is None and usual.sum() < _LEAST:
         return _nothing(data, lo, hi, f"too few readings of the power log lie wholly in the profile ({int(within.sum())})")
+    if fit is None:
+        within = np.zeros_like(within)  # so few tell nothing
     floor = np.full(len(data), _least(data))
     ceiling = np.full(len(data), np.inf)
     doubt = np.full(len(data), np.inf)
