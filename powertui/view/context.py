@@ -90,6 +90,7 @@ def _run(model: TimelineModel) -> Section:
     facts.append(Fact("duration", units.duration(trace.span[1] - trace.span[0])))
     if not trace.complete:
         facts.append(Fact("loading", "still reading"))
+    facts.extend(_elsewhere(model))
     return Section("run", tuple(facts))
 
 
@@ -100,7 +101,14 @@ def _unprofiled(model: TimelineModel, around: Around) -> Section:
         facts.append(Fact("profiles", f"{len(around.islands)}, none of them read yet"))
     else:
         facts.append(Fact("profiles", "none: a capture would tell what ran"))
+    facts.extend(_elsewhere(model))
     return Section("training", tuple(facts))
+
+
+def _elsewhere(model: TimelineModel) -> list[Fact]:
+    """Sessions of the training that have no place on its axis, and why."""
+    notes = model.around.notes if model.around is not None else ()
+    return [Fact("no place", plain(note, 200)) for note in notes[:FEW_SENSORS]]
 
 
 def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Section]:
