@@ -135,6 +135,21 @@ def _steps_of_each(found: Sequence[TrainedEpoch], rate: Rate) -> int | None:
     return first if found and first > 0 and first < high and first + 1 >= high - 1e-9 else None
 
 
+def iterations(found: Sequence[TrainedEpoch], strips: Sequence[Strip]) -> int | None:
+    """Steps of an epoch by tags that count iterations at its end (Keras' `evaluation_…_vs_iterations`); None: they disagree."""
+    told: set[int] = set()
+    for one in strips:
+        if not one.tag.endswith("_vs_iterations"):
+            continue
+        for wall, step in zip(one.at_ns.tolist(), one.step.tolist(), strict=True):
+            for epoch in found:
+                if epoch.start is not None and epoch.end is not None and epoch.start.ns < wall <= epoch.end.ns + 1_000_000_000:
+                    each, rest = divmod(step, epoch.number + 1)
+                    told.add(each if not rest else 0)
+                    break
+    return told.pop() if len(told) == 1 and 0 not in told else None
+
+
 def _validation(
     epoch: TrainedEpoch, results: np.ndarray[tuple[int, ...], np.dtype[np.int64]], rate: Rate, last: int
 ) -> tuple[Moment, Moment] | None:

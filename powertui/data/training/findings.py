@@ -6,7 +6,6 @@ for each of them, with the batches that ran meanwhile. Outside its sessions noth
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,8 +18,9 @@ from powertui.data.energy.findings import could_find
 from powertui.data.energy.findings.box import Box
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings
 from powertui.data.energy.findings.noise import Noise, noise_of
-from powertui.data.model import NS_PER_S, PS_PER_S, Badge, PowerOnTrace
+from powertui.data.model import NS_PER_S, PS_PER_S, Badge, Floats, PowerOnTrace
 from powertui.data.training import apart, expected
+from powertui.data.training.epochs import iterations
 from powertui.data.training.expected import Expected, Known
 from powertui.data.training.parts import TrainedEpoch
 
@@ -32,6 +32,8 @@ OF_STRETCH, OF_RUN, OF_EPOCH = 0.05, 0.005, 0.02  # what a finding is at least, 
 COVERED = 0.8  # of a training that its sessions cover: then their traces tell, and nothing is left for this
 MOST_READINGS = 4000  # of longer logs neighbours are put together: a burst must last the longer to be found, which is told
 _FEW = 0.02  # a place that weighs less is not looked at
+_EVEN = 0.05  # of an epoch's steps: no closer is their number known by power alone
+_COURSE = 201  # moments of an epoch at which its work is looked at
 _LEAST_PART = 0.1  # of a stretch: a smaller part in a neighbouring epoch is its edge's doubt
 WOULD_TELL = "not profiled: a capture here would tell"
 
@@ -75,7 +77,7 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
     if len(looked) == 1:
         sigma = float(np.hypot(sigma, (power.offset_hi_ps - power.offset_lo_ps) / 2 / 1.96 / PS_PER_S))
     told = _Telling(training, seen, account, power)
-    every = [one for box in _apart(found) for one in told.of_box(box.moved(looked[0].offset).wider(sigma))]
+    every = [one for box in apart.layered(found) for one in told.of_box(box.moved(looked[0].offset).wider(sigma))]
     matter = sorted((one for one in every if told.matters(one)), key=lambda one: -abs(one.delta_joules or 0.0))
     smaller = [one for one in every if one not in matter]
     limits, could = told.could(first, looked[0].noise)
@@ -86,25 +88,6 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
         many = "stretches stand" if doubtful > 1 else "stretch stands"
         notes.append(f"{doubtful} {many} out only at some of the places where the power log may lie: not told")
     return Findings(None, tuple(matter), tuple(smaller), limits.findings, could, tuple(notes), seen=limits.seen)
-
-
-def _apart(found: Sequence[Box]) -> list[Box]:
-    """Boxes that lie on one another, up and up, as one: a load that was told in two layers."""
-    out: list[Box] = []
-    for box in sorted(found, key=lambda one: one.start):
-        before = out[-1] if out else None
-        if before is None or before.watts * box.watts < 0 or box.start >= before.end - 0.1 * (box.end - box.start):
-            out.append(box)
-            continue
-        last = max((before, box), key=lambda one: one.end)
-        joules = before.joules + box.joules
-        half = math.hypot(before.hi_joules - before.lo_joules, box.hi_joules - box.lo_joules) / 2
-        length = max(last.end - before.start, 1e-9)
-        out[-1] = replace(
-            before, end=last.end, end_within=last.end_within, joules=joules, lo_joules=joules - half, hi_joules=joules + half,
-            watts=joules / length, lo_watts=(joules - half) / length, hi_watts=(joules + half) / length, p=min(before.p, box.p),
-        )  # fmt: skip
-    return out
 
 
 def _covered(training: Training, seen: Seen) -> float:
@@ -201,7 +184,9 @@ class _Telling:
         """(first, last, ±) of the batches that ran meanwhile, counted in the epoch where there is one."""
         rate = self.training.rate
         if not len(rate):
-            return None, None, 0
+            near = ((start, box.start_within), (end, box.end_within))
+            sides = [one if one[0] <= at <= one[1] else (at, at) for at, one in near]
+            return self._by_share(epoch, start, end, sides) if epoch is not None else (None, None, 0)
         zero, most = epoch.steps if epoch is not None and epoch.steps is not None else (0, None)
         bounds = []
         for at, within in ((start, box.start_within), (end, box.end_within)):
@@ -216,6 +201,46 @@ class _Telling:
         if most is not None:
             last = min(last, most - zero - 1)
         return max(0, first), max(0, first, last), int(half)
+
+    def _by_share(
+        self, epoch: TrainedEpoch, start: float, end: float, within: Sequence[tuple[float, float]]
+    ) -> tuple[int | None, int | None, int]:
+        """Where only the number of an epoch's steps is known: by how much of its work was done, as the power of the others tells.
+
+        Steps draw, pauses hardly do. Validation draws as well; the ± holds what even steps over all of the epoch would make of it.
+        """
+        each = iterations(self.training.epochs, self.training.strips)
+        if each is None or epoch.start is None or epoch.end is None:
+            return None, None, 0
+        done = self._course(epoch)
+        lo, hi = self._s(epoch.start.ns), self._s(epoch.end.ns)
+        shares = np.clip(
+            (np.array([(at, *side) for at, side in zip((start, end), within, strict=True)]) - lo) / (hi - lo), 0.0, 1.0
+        )
+        work = np.interp(shares, np.linspace(0, 1, len(done)), done)
+        off = float(np.abs(work - shares)[:, 0].max()) / 2 + float(np.abs(work[:, 1:] - work[:, :1]).max()) / 2
+        first, last = round(float(work[0, 0]) * each), round(float(work[1, 0]) * each) - 1
+        return min(max(first, 0), each - 1), min(max(last, first, 0), each - 1), round(each * (_EVEN + off))
+
+    def _course(self, epoch: TrainedEpoch) -> Floats:
+        """The share of its work that an epoch has done by each share of its time: the median of the others."""
+        grid = np.linspace(0, 1, _COURSE)
+        rows = []
+        for other in self.training.epochs[1:]:
+            if other.number != epoch.number and other.start is not None and other.end is not None:
+                lo, hi = self.seen.at(other.start.ns), self.seen.at(other.end.ns)
+                rows.append(integrate.watts_at(self.power, (lo + grid * (hi - lo)).astype(np.int64)))
+        known = np.array([row for row in rows if np.isfinite(row).all()])
+        if len(known) < 2:
+            return grid
+        middle = np.median(known, axis=0)
+        idle = self.account.idle.value if self.account.idle is not None else float(middle.min())
+        high = float(np.percentile(middle, 75))
+        if high <= idle:
+            return grid
+        drew = np.clip((middle - idle) / (high - idle), 0.0, 1.0)
+        running = np.concatenate([[0.0], np.cumsum((drew[1:] + drew[:-1]) / 2)])
+        return np.asarray(running / running[-1]) if running[-1] > 0 else grid
 
     def _done(self, epoch: TrainedEpoch | None, second: float) -> tuple[int, float, int] | None:
         """Steps done at a moment: in a pause those of the records around it."""
