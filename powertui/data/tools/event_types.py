@@ -238,7 +238,7 @@ def host_kind(name: str, *, has_device: bool, compat: Compat) -> int:
         return int(Kind.HOST_PREPARE)
     if low.startswith("iteratorgetnext") or (compat == "corrected" and _INPUT.match(low)):
         return int(Kind.WAIT_INPUT)
-    if compat == "corrected" and _COMPILING.search(name[:64]):
+    if compat == "corrected" and ("ompil" in low or "autotun" in low) and _COMPILING.search(name[:64]):
         return int(Kind.HOST_COMPILE)
     return int(Kind.HOST_COMPUTE)
 

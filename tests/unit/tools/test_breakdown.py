@@ -268,3 +268,23 @@ def test_a_step_on_a_tpu(tmp_path: Path) -> None:
         assert (found.category(name) == ms * _MS).all(), name
     (device,) = device_facts.of(profile.trace)
     assert (device.label, device.peak_flops, device.bandwidth) == ("TPU v6e", 918e12, 1640e9)
+
+
+def test_steps_despite_a_loop_inside_the_graph(tmp_path: Path) -> None:
+    """The original takes the loop's iterations for the steps, and shows none of the program's own."""
+    host = []
+    for step in range(4):
+        at = step * 100 * _MS
+        host.append(Event("train", at, 90 * _MS, {"step_num": step, "_r": 1}))
+        host.append(Event("IteratorGetNext:IteratorGetNext", at, 20 * _MS))
+        for turn in range(3):
+            host.append(Event("ExecutorState::Process", at + (30 + 15 * turn) * _MS, 10 * _MS, {"id": 5, "iter_num": turn}))
+    folder = tmp_path / "plugins" / "profile" / "2026_11_22_00_00_00"
+    folder.mkdir(parents=True)
+    (folder / "node.xplane.pb").write_bytes(encode([Plane("/host:CPU", [Line("python", host, 1)])]))
+    found = breakdown.of(_profile(tmp_path), "corrected")
+    assert (found.length == 90 * _MS).all()
+    assert len(found) == 4
+    assert (found.category("input") == 20 * _MS).all()
+    assert (found.category("host_compute") == 30 * _MS).all()
+    assert (found.category("other") == 40 * _MS).all()
