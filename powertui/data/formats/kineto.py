@@ -349,8 +349,11 @@ class _Collector:
         def put(process: Any, key: int, label: str, thread: Thread) -> None:
             process.add(key, label, thread.line(shift, 0, final=complete))
 
-        for device in sorted({device for device, _, _ in self.device}):
-            process = builder.process(f"/device:GPU:{device}", self.devices.get(device, ()), self.stats)
+        devices = sorted({device for device, _, _ in self.device})
+        # A process that sees one device of several calls it 0 where its properties stand, and by its own number in its work.
+        only = next(iter(self.devices.values())) if len(self.devices) == len(devices) == 1 else ()
+        for device in devices:
+            process = builder.process(f"/device:GPU:{device}", self.devices.get(device, only), self.stats)
             for (owner, stream, what), thread in self.device.items():
                 if owner == device:
                     # A name with " - from #" is a line that was drawn from another one's work.

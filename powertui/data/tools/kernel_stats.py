@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data import category
 from powertui.data.asked import Compat
+from powertui.data.category import Category
 from powertui.data.model import PS_PER_NS, Int64s, ProcessKind
 from powertui.data.table import Column, Fact, Place, Result, Table, optional
-from powertui.data.tools import device_ops, kernel_streams, kernels, launches, tensor_cores
+from powertui.data.tools import device_facts, device_ops, kernel_streams, kernels, launches, tensor_cores
 from powertui.data.tools.kernels import Kernels, Said
 from powertui.data.tools.launches import Launches
 from powertui.data.tools.registry import Question
@@ -100,6 +102,8 @@ def answer(question: Question) -> Result:
     profile = question.profile
     work, calls = kernels.of(profile), launches.of(profile)
     found = _gather(work, calls, *question.window, question.compat)
+    makers = {one.vendor for one in device_facts.of(profile.trace) if one.recorded}
+    told = question.compat != "corrected" or tensor_cores.told(makers, (said.name for said in work.said))
     notes = []
     if not any(process.kind is ProcessKind.DEVICE for process in profile.trace.processes):
         notes.append("This profile has no device, only the host.")
@@ -107,10 +111,10 @@ def answer(question: Question) -> Result:
         notes.append(f"These are the {ROWS:,} rows with the most time, of {len(found.rows):,}.")
     notes += kernel_streams.notes(work, calls)
     tables = (
-        _table(question, work, found), kernel_streams.streams(question, work, calls), kernel_streams.gaps_of(question, work, calls),
-        kernel_streams.graphs(question, work, calls),
+        _table(question, work, found, told), kernel_streams.streams(question, work, calls),
+        kernel_streams.gaps_of(question, work, calls), kernel_streams.graphs(question, work, calls),
     )  # fmt: skip
-    return Result("kernel_stats", "GPU kernels", tables, _facts(found), notes=tuple(notes), mode=question.compat)
+    return Result("kernel_stats", "GPU kernels", tables, _facts(found, told), notes=tuple(notes), mode=question.compat)
 
 
 # ── rows ─────────────────────────────────────────────────────────────────────────────────────────
@@ -163,6 +167,8 @@ def row_of(said: Said, compat: Compat) -> _Row:
     if said.hlo_op and compat == "corrected" and (not name or name == "XlaModule"):
         name = said.hlo_op
     eligible = tensor_cores.eligible(name, said.equation, said.name, named=bool(name))
+    if compat == "corrected" and (said.operator or said.hlo_op):  # TensorBoard's list has TensorFlow's ops alone
+        eligible |= category.of(name) in (Category.MATMUL, Category.CONVOLUTION)
     known = launch(said.details)
     if compat == "xprof":
         return _Row(said.name, _as_today(known, said.details), name, eligible, tensor_cores.used(said.name))
@@ -171,7 +177,7 @@ def row_of(said: Said, compat: Compat) -> _Row:
     return _Row(said.name, known, name, eligible, tensor_cores.used(said.name))
 
 
-def _table(question: Question, work: Kernels, found: _Found) -> Table:
+def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Table:
     rows = found.rows[:ROWS]
     cut = slice(0, ROWS)
     occupancy = np.array([np.nan if row.launch.occupancy is None else row.launch.occupancy for row in rows], np.float64)
@@ -183,7 +189,7 @@ def _table(question: Question, work: Kernels, found: _Found) -> Table:
         return Column(id, label, "duration", values * PS_PER_NS, "us", weight=weight, head=head)
 
     def flag(id: str, label: str, head: str, values: list[bool], weight: int) -> Column:
-        return Column(id, label, "flag", np.array(values, np.bool_), weight=weight, head=head)
+        return Column(id, label, "flag", np.array(values, np.bool_), present=np.full(len(values), told), weight=weight, head=head)
 
     def words(id: str, label: str, head: str, values: list[str], weight: int) -> Column:
         return Column(id, label, "text", values, weight=weight, head=head)
@@ -225,7 +231,7 @@ def _headed(column: Column, head: str) -> Column:
     return Column(column.id, column.label, column.kind, column.values, column.unit, column.present, column.weight, head)
 
 
-def _facts(found: _Found) -> tuple[Fact, ...]:
+def _facts(found: _Found, told: bool) -> tuple[Fact, ...]:
     whole = int(found.total.sum())
     if not whole:
         return ()
@@ -234,6 +240,8 @@ def _facts(found: _Found) -> tuple[Fact, ...]:
     possible = int(found.total[could | used].sum())
     share = int(found.total[used].sum()) / possible if possible else None
     why = "of the time of kernels whose ops could use them" if possible else "no kernel's op could use them"
+    if not told:
+        share, why = None, "the kernel names that tell of them are NVIDIA's"
     return (
         Fact("kernels", "kernels", int(found.occurrences.sum()), "integer"),
         Fact("kernel_time", "their time", whole * PS_PER_NS, "duration"),

@@ -119,8 +119,19 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
         events = tracks[int(calls.calls.line[index])].events
         return names.display(int(events.name[int(calls.calls.row[index])]))
 
+    def around(index: int) -> str:
+        """What the call lies in: the collector tells no op of a graph's kernels, but the host's own event may."""
+        track, row = tracks[int(calls.calls.line[index])], int(calls.calls.row[index])
+        depth = track.depth_of(row)
+        if not depth:
+            return ""
+        lane = track.lane(depth - 1)
+        holder = int(lane.start.searchsorted(track.events.start[row], side="right")) - 1
+        return names.display(int(lane.name[holder])) if holder >= 0 else ""
+
     columns = (
         text_column("call", "call", [call_of(i) for i in several.tolist()], weight=9),
+        text_column("inside", "inside", [around(i) for i in several.tolist()], weight=6),
         Column("start_s", "at", "instant", calls.calls.start[several], weight=6),
         Column("kernels", "kernels", "integer", count[several], weight=8),
         Column("kernel_time_s", "their time", "duration", total[several], weight=9),

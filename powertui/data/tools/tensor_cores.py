@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 # Parts of kernel names that only kernels on tensor cores have.
@@ -16,6 +17,8 @@ _ELIGIBLE = re.compile(
     "DepthwiseConv2dNativeBackpropInput|/MatMul|FusedMatMul|/CudnnRNN|XlaDot|XlaDotV2)$"
     "|BatchMatMul|CudnnRNNV|CudnnRNNForward|CudnnRNNBackprop"
 )
+# What only AMD's libraries and runtime call their kernels.
+_AMD = re.compile(r"^Cijk_|\.kd$|__amd_rocclr|^ck_tile|rocm|hipblas|miopen", re.IGNORECASE)
 _EINSUM_OF_TWO = re.compile(r"^[^,]+,[^,]+->[^,]*$")
 
 
@@ -23,6 +26,12 @@ _EINSUM_OF_TWO = re.compile(r"^[^,]+,[^,]+->[^,]*$")
 def used(kernel: str) -> bool:
     """Whether a kernel runs on tensor cores."""
     return _USES.search(kernel) is not None
+
+
+def told(vendors: Collection[str], kernels: Iterable[str]) -> bool:
+    """Whether names of kernels say what runs on tensor cores: NVIDIA's do. Where no maker is named, the kernels tell it."""
+    known = {vendor for vendor in vendors if vendor}
+    return "AMD" not in known if known else not any(_AMD.search(name) for name in kernels)
 
 
 def eligible(op: str, equation: str, kernel: str, *, named: bool) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from powertui.data import logdir
 from powertui.data.opened import Opened
 from powertui.data.table import Result
-from powertui.data.tools import kernel_stats, registry
+from powertui.data.tools import device_facts, kernel_stats, registry, tensor_cores
 from powertui.data.tools.kernels import Said
 from powertui.data.tools.registry import Question
 from tests import answers, stored_ops
@@ -214,10 +214,15 @@ def test_gaps_tell_what_the_host_did_meanwhile(tmp_path: Path) -> None:
 
 
 def test_one_call_of_a_graph_launches_many(tmp_path: Path) -> None:
-    events = [on_host("cudaGraphLaunch", 0, 5, 1), *(kernel(10 + 10 * i, 5, 1) for i in range(3)), kernel(90, 1, 8)]
+    events = [
+        on_host("train_step", 0, 6),
+        on_host("cudaGraphLaunch", 0, 5, 1),
+        *(kernel(10 + 10 * i, 5, 1) for i in range(3)),
+        kernel(90, 1, 8),
+    ]
     result = kineto(tmp_path, events)
     (row,) = answers.rows(result["graphs"])
-    assert (row["call"], row["kernels"], row["with_op"]) == ("cudaGraphLaunch", 3, 0)
+    assert (row["call"], row["inside"], row["kernels"], row["with_op"]) == ("cudaGraphLaunch", "train_step", 3, 3)
     assert row["kernel_time_s"] == pytest.approx(15e-6)
     assert any("1 of 4 events of devices have no call" in note for note in result.notes)
 
@@ -228,3 +233,24 @@ def test_what_a_kernel_does_not_say_is_not_0(shared_data: Path) -> None:
     rows = answers.rows(registry.get("kernel_stats").answer(Question(Opened(entry)))["kernels"])
     assert {row["registers_per_thread"] for row in rows} == {row["occupancy_pct"] for row in rows} == {None}
     assert {row["op_name"] for row in rows} >= {"cudnn-conv.1.0", "loop_transpose_fusion"}
+    assert {row["is_kernel_using_tensor_core"] for row in rows} == {None}  # by NVIDIA's names of kernels alone
+
+
+def test_operators_of_pytorch_could_use_tensor_cores() -> None:
+    for operator, could in (("aten::addmm", True), ("aten::cudnn_convolution", True), ("aten::add", False)):
+        row = kernel_stats.row_of(said("volta_sgemm_128x64_nn")._replace(operator=operator), "corrected")
+        assert (row.op, row.eligible, row.tensor_core) == (operator, could, False)
+
+
+def test_amds_devices_are_known_by_their_properties_or_their_kernels(shared_data: Path) -> None:
+    """One trace calls its device 0 where it tells of it and 2 where it works; another names no maker at all."""
+    entry = next(entry for entry in logdir.scan(str(shared_data / "public/kineto_mi300_qwen")).runs if entry.profiles)
+    opened = Opened(entry)
+    (facts,) = device_facts.of(opened.profiles[0].trace)
+    assert (facts.model, facts.vendor) == ("AMD Instinct MI300X VF", "AMD")
+    told = {fact.id: fact for fact in registry.get("kernel_stats").answer(Question(opened)).facts}
+    assert told["tensor_cores"].value is None
+    assert "NVIDIA" in told["tensor_cores"].why
+    assert not tensor_cores.told([""], ["Cijk_Ailk_Bljk_BBS_BH_MT256x128x64"])
+    assert tensor_cores.told([""], ["volta_sgemm_128x64_nn"])
+    assert tensor_cores.told(["Nvidia"], ["Cijk_"])
