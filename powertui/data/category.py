@@ -71,7 +71,7 @@ MEANINGS: dict[Category, str] = {
     Category.CONVOLUTION: "convolutions",
     Category.ELEMENTWISE: "element-wise work and fusions",
     Category.REDUCTION: "reductions",
-    Category.NORMALIZATION: "normalisation, softmax",
+    Category.NORMALIZATION: "normalization, softmax",
     Category.MEMORY: "copies, layout changes, allocation",
     Category.COMMUNICATION: "collectives, send and receive",
     Category.INPUT: "input pipeline",

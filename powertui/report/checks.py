@@ -150,7 +150,7 @@ def _level(entry: RunEntry) -> Iterator[Check]:
     groups = {event.group for event in scalars}
     if groups & {"train", "training"} and not groups & {"validation", "val", "valid", "eval", "test"}:
         yield Check(
-            "tfevents", "note", "only train/: there is no validation/ beside it, so validation runs cannot be recognised by name"
+            "tfevents", "note", "only train/: there is no validation/ beside it, so validation runs cannot be recognized by name"
         )
     if groups & {"validation", "val", "valid", "eval", "test"} and not groups & {"train", "training", ""}:
         yield Check("tfevents", "missing", "only validation/: the epochs of the training are not here", "copy train/ too")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.text import Text
@@ -17,7 +18,7 @@ from powertui.data.loading import load_run
 from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
 from powertui.data.logdir.changes import Changes
 from powertui.data.opened import Opened
-from powertui.data.table import Place
+from powertui.data.table import Place, plural, text_column
 from powertui.errors import Cancelled, PowertuiError
 from powertui.plain import plain
 from powertui.report import runs as listing
@@ -55,6 +56,7 @@ class OpenScreen(BaseScreen):
         self._trainings: tuple[tuple[RunEntry, TrainingEntry], ...] = ()  # those with a row of their own
         self._asking = False
         self._grouped: Logdir | None = None
+        self._marked: dict[str, RunEntry] = {}  # by path, in the order in which they were marked
         self._again = 0  # looks at the folders that are still to come, whether they changed or not
 
     def body(self) -> ComposeResult:
@@ -156,7 +158,11 @@ class OpenScreen(BaseScreen):
         summary = f"of {len(self._runs):,} contain {' '.join(words)!r}" if words else ""
         if unread and len(self._runs) > 1:
             summary += f"{'; ' if summary else ''}{unread} still to be read" + (" of those in sight" if len(runs) > ALL else "")
-        self.table.show(listing.table(runs, [self._fact(run) for run in runs], summary))
+        table = listing.table(runs, [self._fact(run) for run in runs], summary)
+        if self._marked:
+            mark = text_column("marked", "", ["*" if run.path in self._marked else "" for run in runs], weight=8)
+            table = replace(table, columns=(mark, *table.columns))
+        self.table.show(table)
 
     def _learned(self) -> None:
         """Something more is known of a run: shown together with what comes within the next moment."""
@@ -301,10 +307,26 @@ class OpenScreen(BaseScreen):
         known = self._known.get(run.path)
         if known is not None and known.problem:
             self.say(known.problem, warn=True)
+        elif self._marked:
+            marked, self._marked = {run.path: run, **self._marked}, {}
+            self._show_rows()
+            self.shell.open_runs([entry for entry in marked.values() if entry.profiles])
         else:
             training = next((one for row, one in self._trainings if row is run), None)
             session = next((one for one in training.sessions if one.profiles), None) if training is not None else None
             self.shell.open_run(session or run, whole=training is not None)
+
+    def action_run_mark(self) -> None:
+        """Mark the run under the cursor, or take its mark back."""
+        run = self._run(self.table.place)
+        if run is None:
+            return
+        if self._marked.pop(run.path, None) is None:
+            self._marked[run.path] = run
+        self._show_rows()
+        self.table.action_move(1)
+        count = len(self._marked)
+        self.say(f"{count:,} {plural('run', count)} marked. Enter opens them together; Space takes a mark back." if count else "")
 
     def on_table_view_moved(self, event: TableView.Moved) -> None:
         """Say why a row cannot be read; look into what came into sight."""
@@ -357,7 +379,8 @@ class OpenScreen(BaseScreen):
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of the run under the cursor first."""
         if self._run(self.table.place) is not None:
-            yield "run-open", "open"
+            yield "run-open", f"open {len(self._marked):,} runs" if len(self._marked) > 1 else "open"
+            yield "run-mark", "mark"
         yield from (("filter-runs", "filter"), ("runs-sort", "sort"), ("reload", "rescan"))
 
     def closes(self) -> str:

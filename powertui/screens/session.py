@@ -34,6 +34,7 @@ class Session:
     feed: Feed | None = None  # what a live screen shows; it outlives the runs that are opened meanwhile
     opened: Opened | None = None  # the run in front
     others: tuple[Opened, ...] = ()  # opened before and kept, the latest first
+    kept: int = KEPT  # how many runs stay open
     model: TimelineModel | None = None  # index of the trace that is looked at
     trace_index: int = 0
     power: tuple[PowerOnTrace, ...] = ()  # placed on that trace's clock
@@ -150,13 +151,17 @@ class Session:
         before = tuple(one for one in self.runs.values() if one.path != entry.path and one.complete)
         self.close()
         self.opened = known if known is not None and known.complete and not anew else Opened(entry, self.reading_of(entry.path))
-        self.others = before[: KEPT - 1]
+        self.others = before[: self.kept - 1]
         return self.opened
+
+    def keep(self, opened: Opened) -> None:
+        """A run that was read beside the one in front stays open."""
+        self.others = (*(one for one in self.others if one.path != opened.path), opened)[: self.kept - 1]
 
     def turn_to(self, opened: Opened) -> Opened:
         """Put another profile of the same training in front; the view stays where it is."""
         before = tuple(one for one in self.runs.values() if one.path != opened.path and one.complete)
-        self.others = before[: KEPT - 1]
+        self.others = before[: self.kept - 1]
         self.opened, self.trace_index = opened, 0
         return opened
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ScreenStackError
@@ -27,7 +27,7 @@ from powertui.screens import SCREENS, growing, page_of, spec, trainings
 from powertui.screens.base import BaseScreen, Dialog, global_bindings
 from powertui.screens.loader import Loader, Part, Progress, further, whole
 from powertui.screens.messages import Messages
-from powertui.screens.session import Session
+from powertui.screens.session import KEPT, Session
 from powertui.screens.style import textual_theme
 from powertui.screens.trail import How, Trail
 from powertui.screens.typeahead import TypeAhead
@@ -80,6 +80,7 @@ class Shell(TypeAhead[int]):
         self._changed_run: Run | None = None  # the run whose files are known to have changed
         self._looking = False
         self.unsaid: tuple[str, bool] | None = None
+        self._also: deque[RunEntry] = deque()  # runs that were marked with the one in front, still to be read
         self._changes: deque[Callable[[], None]] = deque()  # of the screen in front, while one is coming up
         for entry in SCREENS:
             if entry.key:
@@ -251,6 +252,42 @@ class Shell(TypeAhead[int]):
             self._load()
         self.show("timeline")
         self.tell()
+
+    def open_runs(self, entries: Sequence[RunEntry]) -> None:
+        """Read several runs: the first is shown, the others are read behind it and stay open beside it."""
+        if entries:
+            self._also = deque(entries[1:])
+            self.session.kept = max(KEPT, len(entries))
+            self.open_run(entries[0], whole=False)
+            if self.session.complete:
+                self._read_also()
+
+    def _read_also(self) -> None:
+        """The next run that was marked with the one in front."""
+        while self._also and self._also[0].path in self.session.runs:
+            self._also.popleft()
+        if not self._also:
+            return
+        entry = self._also.popleft()
+        opened = Opened(entry, self.session.reading_of(entry.path))
+
+        def read() -> None:
+            try:
+                opened.run  # noqa: B018  # asking for it reads it
+                problem = ""
+            except PowertuiError as error:
+                problem = error.message
+            self.from_thread(self._also_read, opened, problem)
+
+        self.run_worker(read, thread=True, group="also")
+
+    def _also_read(self, opened: Opened, problem: str) -> None:
+        if problem:
+            self.say(problem, warn=True)
+        else:
+            self.session.keep(opened)
+            self.say(f"{opened.name} is open, too: 8 lists the runs.")
+        self._read_also()
 
     def read_again(self) -> None:
         """Read the open run anew. What is shown stays until that is done, or for good when it fails."""
@@ -501,6 +538,7 @@ class Shell(TypeAhead[int]):
         if part.changed:
             self._say_changed()
         if part.complete:
+            self._read_also()
             self.set_timer(LOOK_FOR_NEWS_S, lambda: self._look_for_news(opened))
 
     def _look_for_news(self, opened: Opened) -> None:

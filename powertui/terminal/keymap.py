@@ -115,6 +115,7 @@ ACTIONS: tuple[Action, ...] = (
            do=lambda page: page.shell.read_again()),
     # open
     Action("run-open", ("enter",), "Open the run", "Runs", "", _LIST, do=lambda page: page.table.action_choose()),
+    Action("run-mark", ("space",), "Mark the run", "Runs", "Enter then opens all that are marked", _LIST),
     Action("filter-runs", ("slash",), "Filter the runs", "Runs", "by any words in a row", _LIST),
     Action("runs-sort", ("s", "o"), "Sort by the next column", "Runs", "newest first to begin with; or click its title", _LIST,
            do=lambda page: page.table.sort_next()),

@@ -205,8 +205,8 @@ def screen(parser: argparse.ArgumentParser) -> None:
     """What to draw with."""
     group = parser.add_argument_group("terminal")
     group.add_argument("--glyphs", choices=("auto", "unicode", "console", "ascii"), default="auto", help="characters to draw with")
-    group.add_argument("--color", choices=("auto", "none", "16", "256", "true"), default="auto", help="colours to draw with")
-    group.add_argument("--theme", choices=("dark", "light"), default=None, help="colours for a dark or a light background")
+    group.add_argument("--color", choices=("auto", "none", "16", "256", "true"), default="auto", help="colors to draw with")
+    group.add_argument("--theme", choices=("dark", "light"), default=None, help="colors for a dark or a light background")
     group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     group.add_argument("--fps", type=int, metavar="N", help="at most N frames a second")
 

@@ -277,3 +277,36 @@ async def test_joules_of_a_run_stand_in_the_list(make: Maker, data: Path, tmp_pa
 
         await until(lambda: any(joules()))
         assert len([one for one in joules() if one is None]) == len(joules()) - 1, "the runs without power have none, and not 0"
+
+
+async def test_several_runs_are_marked_and_opened_together(make: Maker) -> None:
+    shell = make("logdirs")
+    async with shell.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        table = shell.screen.query_one("#runs", TableView)
+        await pilot.press("slash", *"cpu", "enter")
+        await settled(pilot)
+        with_profile = [
+            row for row in range(len(table.lines)) if shell.screen._run(table.table.place(int(table.lines[row]))).profiles
+        ]  # type: ignore[attr-defined, union-attr]
+        assert len(with_profile) >= 2
+        wanted = [table.table.place(int(table.lines[row])).run for row in with_profile[:2]]  # type: ignore[union-attr]
+        for row in with_profile[:2]:
+            table.action_to_end(-1)
+            table.action_move(row)
+            await pilot.press("space")
+            await settled(pilot)
+        assert "2 runs marked" in shell.screen.query_one("#status").message  # type: ignore[attr-defined]
+        assert table.table is not None
+        assert sum(bool(mark) for mark in table.table["marked"].values) == 2
+        table.action_to_end(-1)
+        table.action_move(with_profile[0])
+        await pilot.press("enter")
+        await loaded(pilot)
+        for _ in range(600):
+            if set(wanted) <= set(shell.session.runs):
+                break
+            await asyncio.sleep(0.05)
+        assert set(wanted) <= set(shell.session.runs)
+        assert shell.session.entry is not None
+        assert shell.session.entry.path == wanted[0]
