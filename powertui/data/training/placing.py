@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, anchor, placing, samples, signal
+from powertui.data.energy import account, align, anchor, samples, signal
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.predict import OUTSIDE, Shares
-from powertui.data.model import NS_PER_S, PS_PER_S, Clock, LogPlace, PowerOnTrace, PowerSeries
+from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
 from powertui.data.training import folded
@@ -21,7 +21,6 @@ from powertui.data.training.stretches import KINDS, TRAINING
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
 
-EDGES = "edges of the training"
 _BINS = 1 << 16
 _PART = 0.5  # of a training: a profile that covers less of it tells less of where a log lies than the whole
 _SAME_MACHINE_S = 0.010
@@ -85,7 +84,7 @@ def on_profile(training: Training, profile: Profile, found: tuple[Placed, ...], 
         return found
     length = profile.trace.span[1] - profile.trace.span[0]
     span = training.scalar_span
-    if span is None or length > _PART * (span[1] - span[0]) * 1000:
+    if span is None or length > _PART * (span[1] - span[0]) * PS_PER_NS:
         return found
     own = {one.series.path: one for one in (training if aligning == training.aligning else training.with_aligning(aligning)).power}
     out = []
@@ -110,6 +109,8 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
     base = span[0] if span is not None else 0
     if options.mode == "none":
         return base, Alignment(None, None, None, "none", align.NOTHING, ("alignment is switched off",))
+    if (by_hand := align._by_hand(options)) is not None:
+        return _zero_of_first(training, base), by_hand
     if options.mode in ("auto", "clock"):
         clock = _clock(training, series, said)
         if clock is not None and clock.lo_ns is not None and clock.hi_ns is not None:
@@ -117,6 +118,9 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
             half = (clock.hi_ns - clock.lo_ns) / 2 / NS_PER_S + _SAME_MACHINE_S
             return base, Alignment(0.0, -half, half, "aligned", clock.source, (clock.detail or clock.source,))
     if options.mode in ("auto", "signal"):
+        by_session = _by_session(training, series)
+        if by_session is not None:
+            return by_session
         by_edges = _by_edges(training, series, base, said)
         if by_edges is not None:
             return base, by_edges
@@ -124,6 +128,29 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
         return 0, Alignment(0.0, 0.0, 0.0, "aligned", "its own clock", ("nothing else lies on this axis",))
     said.append("give --offset, or --pins, to place it by hand")
     return base, Alignment(None, None, None, "none", align.NOTHING, tuple(said))
+
+
+def _zero_of_first(training: Training, base: int) -> int:
+    """What a person's offset counts from: the zero of the first session, without one the first record."""
+    for opened in training.read_sessions():
+        for profile in opened.profiles:
+            if profile.clock.known:
+                return profile.clock.mid_ns
+    return next((one.start.ns for one in training.islands if one.start is not None), base)
+
+
+def _by_session(training: Training, series: PowerSeries) -> tuple[int, Alignment] | None:
+    """Where a session that was read and covers most of the training places it: its trace tells more than the records do."""
+    span = training.scalar_span
+    for opened in training.read_sessions():
+        for profile in opened.profiles:
+            length = profile.trace.span[1] - profile.trace.span[0]
+            if not profile.clock.known or (span is not None and length <= _PART * (span[1] - span[0]) * PS_PER_NS):
+                continue
+            for one in account.of(profile, training.aligning).placed:
+                if one.power.series.path == series.path and one.power.status != "none":
+                    return profile.clock.mid_ns, _wider(one.alignment, profile.clock.half_ns / NS_PER_S)
+    return None
 
 
 def _clock(training: Training, series: PowerSeries, said: list[str]) -> Clock | None:
@@ -226,6 +253,3 @@ def _wider(found: Alignment, by_s: float) -> Alignment:
 
 def _placed(series: PowerSeries, found: Alignment) -> Placed:
     return Placed(align._on_trace(series, found), found)
-
-
-__all__ = ["PS_PER_S", "Channel", "LogPlace", "all_of", "on_profile", "placing", "shares_of"]
