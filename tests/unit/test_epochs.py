@@ -12,7 +12,7 @@ from powertui import demo
 from powertui.data import loading, logdir
 from powertui.data.formats import registry
 from powertui.data.formats.tfevents import EventLog
-from powertui.data.model import Clock, Epochs, ScalarSeries, Steps, Trace
+from powertui.data.model import Clock, Epoch, Epochs, ScalarSeries, Steps, Trace
 from powertui.data.run import clocks, epochs, marks
 from powertui.data.run.epochs import mark
 from powertui.data.run.logged import from_logs
@@ -100,6 +100,7 @@ def test_no_evidence_no_epochs(tmp_path: Path) -> None:
 def test_bounds_that_the_steps_tell_are_exact(tmp_path: Path) -> None:
     _, found = mark(trace_of(tmp_path, batches([0, 1, 2, 0, 1, 2])), [])
     assert [epoch.slack for epoch in found] == [0, 0]
+    assert Epoch(0, 0, 5, "steps").slack == 0, "whoever says nothing of it means exact bounds"
 
 
 # ── with tfevents ────────────────────────────────────────────────────────────────────────────────

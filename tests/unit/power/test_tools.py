@@ -425,6 +425,13 @@ def test_a_temperature_of_a_power_supply_is_no_power(tmp_path: Path) -> None:
     assert [series.sensor.name for series in log.series] == ["Total Power"]
 
 
+@pytest.mark.parametrize("text", ["245.5", "-3", "1e30", "1.1e30", "-1.1e30", "inf", "-inf", "nan"])
+def test_a_reading_of_a_scrape_is_a_number_where_a_tables_cell_is(text: str) -> None:
+    from powertui.data.power import prometheus, table
+
+    assert prometheus._value(text) == pytest.approx(table.number(text), nan_ok=True)
+
+
 def test_half_of_powerboards_names_are_not_its_header() -> None:
     from powertui.data.power import powerboard
 
