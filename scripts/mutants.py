@@ -64,7 +64,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "powertui/data/lod.py": ("tests/unit/test_lod.py",),
     "powertui/data/model.py": (
         "tests/unit/test_builder.py", "tests/unit/test_steps.py", "tests/unit/test_epochs.py", "tests/unit/test_window.py",
-        "tests/unit/test_lod.py", "tests/unit/test_loading.py",
+        "tests/unit/test_lod.py", "tests/unit/test_loading.py", "tests/unit/test_export.py",
     ),
     "powertui/data/opened.py": ("tests/unit/test_opened.py", "tests/unit/test_loading.py", "tests/unit/test_api.py"),
     "powertui/data/search.py": ("tests/unit/test_search.py",),
