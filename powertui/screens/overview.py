@@ -10,7 +10,8 @@ from powertui.screens.tool import ToolScreen
 from powertui.view import overview_lines
 from powertui.widgets.lines import Line, LinesPane
 
-_TABLE = 9  # lines that the table keeps in a small window
+_TABLE = 9  # lines that the table keeps, with the title and the footer
+_SMALL = 30  # lines of a window that has none to spare for notes
 
 
 class OverviewScreen(ToolScreen):
@@ -21,7 +22,10 @@ class OverviewScreen(ToolScreen):
         pane = self.query_one("#facts", LinesPane)
         made: list[Line] = []
         if result is not None:
-            height = max(4, self.size.height - _TABLE - 4)
+            small = self.size.height < _SMALL
+            if small:  # by whose rules the numbers are stays
+                self.query_one("#notes", LinesPane).styles.height = 1
+            height = max(4, self.size.height - _TABLE - (2 if small else 4))
             glyphs = self.shell.capabilities.glyphs
             for pieces in overview_lines.lines(result, self.size.width, height, glyphs=glyphs):
                 made.append(tuple((text, self._style(role)) for text, role in pieces))

@@ -116,8 +116,8 @@ class ToolScreen(BaseScreen):
         told = [plain(note, 300) for note in (result.notes if result is not None else ())]
         wide = max(20, self.size.width - 2)
         notes: list[Line] = [((" ", dim), (row, dim)) for note in told for row in textwrap.wrap(note, wide, subsequent_indent="  ")]
-        self.show_facts(result)
         self._fill("#notes", notes)
+        self.show_facts(result)
         self._show_table()
 
     def show_facts(self, result: Result | None) -> None:

@@ -51,9 +51,11 @@ async def test_a_smaller_window_keeps_the_sentence_and_the_table(make: Maker) ->
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_overview(snap_compare: Any, make: Maker, size: str) -> None:
+    """Without power: what findings say in which words is not this page's."""
+
     async def before(pilot: Pilot[Any]) -> None:
         await loaded(pilot)
         pilot.app.show("overview")  # type: ignore[attr-defined]
         await settled(pilot)
 
-    assert snap_compare(make(), terminal_size=SIZES[size], run_before=before)
+    assert snap_compare(make("demo", "--no-power"), terminal_size=SIZES[size], run_before=before)
