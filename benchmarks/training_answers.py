@@ -116,7 +116,10 @@ def _findings(case: Case, cell: Cell, course: Course, taken: Taken, found: Findi
             cell.false.append(f"{name}: {one.text} at {a:.1f} … {b:.1f} s")
     for burst in course.world.bursts:
         over = sum(max(0.0, min(b, burst.end) - max(a, burst.start)) for a, b, _ in right)
-        due = any(limit.watts <= burst.watts and limit.seconds <= burst.seconds for limit in found.limits)
+        looked = course.every or burst.start >= course.world.epochs[0][0] + 0.4 * (
+            course.world.epochs[0][1] - course.world.epochs[0][0]
+        )
+        due = bool(looked) and any(limit.watts <= burst.watts and limit.seconds <= burst.seconds for limit in found.limits)
         hit = over > 0.5 * burst.seconds
         cell.due += due
         cell.found += due and hit

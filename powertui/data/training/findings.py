@@ -84,6 +84,8 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
     if len(training.rate) <= 2:  # where within an epoch it pauses is not known: less than the others draw there is nothing
         matter, smaller = ([one for one in all if (one.delta_watts or 0.0) > 0] for all in (matter, smaller))
     notes = []
+    if len(training.rate) <= 2:
+        notes.append("only epochs are logged: how the first one begins is not judged; scalars every few batches would tell more")
     if doubtful:
         many = "stretches stand" if doubtful > 1 else "stretch stands"
         notes.append(f"{doubtful} {many} out only at some of the places where the power log may lie: not told")
@@ -307,7 +309,11 @@ class _Telling:
     def could(self, model: Expected, noise: Noise) -> tuple[could_find.Limits, str]:
         """What would have been found."""
         stretches = self.training.stretches
-        span = (self._s(int(stretches.start[0])), self._s(int(stretches.end.max())))
+        begin, end = self._s(int(stretches.start[0])), self._s(int(stretches.end.max()))
+        judged = np.flatnonzero(model.readings.judged)
+        if len(judged) and len(self.training.rate) <= 2:  # how the first epoch begins is not judged, and nothing is promised of it
+            begin = max(begin, float(model.readings.lo[judged[0]]))
+        span = (begin, end)
         ceiling = model.readings.ceiling
         least = np.where(np.isfinite(ceiling), ceiling, 0.0) * OF_STRETCH / (1 - OF_STRETCH)
         found = could_find.limits(model.readings, noise, span, least, OF_RUN * self.run_joules)
