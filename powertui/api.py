@@ -209,21 +209,23 @@ class RunView:
         process: Match = None,
         track: Match = None,
         name: Match = None,
+        exact: str | None = None,
         lo: int | None = None,
         hi: int | None = None,
         stats: Sequence[str] = (),
     ) -> pd.DataFrame:
         """One row per event: process, track, lane, name, full_name, start and duration (ps).
 
-        `process`, `track` and `name` are a text (equal to the name, shown or full), a compiled pattern (found in
-        it) or a function. `lo` and `hi` (ps) keep events that touch that window. Each of `stats` becomes a
-        column: whole numbers stay whole (Int64), missing values are missing.
+        `name` is a text that the name holds, shown or full; `exact` is the whole of it. `process` and `track` are the
+        whole name. Each but `exact` may also be a compiled pattern (found in the name) or a function. `lo` and `hi` (ps)
+        keep events that touch that window. Each of `stats` becomes a column: whole numbers stay whole (Int64), missing
+        values are missing.
         """
         found = [
-            (p.host, TraceView(p).events(process=process, track=track, name=name, lo=lo, hi=hi, stats=stats))
+            (p.host, TraceView(p).events(process=process, track=track, name=name, exact=exact, lo=lo, hi=hi, stats=stats))
             for p in self._profiles(host)
         ]
-        return self._of_hosts(found, lambda: _events(None, process, track, name, lo, hi, stats))
+        return self._of_hosts(found, lambda: _events(None, process, track, name, exact, lo, hi, stats))
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────────
 
@@ -388,12 +390,13 @@ class TraceView:
         process: Match = None,
         track: Match = None,
         name: Match = None,
+        exact: str | None = None,
         lo: int | None = None,
         hi: int | None = None,
         stats: Sequence[str] = (),
     ) -> pd.DataFrame:
         """As `RunView.events`, without the host."""
-        return _events(self.trace, process, track, name, lo, hi, stats)
+        return _events(self.trace, process, track, name, exact, lo, hi, stats)
 
     def __repr__(self) -> str:
         return f"<Trace of {plain(self.host)}: {self.trace.event_count:,} events>"
@@ -412,7 +415,14 @@ def _window(lo: int | None, hi: int | None) -> tuple[int | None, int | None]:
 
 
 def _events(
-    trace: Trace | None, process: Match, track: Match, name: Match, lo: int | None, hi: int | None, stats: Sequence[str]
+    trace: Trace | None,
+    process: Match,
+    track: Match,
+    name: Match,
+    exact: str | None,
+    lo: int | None,
+    hi: int | None,
+    stats: Sequence[str],
 ) -> pd.DataFrame:
     low, high = _window(lo, hi)
-    return frames.events(trace, process=process, track=track, name=name, lo=low, hi=high, stats=stats)
+    return frames.events(trace, process=process, track=track, name=name, exact=exact, lo=low, hi=high, stats=stats)

@@ -124,12 +124,20 @@ def power(series: Sequence[PowerSeries]) -> pd.DataFrame:
 
 
 def events(
-    trace: Trace | None, *, process: Match, track: Match, name: Match, lo: int | None, hi: int | None, stats: Sequence[str]
+    trace: Trace | None,
+    *,
+    process: Match,
+    track: Match,
+    name: Match,
+    exact: str | None,
+    lo: int | None,
+    hi: int | None,
+    stats: Sequence[str],
 ) -> pd.DataFrame:
     """One row an event that fits; without a trace, the empty frame of the same form."""
     if trace is None:
         return _events_frame([], [], stats)
-    fits = _name_filter(trace.names, name)
+    fits = _name_filter(trace.names, name, exact)
     parts = []
     for owner, line in trace.tracks():
         if _matches(process, owner.name) and _matches(track, line.name):
@@ -150,11 +158,16 @@ def _matches(wanted: Match, text: str) -> bool:
     return wanted.search(text) is not None if isinstance(wanted, re.Pattern) else bool(wanted(text))
 
 
-def _name_filter(names: Names, wanted: Match) -> Bools | None:
+def _name_filter(names: Names, wanted: Match, exact: str | None) -> Bools | None:
     """Which names fit; None when all do. Names are asked once each, not once per event."""
-    if wanted is None:
+    if wanted is None and exact is None:
         return None
-    return np.array([_matches(wanted, names.display(i)) or _matches(wanted, names.full(i)) for i in range(len(names))], np.bool_)
+
+    def fits(text: str) -> bool:
+        held = wanted in text if isinstance(wanted, str) else _matches(wanted, text)
+        return held and exact in (None, text)
+
+    return np.array([fits(names.display(i)) or fits(names.full(i)) for i in range(len(names))], np.bool_)
 
 
 def _rows(track: Track, fits: Bools | None, lo: int | None, hi: int | None) -> Int64s:

@@ -21,6 +21,8 @@ from powertui.report.facts import Facts
 EPOCHS_SHOWN = 12
 WARNINGS_SHOWN = 10
 WINDOWS_SHOWN = 12
+FOUND_SHOWN = 8
+FEW = 20  # so many runs are also searched for what stands out: that takes longer than reading them
 _SEEN_S = 0.001  # what a zero must differ from the first event to be told apart: wall times are shown to a millisecond
 
 _CSV = (
@@ -59,12 +61,29 @@ def tell(path: str, name: str | None, reading: Reading, form: str) -> int:
 def _read(entries: Sequence[RunEntry], reading: Reading) -> Iterator[tuple[Facts, bool]]:
     """(facts, whether anything of it could be read) of each run: traces are let go of before the next."""
 
+    few = len(entries) <= FEW
+
     def read(entry: RunEntry) -> tuple[Facts, bool]:
-        run, problem = load(Opened(entry, reading))
+        opened = Opened(entry, reading)
+        run, problem = load(opened)
         readable = run is not None and bool(run.traces or run.scalars or run.power)
-        return facts.of_run(entry, run, problem), readable
+        return {**facts.of_run(entry, run, problem), "findings": _found(opened) if readable and few else None}, readable
 
     return many.each(read, entries, max((entry.size for entry in entries), default=0))
+
+
+def _found(opened: Opened) -> list[Facts] | None:
+    """What stands out in each profile that has power; None where there is none."""
+    if not opened.run.power:
+        return None
+    from powertui.data.energy import account
+
+    return [
+        {"host": profile.host, "text": one.text, "epoch": one.epoch, "step_lo": one.step_lo, "step_hi": one.step_hi,
+         "start_s": one.start_ps / PS_PER_S, "end_s": one.end_ps / PS_PER_S, "watts": one.delta_watts, "joules": one.delta_joules,
+         "badge": one.badge.value}
+        for profile in opened.profiles for one in account.findings(profile).findings
+    ]  # fmt: skip
 
 
 def load(opened: Opened) -> tuple[Run | None, str]:
@@ -127,6 +146,7 @@ def describe(one: Facts, columns: int = 0) -> list[str]:
     rest.append(("devices", _devices(one)))
     rest += [("power", _power(series)) for series in one["power"]]
     rest += [("energy", line) for line in _energy(one["energy"])]
+    rest += [("found", plain(found["text"])) for found in (one.get("findings") or ())[:FOUND_SHOWN]]
     rest += [("windows", _window(window)) for window in one["windows"][:WINDOWS_SHOWN]]
     if len(one["windows"]) > WINDOWS_SHOWN:
         rest.append(("windows", f"… and {len(one['windows']) - WINDOWS_SHOWN} more (--json lists them)"))

@@ -100,8 +100,14 @@ def test_events_are_chosen_by_name_track_and_time(run: api.RunView) -> None:
     assert len(python) == (everything["track"] == "python").sum() == 1195
     assert len(run.events(process="/host:CPU")) == 2978
     assert len(run.events(process="/host")) == 0
-    train = run.events(name="train")
+    train = run.events(exact="train")
     assert len(train) == 20
+    holds = run.events(name="rai")
+    has = everything["name"].str.contains("rai", regex=False) | everything["full_name"].str.contains("rai", regex=False)
+    assert len(holds) == has.sum() >= len(train)
+    assert set(train["name"]) <= set(holds["name"])
+    assert len(run.events(name="rai", exact="train")) == 20
+    assert len(run.events(exact="rai")) == 0
     pattern = run.events(name=re.compile(r"^\$"))
     assert len(pattern) == everything["name"].str.startswith("$").sum() > 100
     assert len(run.events(name=lambda text: text == "train")) == 20
