@@ -15,7 +15,7 @@ from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain
 from powertui.screens.base import BaseScreen, bindings_for
-from powertui.widgets.folded_chart import FoldedChart, FoldedView
+from powertui.widgets.folded_chart import AgainstView, FoldedChart, FoldedView
 from powertui.widgets.lines import Line, LinesPane
 
 
@@ -101,14 +101,18 @@ class SymmetryScreen(BaseScreen):
         found = self._found
         if found is None:
             return
-        if found.folded is None:
+        if found.folded is None and found.against is not None:
+            self.query_one("#folded", FoldedChart).show(AgainstView(found.against, self._listed(), self._chosen))
+        elif found.folded is None:
             self.query_one("#folded", FoldedChart).show(None, f"Epochs were not compared: {plain(found.reason, 200)}.")
         else:
             view = FoldedView(found.folded, self._line, self._listed(), self._chosen, self._times)
             self.query_one("#folded", FoldedChart).show(view)
         pane = self.query_one("#findings", LinesPane)
         lines = self._lines(found)
-        pane.styles.height = min(max(3, self.size.height // (2 if found.folded is None else 3)), len(lines) + 1)
+        pane.styles.height = min(
+            max(3, self.size.height // (2 if found.folded is None and found.against is None else 3)), len(lines) + 1
+        )
         pane.set_lines(lines)
 
     def _lines(self, found: Findings) -> list[Line]:
@@ -125,7 +129,8 @@ class SymmetryScreen(BaseScreen):
         if found.smaller and not self._unfolded:
             ink, mark = self._ink(len(found.findings))
             lines.append(((mark, style("title")), (f"{told.folded(len(found.smaller))}: Enter", ink)))
-        rest = [found.could, *found.notes]
+        apart = f"Epochs were not compared: {found.reason}" if found.folded is None and found.reason else ""
+        rest = [found.could, *found.notes, apart]
         return lines + [(("   ", style("dim")), (plain(note, 300), style("dim"))) for note in rest if note]
 
     def _ink(self, number: int) -> tuple[Style, str]:

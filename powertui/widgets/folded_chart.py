@@ -12,9 +12,9 @@ import numpy as np
 from rich.segment import Segment
 from rich.style import Style
 
-from powertui.data.energy.findings.finding import Finding
+from powertui.data.energy.findings.finding import Against, Finding
 from powertui.data.energy.fold import Folded
-from powertui.data.model import Floats, Int64s
+from powertui.data.model import PS_PER_S, Floats, Int64s
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view.curve import Axis, Envelope, axis, columns_per_cell, draw, envelope
@@ -22,6 +22,7 @@ from powertui.widgets.picture import Picture
 from powertui.widgets.time_lane import fit_text
 
 GUTTER = 9
+_ROOM, _ROOM_S = 2.0, 2.0  # around a finding: so many times its length, and s at least
 _STEP = 1000  # a step's width in the units of `envelope`
 
 Row = list[Segment]
@@ -44,6 +45,61 @@ class FoldedView(NamedTuple):
     @property
     def unit(self) -> str:
         return "ms" if self.times or not np.isfinite(self.folded.watts).any() else "W"
+
+
+class AgainstView(NamedTuple):
+    """What a run without epochs to compare is looked at by: its readings, and what they were held against."""
+
+    against: Against
+    findings: tuple[Finding, ...]
+    selected: int = -1
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """What is drawn, s: the finding under the cursor and as much again around it, or all that was held against anything."""
+        known = np.flatnonzero(np.isfinite(self.against.expected))
+        if not len(known):
+            return 0.0, 1.0
+        first, last = float(self.against.lo[known[0]]), float(self.against.hi[known[-1]])
+        if not 0 <= self.selected < len(self.findings):
+            return first, last
+        one = self.findings[self.selected]
+        start, end = one.start_ps / PS_PER_S, one.end_ps / PS_PER_S
+        room = max(_ROOM * (end - start), _ROOM_S)
+        return max(min(first, start), start - room), min(max(last, end), end + room)
+
+
+def held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+    """All rows of the chart: title, readings over what was expected of them, their difference, found stretches, seconds."""
+    cells = max(1, width - GUTTER)
+    upper = max(2, (height - 4) * 3 // 5)
+    lower = max(1, height - 4 - upper)
+    lo, hi = view.span
+    at = np.linspace(lo, hi, 2 * cells * columns_per_cell(glyphs))
+    row = np.clip(np.searchsorted(view.against.hi, at), 0, len(view.against.hi) - 1)
+    row = np.where(at < view.against.lo[row] - (hi - lo) / cells, np.maximum(row - 1, 0), row)
+    mine, others = view.against.watts[row], view.against.expected[row][None]
+    power, dim, title = theme.style("power"), theme.style("dim"), theme.style("title")
+    rows = [
+        _fitted(
+            [Segment("Power: ", title), Segment("measured", power), Segment(" over what ran lets one expect", dim)], width, glyphs
+        )
+    ]
+    rows += _overlay(mine, others, cells, upper, "W", theme, glyphs)
+    rows.append(_fitted([Segment("What nothing that ran explains", title)], width, glyphs))
+    rows += _difference(mine, others, cells, lower, "W", theme, glyphs)
+    places = [
+        (int((one.start_ps / PS_PER_S - lo) / (hi - lo) * cells), -int(-(one.end_ps / PS_PER_S - lo) / (hi - lo) * cells))
+        for one in view.findings
+    ]
+    rows.append(_bars(places, view.selected, cells, theme, glyphs))
+    text = [" "] * cells
+    for cell in range(0, cells, max(10, cells // 8)):
+        label = f"{lo + (hi - lo) * cell / cells:.4g}"
+        if cell + len(label) < cells:
+            text[cell : cell + len(label)] = list(label)
+    rows.append([Segment("s".rjust(GUTTER - 1) + " " + "".join(text), theme.style("axis"))])
+    return rows[:height]
 
 
 def picture(view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
@@ -158,14 +214,23 @@ def _columns(view: FoldedView, finding: Finding) -> tuple[int, int] | None:
 
 def _stretches(view: FoldedView, cells: int, theme: Theme, glyphs: Glyphs) -> Row:
     """The findings as bars below the chart; the one under the cursor stands out."""
-    chars, styles = [" "] * cells, [theme.style("dim")] * cells
     count = view.folded.steps
-    for number, finding in enumerate(view.findings):
-        place = _columns(view, finding)
-        if place is None:
+    places = [_columns(view, finding) for finding in view.findings]
+    return _bars(
+        [None if place is None else (place[0] * cells // count, -(-place[1] * cells // count)) for place in places],
+        view.selected, cells, theme, glyphs,
+    )  # fmt: skip
+
+
+def _bars(places: Sequence[tuple[int, int] | None], selected: int, cells: int, theme: Theme, glyphs: Glyphs) -> Row:
+    """Stretches, from a cell to one past another, as bars."""
+    chars, styles = [" "] * cells, [theme.style("dim")] * cells
+    for number, place in enumerate(places):
+        if place is None or place[1] < 0 or place[0] >= cells:
             continue
-        lo, hi = place[0] * cells // count, max(place[0] * cells // count + 1, -(-place[1] * cells // count))
-        chosen = number == view.selected
+        lo = max(place[0], 0)
+        hi = max(lo + 1, min(place[1], cells))
+        chosen = number == selected
         bar = glyphs.range_left + glyphs.horizontal * (hi - lo - 2) + glyphs.range_right if hi - lo > 1 else glyphs.vertical
         for at, char in zip(range(lo, min(hi, cells)), bar, strict=False):
             chars[at], styles[at] = char, theme.style("marked" if chosen else "warn")
@@ -219,8 +284,10 @@ def _fitted(segments: Sequence[Segment], width: int, glyphs: Glyphs) -> Row:
     return out
 
 
-class FoldedChart(Picture[FoldedView]):
-    """Shows a `FoldedView`; without one, a sentence."""
+class FoldedChart(Picture[FoldedView | AgainstView]):
+    """Shows epochs over each other, or readings over what was expected; without either, a sentence."""
 
-    def picture(self, view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+    def picture(self, view: FoldedView | AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+        if isinstance(view, AgainstView):
+            return held(view, width, height, theme, glyphs)
         return picture(view, width, height, theme, glyphs)

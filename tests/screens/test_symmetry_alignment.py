@@ -78,15 +78,17 @@ async def test_smaller_differences_are_one_line_until_somebody_asks(make: Maker)
         assert isinstance(shell.screen, TimelineScreen)
 
 
-async def test_without_epochs_the_page_lists_findings_all_the_same(make: Maker, shared_data: Path) -> None:
+async def test_without_epochs_a_finding_is_drawn_against_what_was_expected(make: Maker, shared_data: Path) -> None:
     shell = make(shared_data / "own" / "bursts" / "jax_no_epochs_100ms")
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
         await pilot.press("3")
         await settled(pilot)
-        assert "Epochs were not compared: the steps belong to no epoch." in chart_text(
-            shell.screen.query_one("#folded", FoldedChart)
-        )
+        picture = chart_text(shell.screen.query_one("#folded", FoldedChart))
+        assert "Power: measured over what ran lets one expect" in picture
+        assert "What nothing that ran explains" in picture
+        assert "├" in picture
+        assert "Epochs were not compared: the steps belong to no epoch" in words(shell, "#findings")
         assert "steps 110-131: +59 W" in words(shell, "#findings")
         await pilot.press("enter")
         await settled(pilot)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from powertui.data.energy.fold import Folded
-from powertui.data.model import Badge
+from powertui.data.model import Badge, Floats
 
 # The witnesses: what a stretch is unlike.
 UNEXPLAINED, EPOCHS, NEIGHBOURS = "unexplained", "epochs", "neighbours"
@@ -64,6 +64,15 @@ class Limit:
     seconds: float
 
 
+class Against(NamedTuple):
+    """Every reading, and what it was held against. NaN where nothing is known."""
+
+    lo: Floats  # its window, s on the trace
+    hi: Floats
+    watts: Floats
+    expected: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Findings:
     """What stands out in one trace, what could have been found, and what was left out."""
@@ -76,6 +85,7 @@ class Findings:
     notes: tuple[str, ...] = ()
     reason: str = ""  # why epochs could not be compared
     seen: tuple[Limit, ...] = ()  # what would have been seen, if only as a smaller difference
+    against: Against | None = None  # what unexplained power was looked for in
 
 
 class _Ran(Protocol):

@@ -15,7 +15,7 @@ from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate
 from powertui.data.energy.findings import could_find, epochs, neighbours, told, unexplained
 from powertui.data.energy.findings.box import Box
-from powertui.data.energy.findings.finding import EPOCHS, NEIGHBOURS, UNEXPLAINED, Finding, Findings, Op, Ops
+from powertui.data.energy.findings.finding import EPOCHS, NEIGHBOURS, UNEXPLAINED, Against, Finding, Findings, Op, Ops
 from powertui.data.energy.findings.readings import covered
 from powertui.data.energy.findings.unexplained import Unexplained
 from powertui.data.energy.fold import Folded
@@ -59,7 +59,7 @@ class _Joining:
         notes = list(self.folded.notes) if self.folded is not None else []
         found: list[Finding] = []
         limits = could_find.Limits((), ())
-        could = ""
+        could, against = "", None
         if self.power is None:
             notes.append("there is no power on this trace: only times are compared")
         else:
@@ -69,6 +69,7 @@ class _Joining:
             found += [self._of_box(box, UNEXPLAINED) for box in seen.boxes]
             found = self._with_epochs(found, seen)
             limits, could = self._could(seen)
+            against = _against(seen)
             if seen.doubtful:
                 many = "stretches stand" if seen.doubtful > 1 else "stretch stands"
                 notes.append(f"{seen.doubtful} {many} out only at some of the places where the power log may lie: not told")
@@ -79,7 +80,7 @@ class _Joining:
         return Findings(
             self.folded, tuple(self._finished(one) for one in sorted(matter, key=_size)),
             tuple(self._finished(one) for one in sorted(smaller, key=_size)), limits.findings, could, tuple(notes), self.reason,
-            limits.seen,
+            limits.seen, against,
         )  # fmt: skip
 
     # ── the witnesses ────────────────────────────────────────────────────────────────────────────
@@ -249,6 +250,14 @@ class _Joining:
             if ran - usual > max(0.02 * (end - start), 0.2 * usual):
                 found.append(Op(name, (ran - usual) / PS_PER_S, usual / PS_PER_S, ran / PS_PER_S))
         return tuple(sorted(found, key=lambda op: -op.more_s)[:_OPS])
+
+
+def _against(seen: Unexplained) -> Against | None:
+    if seen.expected is None:
+        return None
+    readings = seen.expected.readings
+    known = readings.judged & np.isfinite(readings.ceiling)
+    return Against(readings.lo, readings.hi, readings.watts, np.where(known, readings.ceiling, np.nan))
 
 
 def _size(one: Finding) -> tuple[bool, float, float]:
