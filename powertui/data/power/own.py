@@ -20,6 +20,7 @@ _HEADS = (
     ({"delta_watts", "delta_joules", "badge"}, "findings of powertui"),
     ({"quantum_w", "placed", "counted"}, "a table of sensors that powertui wrote"),
     ({"unix_start_s", "start_s", "plane", "line"}, "events that powertui exported"),
+    ({"start_s", "end_s", "start_to_start_s"}, "a table of steps that powertui wrote"),
     ({"total_s", "self_s", "average_s", "share"}, "a table of ops that powertui wrote"),
 )
 
