@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -63,6 +64,8 @@ def test_runs(snap_compare: Any, make: Maker) -> None:
         assert shell.session.logdir is not None
         await looked(shell, len(shell.session.logdir.runs))
         shell.screen.query_one("#title").update(" logdirs")  # type: ignore[attr-defined]
+        shell.session.logdir = replace(shell.session.logdir, path="logdirs")  # wherever this checkout lies
+        shell.screen.top_line()  # type: ignore[attr-defined]
         await settled(pilot)
 
     assert snap_compare(shell, terminal_size=SIZES["120x30"], run_before=before)
