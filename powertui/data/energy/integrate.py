@@ -42,7 +42,8 @@ _NEAR, _FAR = 1.5, 8.0  # readings on either side of an edge that tell how much 
 _STRATA = 0.8  # of the variance of one look: that of the mean of looks spread over a step, times their number squared
 _MANY = 30.0  # differences that tell by themselves how alike neighbouring ones are
 _CUT = 0.65  # of the slope's square: what an interval that an end cuts leaves open; a half if power were even noise
-_CUT_POINT, _CUT_MEAN = 3.0, 0.3  # what an end leaves open of readings of moments, and of means, in which less is unseen
+# What an end leaves open of readings of moments; of means, in which less is unseen; and of means over many refreshes, which smear.
+_CUT_POINT, _CUT_MEAN, _CUT_LONG = 3.0, 0.3, 0.65
 _OWN = 0.9  # of what neighbours differ by where power is quietest: the rest is power, which a mean has seen
 _TAILS = 1.0  # power is no even noise: what its few large moves leave open is more than the mean says …
 _TAILS_POINT = 0.7  # … the more, the less of the time is looked at
@@ -423,7 +424,8 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     # A mean that straddles an edge, drawn as a straight line; of an interval, how much of it lay on which side.
     length = 1 / 24 + np.minimum(1.0, refresh / np.maximum(least, 1e-9)) / 12
     straddled = np.where(sensor.interval, _CUT * found.inner, length * least**2 + sensor.poll_s**2 / 4)
-    straddled = straddled * np.where(sensor.interval, 1.0, _CUT_POINT + (_CUT_MEAN - _CUT_POINT) * sensor.averaged)
+    means = _CUT_LONG + (_CUT_MEAN - _CUT_LONG) * np.minimum(1.0, refresh / np.maximum(least, 1e-9))
+    straddled = straddled * np.where(sensor.interval, 1.0, _CUT_POINT + (means - _CUT_POINT) * sensor.averaged)
     edges = np.sqrt((straddled * found.steep).sum(axis=0) * sensor.steep_s / np.maximum(least, 1e-9))
     edge = edge_ps / PS_PER_S
     ends = (found.before**2 + found.after**2) / 2
