@@ -198,8 +198,9 @@ def further(part: Part, opened: Opened, aligning: Aligning) -> Around | None:
 
     if part.seen is None or part.model is None:
         return None
-    told = energies.of(part.seen, aligning.idle_w)
-    found = list(told.findings.findings)
+    tied = part.seen.profile is None or part.seen.wall  # else nothing of the training lies on this profile's axis
+    told = energies.of(part.seen, aligning.idle_w) if tied else None
+    found = list(told.findings.findings) if told is not None else []
     lo, hi = part.model.profiled
     read = part.account.power if part.account is not None else None
     if read is not None and np.diff(read.times.searchsorted([lo, hi]))[0] >= TELLING:
@@ -207,7 +208,7 @@ def further(part: Part, opened: Opened, aligning: Aligning) -> Around | None:
         inside = {one for one in (*found, *own) if min(one.end_ps, hi) - max(one.start_ps, lo) > (one.end_ps - one.start_ps) // 2}
         # Each tells of what it knows best: the profile of what lies inside of it.
         found = [*(one for one in found if one not in inside), *(one for one in own if one in inside)]
-    return around.of(part.seen, told.epochs(), told.phases(), found)
+    return around.of(part.seen, told.epochs() if told else (), told.phases() if told else (), found)
 
 
 def training_of(opened: Opened) -> Training | None:

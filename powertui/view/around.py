@@ -238,15 +238,24 @@ def of(seen: Seen, epochs: Sequence[Window] = (), phases: Sequence[Window] = (),
         if key in sessions:  # its hosts
             lo, hi, half = min(lo, sessions[key].lo), max(hi, sessions[key].hi), max(half, sessions[key].half)
         sessions[key] = Island(one.island.entry.name, lo, hi, half, key=key)
+    tied = seen.profile is None or seen.wall  # a profile without a clock, or one that is not believed, lies on no axis but its own
     rate, zero = seen.rate, seen.zero_ns
+    if not tied:
+        return Around(
+            (seen.start, seen.end),
+            tuple(sessions.values()),
+            0 if here is not None else -1,
+            seen.epochs,
+            found=tuple(_noted(one) for one in found),
+            notes=tuple(dict.fromkeys(unplaced)),
+        )
     strips = [Strip(STEP_RATE, functools.partial(_rate_curve, rate), zero, "/s")] if len(rate) > 1 else []
     for strip in sorted(seen.strips, key=_telling):
         if len(strip.at_ns):
             strips.append(Strip(strip.label.replace("validation/", "val/"), functools.partial(_curve, strip), zero))
-    tied = seen.profile is None or seen.wall  # a profile without a clock lies on no axis but its own
     return Around(
         (seen.start, seen.end), tuple(sessions.values()), list(sessions).index(here) if here is not None else -1, seen.epochs,
-        _numbers(rate, zero), tuple(strips), tuple(_noted(one) for one in found), seen.training if tied else None, zero, seen.wall,
+        _numbers(rate, zero), tuple(strips), tuple(_noted(one) for one in found), seen.training, zero, seen.wall,
         tuple((one.epoch, joules(one.energy)) for one in epochs if one.epoch is not None and one.energy is not None),
         tuple(_beside(one) for one in phases),
         tuple(dict.fromkeys(unplaced)),

@@ -39,6 +39,7 @@ class Navigator:
         if state is None:
             state = State(Viewport.whole_of(model.span, width, height).fit(*model.home), model.home[0])
         self._rows: tuple[Folds, tuple[Row, ...]] | None = None
+        self._wanted: tuple[int, int] | None = None  # what is to be shown as soon as the size of the screen is known
         self._before: Viewport | None = None  # what was in sight before a profile was gone to
         self.state = state
         self.resize(width, height)
@@ -110,6 +111,8 @@ class Navigator:
         if not self._placed and width > 1:
             self._placed = True
             self._set(cursor_ps=self._clamp((max(view.t0, self.model.home[0]) + min(view.t1, self.model.home[1])) // 2))
+            if self._wanted is not None:
+                self.show_window(*self._wanted)
         self._keep_cursor_in_sight()
 
     @property
@@ -198,6 +201,8 @@ class Navigator:
         if hi <= lo:
             self.goto(lo)
             return
+        if not self._placed:
+            self._wanted = (lo, hi)
         view = self.viewport.fit(lo, hi, margin=margin)
         cursor = self.state.cursor_ps
         self._set(view, cursor_ps=cursor if lo <= cursor < hi else self._clamp(lo))

@@ -258,3 +258,45 @@ async def test_the_axis_grows_with_what_is_still_being_written(make: Maker, tmp_
         with (folder / "power.csv").open("a") as file:
             file.write(f"{end + 500:.1f},150\n")
         await until(lambda: len(timeline.model.around.islands) == 2, "the session that appeared")  # type: ignore[union-attr]
+
+
+async def test_the_list_has_a_row_for_a_training_and_one_for_what_was_never_profiled(make: Maker, tmp_path: Path) -> None:
+    long_training(tmp_path / "a")
+    long_training(tmp_path / "b", sessions=())
+    for file in list((tmp_path / "b").rglob("events*")):  # another process
+        file.rename(file.with_name(file.name.replace("vm.77", "vm.78")))
+    shell = make(tmp_path)
+    async with shell.run_test(size=SIZE) as pilot:
+        await until(lambda: shell.current() is not None and shell.current().is_there, "the list")  # type: ignore[union-attr]
+        listed = shell.current().query_one("#runs")  # type: ignore[union-attr]
+        await until(lambda: len(listed.in_sight) == 4, "two sessions, their training, and the scalars")  # type: ignore[attr-defined]
+        await settled(pilot)
+        shell.open_run(next(run for run in shell.current()._runs if run.name == "b"))  # type: ignore[union-attr]
+        await loaded(pilot)
+        assert not page(shell).timeline.model.tracks  # type: ignore[union-attr]
+        assert len(page(shell).view.power) == 1
+        shell.open_run(shell.session.logdir.runs[1], whole=False)  # type: ignore[union-attr]
+        await until(lambda: shell.session.complete, "the session")
+        await whole(pilot)
+        await until(lambda: page(shell).view.inside, "the profile in sight")
+        assert page(shell).view.inside, "a session that was chosen is shown, and not its training"
+
+
+async def test_a_session_whose_clock_is_not_believed_lies_on_its_own_axis(make: Maker, tmp_path: Path) -> None:
+    folder = long_training(tmp_path, sessions=(40.0, 95_000_000.0))
+    shell = make(folder)
+    async with shell.run_test(size=SIZE) as pilot:
+        await whole(pilot)
+        model = page(shell).timeline.model
+        assert model is not None
+        assert model.around is not None
+        assert len(model.around.islands) == 1
+        assert "not believed" in model.around.notes[0]
+        assert "no place" in _context(page(shell))
+        shell.open_run(next(run for run in shell.session.logdir.runs if run.name.endswith("session_1")), whole=False)  # type: ignore[union-attr]
+        await until(lambda: shell.session.complete, "the other session")
+        await settled(pilot)
+        other = page(shell).timeline.model
+        assert other is not None
+        assert other.trace.path.endswith("session_1/vm.xplane.pb")
+        assert other.around is None or other.around.key is None, "nothing else lies on its axis"

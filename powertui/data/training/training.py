@@ -215,7 +215,10 @@ class Training:
 
     def findings(self, profile: Profile, found: Findings, aligning: Aligning) -> Findings:
         """What stands out in one of its profiles, and around it."""
-        return joined(found, self.seen_from(profile, aligning).whole.findings, profile.trace.span)
+        seen = self.seen_from(profile, aligning)
+        if not seen.wall:
+            return found  # nothing of the training lies on this profile's axis
+        return joined(found, seen.whole.findings, profile.trace.span)
 
     def with_aligning(self, aligning: Aligning) -> Training:
         """The same training with its power placed otherwise; what was read is shared."""
