@@ -148,7 +148,6 @@ async def test_many_ops_are_arranged_in_a_thread_and_the_last_request_counts() -
     trace = traces.trace({("/host:CPU", "t"): [(i, 1 + i % 3, f"op{i:05}") for i in range(many)]})
     answer = op_stats.result(op_stats.of(trace)).table
     table = TableView(theme=themes.default())
-    table.turn_wrappers()
     app = Stage(table)
     async with app.run_test(size=(100, 12)) as pilot:
         table.show(answer)
