@@ -49,7 +49,7 @@ def test_every_figure_is_that_of_tracelens(path: Path) -> None:
         found = mine[tuple(row[name] for name in key)]
         for name, text in row.items():
             if name == "Categories":
-                assert found[name] == ", ".join(sorted(eval(text, {})))  # noqa: S307: a list of words in a file of ours
+                assert found[name] == ", ".join(sorted(eval(text, {})))
             elif name not in key:
                 assert found[name] == pytest.approx(float(text), rel=1e-6, abs=1e-12), (name, row[key[0]])
     if path.stem == "ops_summary":
