@@ -35,8 +35,10 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "search": ("slash", *"Conv2D", "enter"),
     "palette": ("colon", *"step"),
     "help": ("question_mark",),
-    "symmetry": ("2",),
-    "alignment": ("3",),
+    "overview": ("1",),
+    "symmetry": ("3",),
+    "alignment": ("4",),
+    "steps": ("6",),
 }
 
 
