@@ -668,6 +668,8 @@ class Shell(TypeAhead[int]):
             self.show_tool(text)
         elif kind == "goto":
             lo, hi = (int(part) for part in text.split(","))
+            if hi > lo:  # a stretch that was named is the window: what is told beside it is of exactly that
+                self.session.window = (lo, hi)
             self.goto(lo, hi)
         else:
             action = keymap.get(text)

@@ -33,8 +33,13 @@ class Stretch:
     bar: str = ""  # stands between it and the one before, where both look alike
 
 
-def draw(stretches: Sequence[Stretch], view: Viewport, style: dict[str, Style], ellipsis: str) -> list[Segment]:
-    """Each stretch over the cells that it covers, at least one; a later one lies on an earlier one."""
+def draw(
+    stretches: Sequence[Stretch], view: Viewport, style: dict[str, Style], ellipsis: str, *, apart: bool = False
+) -> list[Segment]:
+    """Each stretch over the cells that it covers, at least one; a later one lies on an earlier one.
+
+    `apart`: a text leaves a blank before the next stretch, so that two numbers never look like one.
+    """
     owner = np.full(view.width, -1)
     for number, stretch in enumerate(stretches):
         covered = view.covered(stretch.lo, stretch.hi)
@@ -49,15 +54,16 @@ def draw(stretches: Sequence[Stretch], view: Viewport, style: dict[str, Style], 
             styles.extend([Style.null()] * width)
             continue
         stretch = stretches[number]
-        text = next((t for t in stretch.texts if len(t) <= width), "")
+        room = width - 1 if apart and hi < view.width and owner[hi] >= 0 else width
+        text = next((t for t in stretch.texts if len(t) <= room), "")
         if not text and stretch.cut and width >= 3:
             text = fit_text(stretch.texts[-1], width, ellipsis)
         if stretch.bar and width > 1 and styles and styles[-1] is style[stretch.role]:
             chars.append(stretch.bar)
             styles.append(styles[-1])
-            width -= 1
-            text = next((t for t in stretch.texts if len(t) <= width), "")
-        chars.extend(text.center(width) if width < 24 else (" " + text if len(text) < width else text).ljust(width))
+            width, room = width - 1, room - 1
+            text = next((t for t in stretch.texts if len(t) <= room), "")
+        chars.extend(text.center(room).ljust(width) if width < 24 else (" " + text if len(text) < width else text).ljust(width))
         styles.extend([style[stretch.role]] * width)
     return styled(chars, styles)
 
@@ -229,14 +235,15 @@ class StepLane(TimeLane):
         last = int(steps.start.searchsorted(view.t1, side="left"))
         if first >= last:
             return self._beyond([" "] * view.width, [Style.null()] * view.width, beyond)
-        # Numbers fit when neighbours are two cells apart, on average.
-        if int(steps.start[last - 1] - steps.start[first]) >= 2 * view.cell_ps * (last - first - 1):
+        # Numbers fit when neighbours are as far apart, on average, as the longest of them with a blank behind it.
+        room = len(str(int(steps.number[first:last].max()))) + 1
+        if int(steps.start[last - 1] - steps.start[first]) >= room * view.cell_ps * (last - first - 1):
             stretches = [
                 Stretch(int(steps.start[i]), int(end[i]), _told(steps[i]), "step" if i % 2 else "step_alt")
                 for i in range(first, last)
             ]
             roles = {role: theme.style(role) for role in ("step", "step_alt")}
-            return draw(stretches, view, roles, self.glyphs.ellipsis)
+            return draw(stretches, view, roles, self.glyphs.ellipsis, apart=True)
         chars, styles = self._dense(view, first, last, end, told=not beyond or len(view.covered(*self.model.profiled)) >= APART)
         return self._beyond(chars, styles, beyond)
 
@@ -263,10 +270,10 @@ class StepLane(TimeLane):
         chars = [self.glyphs.horizontal if on else " " for on in some.tolist()]
         styles = [theme.style("axis")] * len(chars)
         numbers = steps.number[first:last]
-        if told and len(numbers) > 1 and int(numbers[-1]) > int(numbers[0]):
+        if told and len(numbers) > 1:
             cells = max(1, view.column(int(starts[-1])) - view.column(int(starts[0])))
-            per_cell = max(1, (int(numbers[-1]) - int(numbers[0])) // cells)
-            round_to = tick_step(per_cell, 10)
+            # Their range, not the last less the first: numbers may begin anew within the view.
+            round_to = tick_step(max(1, (int(numbers.max()) - int(numbers.min())) // cells), 10)
             blocked = -1
             for i in np.flatnonzero(numbers % round_to == 0).tolist():
                 column, text = view.column(int(starts[i])), f"{self.glyphs.vertical}{int(numbers[i])} "

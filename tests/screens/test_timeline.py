@@ -352,8 +352,10 @@ async def test_places(make: Maker, text: str, seconds: tuple[float, float] | Non
         viewport = timeline.viewport
         assert viewport is not None
         assert viewport != before
+        assert timeline.window is not None, "a stretch that was named is the window"
+        assert viewport.t0 <= timeline.window[0] < timeline.window[1] <= viewport.t1
         if seconds is not None:
-            assert viewport.t0 <= seconds[0] * 1e12 < seconds[1] * 1e12 <= viewport.t1
+            assert timeline.window == tuple(round(one * 1e12) for one in seconds)
 
 
 async def test_quitting(make: Maker) -> None:

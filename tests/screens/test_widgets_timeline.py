@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,8 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.strip import Strip
 
+from powertui import demo
+from powertui.data import loading, logdir
 from powertui.data.model import Mark
 from powertui.terminal import theme as themes
 from powertui.view.rows import RowKind
@@ -323,3 +326,21 @@ async def test_without_marks_no_row_is_given_away() -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await settle(pilot)
         assert not app.view.marks.display
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+async def test_the_steps_lane_has_numbers_everywhere_and_they_stand_apart(width: int) -> None:
+    """Across the bound of an epoch, where numbers begin anew, and where two digits hardly fit a step's cells."""
+    run = loading.load_run(logdir.scan(demo.folder()).runs[0])
+    model = TimelineModel.of(run)
+    app = Stage(model)
+    async with app.run_test(size=(width, 40)) as pilot:
+        await settle(pilot)
+        assert app.view.timeline.state is not None
+        for lo, hi in ((0.0, 20.0), (10.3, 21.8), (9.0, 12.5), (15.6, 18.3), (15.6, 16.3), (10.8, 11.9)):
+            app.view.timeline.show_window(round(lo * 1e12), round(hi * 1e12))
+            await settle(pilot)
+            line = next(line for line in screen(app) if line.startswith("steps"))
+            told = re.findall(r"(?<![\d.])\d+(?![\d.])", line[line.index("200") + 3 :])
+            assert told, f"{lo} to {hi} s: {line}"
+            assert all(len(number) <= 2 for number in told), f"{lo} to {hi} s: {line}"
