@@ -56,6 +56,8 @@ def test_keys_and_leaving(server: Sshd, profile: Path) -> None:
     with Line(server.port) as line, connect(server, line, str(profile)) as terminal:
         terminal.wait_for(READY)
         terminal.press("w", "w", "d", "j", "?")
+        terminal.wait_for("Tab other pages")
+        terminal.press("Tab")  # the connection stands behind this page's keys
         terminal.wait_for("round trip")
         terminal.press("Esc", "q")
         assert terminal.wait_exit() == 0

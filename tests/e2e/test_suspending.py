@@ -9,7 +9,7 @@ from .conftest import Opener
 from .processes import state
 from .terminal import Terminal
 
-READY = r"W/S zoom"
+READY = r"w/s zoom"
 HELP = "this terminal and connection"
 
 
