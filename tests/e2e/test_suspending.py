@@ -10,7 +10,7 @@ from .processes import state
 from .terminal import Terminal
 
 READY = r"w/s zoom"
-HELP = "this terminal and connection"
+HELP = "Tab other pages"
 
 
 def woken(terminal: Terminal, quiet: int = 5) -> None:
