@@ -138,14 +138,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("live-mark", ("m",), "Mark this moment", "Live", "in the recording", _LIVE),
     Action("live-open", ("enter",), "Open the profile that appeared", "Live", "with this power beside it", _LIVE),
     # symmetry
-    Action("finding-up", ("up", "k"), "Finding above", "Symmetry", "", _SYMMETRY, do=lambda page: page.move(-1)),
-    Action("finding-down", ("down", "j"), "Finding below", "Symmetry", "", _SYMMETRY, do=lambda page: page.move(1)),
-    Action("finding-show", ("enter",), "Show the finding in the timeline", "Symmetry", "", _SYMMETRY),
-    Action("other-epoch", ("right", "l", "d"), "Compare the next epoch", "Symmetry", "", _SYMMETRY,
+    Action("finding-up", ("up", "k"), "Finding above", "Findings", "", _SYMMETRY, do=lambda page: page.move(-1)),
+    Action("finding-down", ("down", "j"), "Finding below", "Findings", "", _SYMMETRY, do=lambda page: page.move(1)),
+    Action("finding-show", ("enter",), "Show the finding in the timeline", "Findings", "", _SYMMETRY),
+    Action("other-epoch", ("right", "l", "d"), "Compare the next epoch", "Findings", "", _SYMMETRY,
            do=lambda page: page.turn(1)),
-    Action("other-epoch-back", ("left", "h", "a"), "Compare the previous epoch", "Symmetry", "", _SYMMETRY,
+    Action("other-epoch-back", ("left", "h", "a"), "Compare the previous epoch", "Findings", "", _SYMMETRY,
            do=lambda page: page.turn(-1)),
-    Action("power-or-time", ("t",), "Show power or time", "Symmetry", "", _SYMMETRY),
+    Action("power-or-time", ("t",), "Show power or time", "Findings", "", _SYMMETRY),
     # alignment
     Action("choice-up", ("up", "k"), "Previous method", "Alignment", "", _ALIGNMENT, do=lambda page: page.choose(-1)),
     Action("choice-down", ("down", "j"), "Next method", "Alignment", "", _ALIGNMENT, do=lambda page: page.choose(1)),
@@ -198,7 +198,7 @@ ACTIONS: tuple[Action, ...] = (
 )
 # fmt: on
 
-GROUPS = ("Move", "Cursor", "Steps and events", "Search", "Windows", "Runs", "Symmetry", "Alignment", "Tools", "Live", "Everywhere")
+GROUPS = ("Move", "Cursor", "Steps and events", "Search", "Windows", "Runs", "Findings", "Alignment", "Tools", "Live", "Everywhere")
 
 _SHOWN = {
     "plus": "+",
