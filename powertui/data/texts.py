@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from powertui.data.model import Bools, Int64s, Names, UInt8s, UInt64s
+from powertui.data.model import Bools, Int64s, Names, Stat, UInt8s, UInt64s
 
 BATCH = 4096  # names looked at together: what they take stays in the processor's cache, and a person who gave up is heard soon
 
@@ -211,3 +211,22 @@ def holding(part: str, *, fold: bool) -> Callable[[Texts], Bools]:
         return (texts.lower() if fold else texts).contain(wanted)
 
     return test
+
+
+class NoNames:
+    """The names of a trace without events (model.Names)."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def full(self, index: int) -> str:
+        raise IndexError(index)
+
+    display = full
+
+    def stats(self, index: int) -> tuple[Stat, ...]:
+        raise IndexError(index)
+
+    def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
+        """None."""
+        return Texts.of(())

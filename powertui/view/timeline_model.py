@@ -15,7 +15,7 @@ from powertui.data.by_number import ByNumber
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.lod import Forest
 from powertui.data.model import PS_PER_NS, Clock, Epochs, Int64s, Phase, Run, Stat, Step, Steps, Trace
-from powertui.data.texts import Check, Texts, unhindered
+from powertui.data.texts import Check, NoNames, unhindered
 from powertui.errors import UsageError
 from powertui.units import parse_time
 from powertui.view.around import Around
@@ -28,24 +28,6 @@ PLACES = "Try 27.31s-28.78s, step 12 or epoch 1 step 185-258."
 
 
 NOT_PROFILED = "nothing of this training was profiled"
-
-
-class _NoNames:
-    """The names of a trace without events."""
-
-    def __len__(self) -> int:
-        return 0
-
-    def full(self, index: int) -> str:
-        raise IndexError(index)
-
-    display = full
-
-    def stats(self, index: int) -> tuple[Stat, ...]:
-        raise IndexError(index)
-
-    def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
-        return Texts.of(())
 
 
 class Selected(NamedTuple):
@@ -101,7 +83,7 @@ class TimelineModel:
     @classmethod
     def without_profile(cls, run: Run, around: Around) -> TimelineModel:
         """A training that was never profiled: an axis without tracks."""
-        trace = Trace("", "", "", (), _NoNames(), Clock(), (0, 0), 0)
+        trace = Trace("", "", "", (), NoNames(), Clock(), (0, 0), 0)
         forest = Forest.of(trace)
         bare = cls(
             run, 0, trace, Steps.none(NOT_PROFILED), Epochs(), forest, RowModel.of(trace, forest), Labels(trace.names), (0, 1)

@@ -143,14 +143,14 @@ def place_all(run: Run, index: int, entry: RunEntry | None = None, options: Alig
         groups.setdefault(series.path or str(number), []).append(number)
     placed: dict[int, Placed] = {}
     for numbers in groups.values():
-        lead = max(numbers, key=lambda n: _liveliness(every[n]))
+        lead = max(numbers, key=lambda n: liveliness(every[n]))
         first = place(every[lead], context, options)
         for number in numbers:
             series = every[number]
             shift = 0.0
             if series.clock.known and every[lead].clock.known:
                 shift = (series.clock.mid_ns - every[lead].clock.mid_ns) / NS_PER_S
-            placed[number] = Placed(_on_trace(series, first.alignment.moved(shift)), first.alignment.moved(shift))
+            placed[number] = Placed(put_on_trace(series, first.alignment.moved(shift)), first.alignment.moved(shift))
     return tuple(placed[n] for n in range(len(every)))
 
 
@@ -158,7 +158,7 @@ def place(series: PowerSeries, context: Context, options: Aligning | None = None
     """One channel on a trace, by the best evidence there is."""
     options = options or Aligning()
     found = _ladder(series, context, options)
-    return Placed(_on_trace(series, found), found)
+    return Placed(put_on_trace(series, found), found)
 
 
 def moved(placed: Placed, by_s: float) -> Placed:
@@ -167,7 +167,7 @@ def moved(placed: Placed, by_s: float) -> Placed:
         return placed
     found = placed.alignment.moved(by_s)
     found = replace(found, source=OFFSET, evidence=(*found.evidence, f"shifted by hand by {by_s:+.3f} s"))
-    return Placed(_on_trace(placed.power.series, found), found)
+    return Placed(put_on_trace(placed.power.series, found), found)
 
 
 def shifted(power: PowerOnTrace, by_ps: int) -> PowerOnTrace:
@@ -175,7 +175,7 @@ def shifted(power: PowerOnTrace, by_ps: int) -> PowerOnTrace:
     return placing.shifted(power, by_ps, source=OFFSET)
 
 
-def _on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
+def put_on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
     if found.offset_s is None or found.lo_s is None or found.hi_s is None:
         lo, hi = -(1 << 62), 1 << 62
         return placing.on_trace(series, 0, lo, hi, "none", found.source)
@@ -189,7 +189,7 @@ def _on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
 
 def _ladder(series: PowerSeries, context: Context, options: Aligning) -> Alignment:
     said: list[str] = []
-    by_hand = _by_hand(options)
+    by_hand = placed_by_hand(options)
     if by_hand is not None:
         return by_hand
     found: Alignment | None = None
@@ -204,10 +204,10 @@ def _ladder(series: PowerSeries, context: Context, options: Aligning) -> Alignme
     if found is None:
         said.append("give --offset, or --pins, to place it by hand")
         return Alignment(None, None, None, "none", NOTHING, tuple(said))
-    return moved(Placed(_on_trace(series, found), found), options.pins.nudge_s).alignment
+    return moved(Placed(put_on_trace(series, found), found), options.pins.nudge_s).alignment
 
 
-def _by_hand(options: Aligning) -> Alignment | None:
+def placed_by_hand(options: Aligning) -> Alignment | None:
     if options.offset_s is not None:
         at = options.offset_s + options.pins.nudge_s
         return Alignment(at, at, at, "aligned", OFFSET, (f"--offset puts the log's zero at {options.offset_s:g} s of the trace",))
@@ -306,7 +306,7 @@ def _refined(series: PowerSeries, context: Context, found: Alignment) -> Alignme
     if isinstance(fit, str) or fit.ambiguous or fit.r2 < 0.5:
         why = fit if isinstance(fit, str) else "; ".join(fit.reasons) or f"the fit explains only {fit.r2:.0%}"
         return replace(found, evidence=(*found.evidence, f"the samples do not narrow this interval: {why}"))
-    evidence = (*found.evidence, f"within this interval the samples fit best at {fit.offset_s:.3f} s ({_words(fit)})")
+    evidence = (*found.evidence, f"within this interval the samples fit best at {fit.offset_s:.3f} s ({fit_in_words(fit)})")
     return Alignment(fit.offset_s, max(fit.lo_s, found.lo_s), min(fit.hi_s, found.hi_s), "aligned", REFINED, evidence, fit.ppm, fit)
 
 
@@ -345,14 +345,14 @@ def _by_signal(series: PowerSeries, context: Context, said: list[str], *, asked:
         said.append(f"by signal: {fit}")
         return None
     first = "wall clocks were ignored, as requested" if asked else said[-1] if said else ""
-    evidence = [*([first] if first else []), _words(fit), *fit.reasons, *_several(fit)]
+    evidence = [*([first] if first else []), fit_in_words(fit), *fit.reasons, *several_places(fit)]
     return Alignment(
         fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", SIGNAL, tuple(evidence), fit.ppm, fit,
         fit.places if fit.ambiguous else (),
     )  # fmt: skip
 
 
-def _words(fit: signal.Fit) -> str:
+def fit_in_words(fit: signal.Fit) -> str:
     kinds = ", ".join(f"{name} {watts:+.0f} W" for name, watts in fit.watts[1:] if watts >= 0.5)
     next_best = f"; next best at {fit.runner_up_s:.2f} s" if fit.runner_up_s is not None else ""
     return (
@@ -361,7 +361,7 @@ def _words(fit: signal.Fit) -> str:
     )
 
 
-def _several(fit: signal.Fit) -> list[str]:
+def several_places(fit: signal.Fit) -> list[str]:
     """The places in question, where there are several."""
     if not fit.ambiguous or len(fit.places) < 2:
         return []
@@ -372,7 +372,7 @@ def _several(fit: signal.Fit) -> list[str]:
     return [f"it may lie at {told}{more}; joules are computed over all of these places, by their weights"]
 
 
-def _liveliness(series: PowerSeries) -> float:
+def liveliness(series: PowerSeries) -> float:
     """How much a channel has to say about time: its swing in steps of its own resolution."""
     good = series.watts[np.isfinite(series.watts)]
     if len(good) < signal.MIN_SAMPLES:

@@ -364,8 +364,8 @@ class _Search:
             weight = choices.width * np.exp(-cost)
             weight /= weight.sum()
             order = np.argsort(offsets, kind="stable")
-            places = _places(offsets[order], weight[order], max(SURE_S, near / 4), least)
-            low, high = (_quantile(offsets[order], weight[order], at) for at in (0.025, 0.975))
+            places = weighed_places(offsets[order], weight[order], max(SURE_S, near / 4), least)
+            low, high = (weighted_quantile(offsets[order], weight[order], at) for at in (0.025, 0.975))
             offset = places[0].offset_s
             elsewhere = float(weight[np.abs(offsets - offset) > max(SURE_S, self.data.refresh / 10)].sum())
             reasons = reasons or self._doubts(elsewhere, 2 * (max(high - offset, offset - low) + step), near, fitted)
@@ -425,7 +425,7 @@ class _Search:
         return reasons
 
 
-def _places(offsets: Floats, weight: Floats, width: float, least: float) -> tuple[Where, ...]:
+def weighed_places(offsets: Floats, weight: Floats, width: float, least: float) -> tuple[Where, ...]:
     """The weight of ordered offsets, gathered in places no wider than `width`; the heaviest first."""
     found: list[Where] = []
     left = weight.copy()
@@ -458,7 +458,7 @@ def _thinned(places: list[Where]) -> list[Where]:
     return kept if any(one.offset_s == best.offset_s for one in kept) else [*kept, best]
 
 
-def _quantile(offsets: Floats, weight: Floats, share: float) -> float:
+def weighted_quantile(offsets: Floats, weight: Floats, share: float) -> float:
     """The offset below which this share of the weight lies."""
     running = np.cumsum(weight)
     return float(offsets[min(int(np.searchsorted(running, share * running[-1])), len(offsets) - 1)])

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from powertui.data.energy import integrate, placing, samples, unplaced
+from powertui.data.energy import integrate, placing, samples
 from powertui.data.energy.account import Account
-from powertui.data.energy.findings import could_find
+from powertui.data.energy.findings import could_find, unexplained
 from powertui.data.energy.findings.box import Box
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings
 from powertui.data.energy.findings.noise import Noise, noise_of
@@ -72,8 +72,8 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
     first = looked[0].expected
     if first.reason:
         return Findings(None, (), reason=first.reason)
-    found, doubtful = unplaced.at_all([(one.weight, [box.moved(-one.offset) for box in one.boxes]) for one in looked])
-    sigma = unplaced.spread([one.weight for one in looked], [one.offset for one in looked])
+    found, doubtful = unexplained.at_all([(one.weight, [box.moved(-one.offset) for box in one.boxes]) for one in looked])
+    sigma = unexplained.spread([one.weight for one in looked], [one.offset for one in looked])
     if len(looked) == 1:
         sigma = float(np.hypot(sigma, (power.offset_hi_ps - power.offset_lo_ps) / 2 / 1.96 / PS_PER_S))
     told = _Telling(training, seen, account, power)
@@ -124,8 +124,8 @@ def _look(training: Training, seen: Seen, power: PowerOnTrace) -> list[_Looked]:
     out = []
     for weight, one in places or [(1.0, power)]:
         half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
-        doubt = unplaced.unsure(power, data, float(np.hypot(half / 1.96, seen.half_ns / 1.96 / NS_PER_S)))
-        model = expected.of(unplaced.moved(data, one), known, doubt)
+        doubt = unexplained.unsure_of(power, data, float(np.hypot(half / 1.96, seen.half_ns / 1.96 / NS_PER_S)))
+        model = expected.of(unexplained.placed_on(data, one), known, doubt)
         found, noise = apart.found(model.readings) if not model.reason else ([], noise_of(np.empty(0), 1.0))
         out.append(_Looked(weight, one.offset_ps / PS_PER_S, model, found, noise))
     return out

@@ -75,8 +75,8 @@ def search(data: Samples, epochs: list[tuple[float, float]]) -> Fold | str:
     weight /= weight.sum()
     spare = data.age_s + step / 16 + _SPARE_S + _SPARE * data.refresh
     near_s = max(_SURE_S, data.refresh / 3)
-    places = signal._places(offsets, weight, near_s, spare)
-    low, high = (signal._quantile(offsets, weight, share) for share in (0.025, 0.975))
+    places = signal.weighed_places(offsets, weight, near_s, spare)
+    low, high = (signal.weighted_quantile(offsets, weight, share) for share in (0.025, 0.975))
     at_s = places[0].offset_s
     elsewhere = float(weight[np.abs(offsets - at_s) > near_s].sum())
     sure = elsewhere < 0.05 and (high - low) / 2 + spare <= signal.SURE_S

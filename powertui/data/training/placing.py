@@ -67,7 +67,7 @@ def all_of(training: Training) -> tuple[Channel, ...]:
         groups.setdefault(series.path or str(number), []).append(series)
     out: list[Channel] = []
     for channels in groups.values():
-        lead = max(channels, key=align._liveliness)
+        lead = max(channels, key=align.liveliness)
         base, found = _place(training, lead)
         for series in channels:
             shift = 0.0
@@ -109,7 +109,7 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
     base = span[0] if span is not None else 0
     if options.mode == "none":
         return base, Alignment(None, None, None, "none", align.NOTHING, ("alignment is switched off",))
-    if (by_hand := align._by_hand(options)) is not None:
+    if (by_hand := align.placed_by_hand(options)) is not None:
         return _zero_of_first(training, base), by_hand
     if options.mode in ("auto", "clock"):
         clock = _clock(training, series, said)
@@ -205,7 +205,7 @@ def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str
     if isinstance(fit, str):
         said.append(f"by the edges of the training: {fit}")
         return None
-    evidence = [*said, align._words(fit), *fit.reasons, *align._several(fit)]
+    evidence = [*said, align.fit_in_words(fit), *fit.reasons, *align.several_places(fit)]
     return Alignment(
         fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", align.SIGNAL, tuple(evidence), fit.ppm, fit,
         fit.places if fit.ambiguous else (),
@@ -252,4 +252,4 @@ def _wider(found: Alignment, by_s: float) -> Alignment:
 
 
 def _placed(series: PowerSeries, found: Alignment) -> Placed:
-    return Placed(align._on_trace(series, found), found)
+    return Placed(align.put_on_trace(series, found), found)

@@ -22,15 +22,13 @@ from powertui.data.model import (
     Badge,
     Clock,
     Figure,
-    Int64s,
     PowerKind,
     PowerOnTrace,
     Run,
-    Stat,
     Steps,
     Trace,
 )
-from powertui.data.texts import Texts
+from powertui.data.texts import NoNames
 from powertui.data.training import findings
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
 
@@ -42,24 +40,6 @@ HOUR_NS = 3600 * NS_PER_S
 MOST_HOURS = 24 * 400
 MANY = 16  # channels that are added up: more of them are added before anything is worked out of them
 _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
-
-
-class _NoNames:
-    """The names of a trace without events."""
-
-    def __len__(self) -> int:
-        return 0
-
-    def full(self, index: int) -> str:
-        raise IndexError(index)
-
-    display = full
-
-    def stats(self, index: int) -> tuple[Stat, ...]:
-        raise IndexError(index)
-
-    def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
-        raise IndexError(indices)
 
 
 @dataclass(frozen=True)
@@ -224,7 +204,7 @@ def _together(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
 def trace_of(seen: Seen, span: tuple[int, int] | None = None) -> Trace:
     """The axis of a training as a trace without events, for what asks a trace only where it lies."""
     clock = Clock(seen.zero_ns - seen.half_ns, seen.zero_ns + seen.half_ns, "the training's axis") if seen.wall else Clock()
-    return Trace(seen.training.entry.path, "", "training", (), _NoNames(), clock, span or (seen.start, seen.end), 0)
+    return Trace(seen.training.entry.path, "", "training", (), NoNames(), clock, span or (seen.start, seen.end), 0)
 
 
 def run_of(seen: Seen) -> Run:

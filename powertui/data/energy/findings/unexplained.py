@@ -61,9 +61,9 @@ def of(
     places = [(p.weight, one) for p, one in zip(power.places, placing.everywhere(power), strict=True) if p.weight >= _FEW]
     looked: list[_Looked] = []
     for weight, one in places or [(1.0, power)]:
-        moved = _moved(data, one)
+        moved = placed_on(data, one)
         half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
-        doubt = _unsure(power, data, half / 1.96)
+        doubt = unsure_of(power, data, half / 1.96)
         model = expected.of(moved, ran, 0.0, unsure=doubt, pace=going, training=trained, steps=(begin, end))
         found, noise = boxes.found(model.readings) if not model.reason else ([], None)
         looked.append(_Looked(weight, model, found, noise or noise_of(np.empty(0), 1.0)))
@@ -72,9 +72,9 @@ def of(
         return Unexplained((), None, None, reason=first.reason)
     offsets = [one.offset_ps / PS_PER_S for _, one in places] or [power.offset_ps / PS_PER_S]
     looked = _believed(looked)
-    kept, doubtful = _at_all([(w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)])
+    kept, doubtful = at_all([(w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)])
     at = offsets[0]
-    sigma = float(np.hypot(_spread([w for w, *_ in looked], offsets), first.place_s))
+    sigma = float(np.hypot(spread([w for w, *_ in looked], offsets), first.place_s))
     return Unexplained(tuple(one.moved(at).wider(sigma) for one in kept), first, noise, doubtful)
 
 
@@ -85,7 +85,7 @@ def _believed(looked: Sequence[_Looked]) -> list[_Looked]:
     return [one._replace(weight=one.weight * (least / one.noise.one) ** (min(one.noise.blocks, 80.0) / 8)) for one in looked]
 
 
-def _unsure(power: PowerOnTrace, data: Samples, place_s: float) -> Unsure:
+def unsure_of(power: PowerOnTrace, data: Samples, place_s: float) -> Unsure:
     """How well the windows are known, at a place that is known so well."""
     sensor = power.series.sensor
     place = float(np.sqrt(place_s**2 + sensors.centre_err_s(sensor, power.series.kind) ** 2 + data.late**2 / 3))
@@ -98,7 +98,7 @@ def _unsure(power: PowerOnTrace, data: Samples, place_s: float) -> Unsure:
     return Unsure(place, min(error / max(window, 1e-9), 0.9), longest=longest)
 
 
-def _moved(data: Samples, power: PowerOnTrace) -> Samples:
+def placed_on(data: Samples, power: PowerOnTrace) -> Samples:
     """The windows on the trace's clock, where that of the log drifts against it, too."""
     times, series = power.times, power.series.times
     if not len(times) or len(times) != len(series):
@@ -109,14 +109,14 @@ def _moved(data: Samples, power: PowerOnTrace) -> Samples:
     return replace(data, lo=data.lo + shift, hi=data.hi + shift)
 
 
-def _spread(weights: Sequence[float], offsets: Sequence[float]) -> float:
+def spread(weights: Sequence[float], offsets: Sequence[float]) -> float:
     """One sigma of the place."""
     share = np.asarray(weights) / sum(weights)
     middle = float(share @ np.asarray(offsets))
     return float(np.sqrt(share @ (np.asarray(offsets) - middle) ** 2))
 
 
-def _at_all(looked: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
+def at_all(looked: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
     """Boxes on the log's own clock that stand out at nearly all places, joined; and how many stand out at some only."""
     if len(looked) == 1:
         return looked[0][1], 0
