@@ -14,6 +14,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Tests in up to four processes; what runs real programs (terminals, sshd, BMCs) stays one after the other. JOBS=1 for one process.
+JOBS   ?= auto
 # What is installed grows with what is asked for: the program, the tests' helpers, the linters.
 PROGRAM := $(VENV)/.program
 TESTS   := $(VENV)/.tests
@@ -25,7 +27,8 @@ demo: $(PROGRAM)
 	$(BIN)/powertui demo
 
 test: $(TESTS)
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n $(JOBS) --maxprocesses 4 --dist loadfile --ignore tests/e2e --ignore tests/monkey
+	$(BIN)/python -m pytest -q tests/e2e tests/monkey
 
 check: lint test
 

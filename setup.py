@@ -1,18 +1,86 @@
 """Builds the scanners (protobuf on the wire, events of JSON) where there is a compiler. Everything else is said in pyproject.toml.
 
-The extensions are optional: without a compiler the installation succeeds and powertui decodes with numpy and json alone.
-One binary serves every Python from 3.11 on (limited API); 3.10 has no buffer protocol in it, and builds of
-Python without a GIL have no limited API yet: those get a binary of their own.
+The extensions are optional: without a compiler the installation succeeds, powertui decodes with numpy and json alone, and the
+wheel is tagged for every machine. One binary serves every Python from 3.11 on (limited API); 3.10 has no buffer protocol in it,
+and builds of Python without a GIL have no limited API yet: those get a binary of their own.
+
+The same source gives the same bytes, wherever and whenever it is built: archives carry the date of the release, sorted members
+and no owner; binaries carry no paths.
 """
 
+import gzip
+import os
+import shutil
 import sys
 import sysconfig
+import tarfile
+from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # setuptools before 70, which compiles in place (`setup.py build_ext`) and makes no wheels
+    bdist_wheel = None
 
 LIMITED = sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED")
+RELEASED = "1795305600"  # 2026-11-22: the date that archives carry, unless SOURCE_DATE_EPOCH says another
+os.environ.setdefault("SOURCE_DATE_EPOCH", RELEASED)
+os.umask(0o022)  # a builder's own umask would stand in the archives
+
+
+class Scanners(build_ext):
+    """Without debugging information: it names the folder of the build, and changes nothing for a user."""
+
+    def build_extension(self, ext):
+        if self.compiler.compiler_type == "unix":
+            ext.extra_compile_args = ["-g0"]
+        super().build_extension(ext)
+
+
+if bdist_wheel:
+
+    class Wheel(bdist_wheel):
+        """`py3-none-any` when nothing could be compiled: a wheel without a binary fits every machine."""
+
+        def run(self):
+            build = self.get_finalized_command("build_ext")
+            build.run()
+            if not any(Path(build.get_ext_fullpath(ext.name)).exists() for ext in self.distribution.ext_modules or ()):
+                self.distribution.ext_modules = []
+                self.root_is_pure, self.plat_name_supplied, self.py_limited_api = True, False, False
+            super().run()
+
+
+class Source(sdist):
+    """A tar archive that depends on what is in it and on nothing else."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
+        if format != "gztar":
+            return super().make_archive(base_name, format, root_dir, base_dir, owner, group)
+        when, root = int(os.environ["SOURCE_DATE_EPOCH"]), Path(root_dir or ".")
+        files = sorted(path for path in (root / base_dir).rglob("*") if path.is_file())
+        with (
+            Path(f"{base_name}.tar.gz").open("wb") as raw,
+            gzip.GzipFile("", "wb", mtime=when, fileobj=raw) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for path in files:
+                member = tarfile.TarInfo(path.relative_to(root).as_posix())
+                member.size, member.mtime = path.stat().st_size, when
+                member.mode = 0o755 if os.access(path, os.X_OK) else 0o644
+                with path.open("rb") as content:
+                    archive.addfile(member, content)
+        return f"{base_name}.tar.gz"
+
+
+# What an earlier build left would go into the wheel, too.
+shutil.rmtree("build/lib", ignore_errors=True)
 
 setup(
+    cmdclass={"build_ext": Scanners, "sdist": Source, **({"bdist_wheel": Wheel} if bdist_wheel else {})},
     ext_modules=[
         Extension(
             name,
