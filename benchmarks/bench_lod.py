@@ -20,7 +20,7 @@ from powertui.data.lod import Forest
 from powertui.data.model import PS_PER_S, Epochs, Floats, Int64s, PowerKind, PowerOnTrace, PowerSeries, Run, Sensor, Steps, Trace
 from powertui.data.tools import op_stats
 from powertui.terminal import glyphs, theme
-from powertui.view.paint import Cells, Palette, levels, paint, palette
+from powertui.view.paint import Cells, Inks, levels, paint, palette
 from powertui.view.power_curve import PowerCurve
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
@@ -75,7 +75,7 @@ def one_pass(forest: Forest, edges: Int64s, lanes: list[int]) -> int:
     return total
 
 
-def draw(model: TimelineModel, view: Viewport, lanes: list[int], look: Palette) -> None:
+def draw(model: TimelineModel, view: Viewport, lanes: list[int], look: Inks) -> None:
     """One frame, from the question to the segments that a terminal gets."""
     frame = model.forest.frame(view.edges(), lanes)
     level = levels(frame.busy, frame.count, view.cell_ps, look.full)

@@ -24,7 +24,7 @@ from powertui.data.formats import registry
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import Clock, ScalarSeries, Steps
 from powertui.data.run import clocks, epochs, marks
-from powertui.data.run.steps import Found
+from powertui.data.run.steps import FoundSteps
 from powertui.data.tools import op_stats
 
 EVENTS = 10_000_000
@@ -126,7 +126,7 @@ def screens() -> None:
     table.print()
 
 
-def training(count: int) -> tuple[Found, list[EventLog], Clock, int]:
+def training(count: int) -> tuple[FoundSteps, list[EventLog], Clock, int]:
     """So many epochs of three steps, with the scalars of training and validation."""
     start = np.arange(3 * count, dtype=np.int64) * 10**10
     number, epoch = np.tile(np.arange(3), count), np.repeat(np.arange(count), 3).astype(np.int32)
@@ -138,7 +138,7 @@ def training(count: int) -> tuple[Found, list[EventLog], Clock, int]:
         series = ScalarSeries("", group, "epoch_loss", np.arange(count, dtype=np.int64), wall, np.linspace(1, 0, count))
         path = f"{group}/events.out.tfevents.1700000000.vm.1.2.v2"
         logs.append(EventLog(path, group, (series,), int(wall[0]), int(wall[-1]), zero))
-    return Found(steps, marks.join([]), True), logs, Clock(zero, zero + 10, "generated"), int(start[-1]) + 10**10
+    return FoundSteps(steps, marks.join([]), True), logs, Clock(zero, zero + 10, "generated"), int(start[-1]) + 10**10
 
 
 def many_epochs() -> None:

@@ -176,7 +176,7 @@ def stat_id(data: Bytes, lo: int, hi: int, name: str) -> int | None:
 def read_line(data: Bytes, lo: int, hi: int) -> Line:
     """Where the events of a line lie and when they start."""
     header = wire.hop(data, lo, hi, skip=wire.EVENTS_FIELD)
-    columns = wire.Columns.empty(header.skipped)
+    columns = wire.EventColumns.empty(header.skipped)
     scan = wire.scan_events(data, lo, hi, header.integer(3) * 1000, columns, 0)
     assert scan.rows == header.skipped
     assert not len(scan.counted), "the recording has events without a time"

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.harness import Table
 from benchmarks.power_world import SENSORS, Burst, Course, Taken, make_whole, record, write_log, write_whole
 from powertui.data import logdir
-from powertui.data.asked import Reading
+from powertui.data.asked import ReadOptions
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training import Training
@@ -79,7 +79,7 @@ def judge(case: Case, cell: Cell, folder: Path) -> None:
     logs = write_whole(course, folder)
     log = write_log(taken, folder / "power.csv", "wall" if case.form == "wall" else "relative")
     (entry,) = [one for one in logdir.scan(logs).trainings if one.tfevents]
-    training = Training(entry, Reading(power=(str(log),), find_power=False))
+    training = Training(entry, ReadOptions(power=(str(log),), find_power=False))
     cell.cases += 1
     name = f"seed {case.seed} {'/'.join(case.cell)}"
     seen = training.seen_from()

@@ -36,9 +36,9 @@ import pandas as pd
 
 from powertui import config
 from powertui.data import logdir
-from powertui.data.asked import Aligning, Compat, Reading
+from powertui.data.asked import Aligning, Compat, ReadOptions
 from powertui.data.energy import account, belongs, host_energy, tables
-from powertui.data.limits import Limit
+from powertui.data.limits import MemoryLimit
 from powertui.data.logdir import Logdir
 from powertui.data.model import Clock, Epochs, Run, Steps, Trace, Warn
 from powertui.data.opened import Opened, Profile
@@ -77,8 +77,8 @@ def open(
     """
     logs = [power] if isinstance(power, (str, os.PathLike)) else power
     named = tuple(str(Path(log).expanduser()) for log in logs)
-    options = Reading(
-        step_marker=step_marker, tz=tz, power=named, find_power=not named, limit=Limit.parse(max_memory),
+    options = ReadOptions(
+        step_marker=step_marker, tz=tz, power=named, find_power=not named, limit=MemoryLimit.parse(max_memory),
         power_hosts=tuple((power_hosts or {}).items()), usual_hosts=config.load().power_hosts,
     )  # fmt: skip
     where = "-" if os.fspath(path) == "-" else str(Path(path).expanduser())
@@ -88,7 +88,7 @@ def open(
 class Runs(Sequence["RunView"]):
     """The runs that were found: by number, by name, or one after the other."""
 
-    def __init__(self, found: Logdir, options: Reading) -> None:
+    def __init__(self, found: Logdir, options: ReadOptions) -> None:
         self.logdir = found
         self._trainings = Trainings(found, options)
         self._views = tuple(RunView(self._trainings.opened(entry)) for entry in found.runs)

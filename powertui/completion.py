@@ -30,7 +30,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Verb:
+class DescribedVerb:
     """One verb, as the scripts and the man page know it."""
 
     name: str
@@ -40,7 +40,7 @@ class Verb:
     examples: tuple[tuple[str, str], ...]
 
 
-def table(parser: argparse.ArgumentParser) -> list[Verb]:
+def table(parser: argparse.ArgumentParser) -> list[DescribedVerb]:
     """Every verb, from its own parser."""
     tree = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     out = []
@@ -49,7 +49,7 @@ def table(parser: argparse.ArgumentParser) -> list[Verb]:
         options = tuple(_option(action) for action in actions if action.option_strings)
         paths = any(not action.option_strings for action in actions)
         verb = verbs.load(name)
-        out.append(Verb(name, verb.HELP, options, paths, verb.EXAMPLES))
+        out.append(DescribedVerb(name, verb.HELP, options, paths, verb.EXAMPLES))
     return out
 
 
@@ -78,7 +78,7 @@ def tell(kind: str, parser: argparse.ArgumentParser) -> str:
 # ── shells ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def bash(known: Sequence[Verb]) -> str:
+def bash(known: Sequence[DescribedVerb]) -> str:
     """Words from the verb that stands on the line; without one, those of `open`."""
     names = " ".join(verb.name for verb in known)
     lines = [
@@ -114,7 +114,7 @@ def _bash_values(option: Option) -> str:
     return f'COMPREPLY=($(compgen -W {_quoted(" ".join(option.values))} -- "$cur"))' if option.values else "COMPREPLY=()"
 
 
-def zsh(known: Sequence[Verb]) -> str:
+def zsh(known: Sequence[DescribedVerb]) -> str:
     """`_arguments` for each verb."""
     lines = ["#compdef powertui", "# zsh completion of powertui: made by `powertui --completions zsh`", "_powertui() {"]
     lines += ["    local -a verbs=("]
@@ -155,7 +155,7 @@ def _zsh_option(name: str, option: Option) -> str:
     return f"*{name}=[{text}]:{option.takes.lower().replace(':', ' ').replace('[', '').replace(']', '')}:{action}"
 
 
-def fish(known: Sequence[Verb]) -> str:
+def fish(known: Sequence[DescribedVerb]) -> str:
     """One line an option. Without a verb, those of `open`."""
     every = " ".join(verb.name for verb in known)
     lines = [
@@ -184,7 +184,7 @@ def _quoted(text: str) -> str:
 # ── the man page ─────────────────────────────────────────────────────────────────────────────────
 
 
-def man(known: Sequence[Verb]) -> str:
+def man(known: Sequence[DescribedVerb]) -> str:
     """man(7), without macros that only one formatter has."""
     lines = [
         '.\\" made by `powertui --completions man`', ".TH POWERTUI 1", ".SH NAME",

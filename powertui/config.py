@@ -39,7 +39,7 @@ from powertui.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Host:
+class NamedHost:
     """One power source that has a name of its own."""
 
     name: str
@@ -65,7 +65,7 @@ class Config:
     mouse: bool | None = None
     fps: int | None = None
     step_marker: str | None = None
-    hosts: Mapping[str, Host] = field(default_factory=dict)
+    hosts: Mapping[str, NamedHost] = field(default_factory=dict)
     power_hosts: tuple[tuple[str, str], ...] = ()  # (a name in power logs, the host that it measures)
 
 
@@ -141,7 +141,7 @@ def parse(text: str, path: str) -> Config:
             if not all(isinstance(item, str) for item in fields["sensors"]):
                 raise UsageError(f"{_at(path, text, ('hosts', name, 'sensors'))}: sensors must be a list of names")
             fields["sensors"] = tuple(fields["sensors"])
-        hosts[name] = Host(name, **fields)
+        hosts[name] = NamedHost(name, **fields)
     owners = values.pop("power_hosts", {})
     for name, owner in owners.items():
         if not isinstance(owner, str) or not owner.strip():

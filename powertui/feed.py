@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from powertui.data.live import Board, History, Key
+from powertui.data.live import Board, ChannelKey, History
 from powertui.data.model import Mark, PowerKind, PowerSeries, Scope
 from powertui.errors import PowertuiError
 from powertui.sampler.health import Health
@@ -28,7 +28,7 @@ class Feed(Protocol):
     """What a live screen stands on."""
 
     board: Board
-    healths: dict[Key, Health]
+    healths: dict[ChannelKey, Health]
     marks: list[Mark]  # what was named so far; their times are those of `now_ns`
     interval_s: float
 
@@ -64,7 +64,7 @@ class Feed(Protocol):
     def events(self) -> list[Event]:
         """What happened since the last call."""
 
-    def reconnects(self, key: Key) -> int:
+    def reconnects(self, key: ChannelKey) -> int:
         """How often the connection behind this channel was built up again."""
 
     def mark(self, text: str) -> None: ...
@@ -75,7 +75,7 @@ class Feed(Protocol):
         """The present, on the monotonic clock of the readings."""
 
 
-def _history(key: Key, channel: Channel) -> History:
+def _history(key: ChannelKey, channel: Channel) -> History:
     """A channel's history with what the sampler knows of its scope and kind."""
     scope = Scope(channel.scope) if channel.scope in {s.value for s in Scope} else Scope.UNKNOWN
     kind = PowerKind.INTERVAL if channel.kind == "interval" else PowerKind.SAMPLED
@@ -87,7 +87,7 @@ class RecorderFeed:
 
     def __init__(self, recorder: RecorderProcess, title: str) -> None:
         self.board = Board()
-        self.healths: dict[Key, Health] = {}
+        self.healths: dict[ChannelKey, Health] = {}
         self.marks: list[Mark] = []
         self.interval_s = recorder.interval
         self.title = title
@@ -131,7 +131,7 @@ class RecorderFeed:
         count = 0
         while self._batches:
             for reading in self._batches.popleft():
-                key = Key(reading.source, reading.channel)
+                key = ChannelKey(reading.source, reading.channel)
                 if key not in self.healths:
                     self.healths[key] = self.recorder.channels[key]
                     self.board.add(_history(key, self.healths[key].channel))
@@ -145,7 +145,7 @@ class RecorderFeed:
         self._trouble = next((e.text for e in reversed(news) if e.level == "error" and not e.source), self._trouble)
         return news
 
-    def reconnects(self, key: Key) -> int:
+    def reconnects(self, key: ChannelKey) -> int:
         return self.recorder.reconnects.get(key.source, 0)
 
     def mark(self, text: str) -> None:
@@ -169,7 +169,7 @@ class ReplayFeed:
         self, series: Sequence[PowerSeries], title: str, *, speed: float = 1.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.board = Board()
-        self.healths: dict[Key, Health] = {}
+        self.healths: dict[ChannelKey, Health] = {}
         self.marks: list[Mark] = []
         self.title = title
         self.speed = speed
@@ -223,7 +223,7 @@ class ReplayFeed:
         now, first = self.now_ns(), self._next
         while self._next < len(self._rows) and int(self._rows[self._next].t * NS) <= now:
             reading = self._rows[self._next]
-            key = Key(reading.source, reading.channel)
+            key = ChannelKey(reading.source, reading.channel)
             self.healths[key].add(reading)
             self.board.histories[key].append(int(reading.t * NS), reading.watts)
             self._next += 1
@@ -237,7 +237,7 @@ class ReplayFeed:
         news, self._news = self._news, []
         return news
 
-    def reconnects(self, key: Key) -> int:
+    def reconnects(self, key: ChannelKey) -> int:
         return 0
 
     def mark(self, text: str) -> None:
@@ -257,10 +257,10 @@ class ReplayFeed:
         self._news.append(Event(Stamp(self.now_ns() / NS, self.mono()), "info", "", text))
 
 
-def _key(series: PowerSeries, index: int) -> Key:
+def _key(series: PowerSeries, index: int) -> ChannelKey:
     """Names of channels may be missing or repeat in foreign logs; keys must not."""
     source = series.sensor.host or series.sensor.source or "log"
-    return Key(source, series.sensor.name or f"channel {index + 1}")
+    return ChannelKey(source, series.sensor.name or f"channel {index + 1}")
 
 
 def _marks(series: Sequence[PowerSeries]) -> deque[Mark]:

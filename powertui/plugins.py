@@ -28,7 +28,7 @@ class Plugin(NamedTuple):
     found: Any
 
 
-class Found(NamedTuple):
+class PluginGroup(NamedTuple):
     """What a group holds."""
 
     plugins: tuple[Plugin, ...]
@@ -36,10 +36,10 @@ class Found(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def of(group: str) -> Found:
+def of(group: str) -> PluginGroup:
     """Everything of a group that is installed and can be used; looked for once."""
     if os.environ.get("POWERTUI_NO_PLUGINS"):
-        return Found((), ())
+        return PluginGroup((), ())
     from importlib import metadata  # 10 ms, only for those who read a file
 
     plugins, problems = [], []
@@ -54,7 +54,7 @@ def of(group: str) -> Found:
             problems.append(plain(f"The plugin {entry.name!r} of {package} is left out: {missing}.", 300))
         else:
             plugins.append(Plugin(entry.name, package, found))
-    return Found(tuple(plugins), tuple(problems))
+    return PluginGroup(tuple(plugins), tuple(problems))
 
 
 def problems() -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from powertui.data.limits import MACHINE, Limit
+from powertui.data.limits import MACHINE, MemoryLimit
 
 # By whose rules TensorBoard's tools are computed: TensorFlow's up to 2.10 with copies told as copies; the same with all that those
 # releases took them for; the converter of today, which counts no host event where a device is.
@@ -25,11 +25,11 @@ class LogColumns:
     unit: str | None = None  # W, mW, uW, kW, J, mJ, uJ, Wh, kWh
     tz: str | None = None  # zone of local times: "America/Sao_Paulo", "-03:00", "UTC"
     host: str = ""  # whose power it is, when the log does not say
-    limit: Limit = MACHINE  # of the memory that reading may take
+    limit: MemoryLimit = MACHINE  # of the memory that reading may take
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How to read a run."""
 
     step_marker: str | None = None  # a regular expression: events with such names start a step
@@ -37,7 +37,7 @@ class Reading:
     power: tuple[str, ...] = ()  # power logs that were named, beside those that lie with the run
     find_power: bool = True  # also take the logs that lie with the run
     columns: LogColumns | None = None
-    limit: Limit = MACHINE  # of the memory that one file may take
+    limit: MemoryLimit = MACHINE  # of the memory that one file may take
     power_hosts: tuple[tuple[str, str], ...] = ()  # whose power it is: (a name in the log, a host of the run), as a person said now
     usual_hosts: tuple[tuple[str, str], ...] = ()  # the same, as the config file says for every run
 

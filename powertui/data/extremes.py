@@ -16,7 +16,7 @@ from powertui.data.model import Floats, Int64s
 BLOCK = 16
 
 
-class Stretches(NamedTuple):
+class StretchExtremes(NamedTuple):
     """One row each; NaN where a stretch holds no value."""
 
     low: Floats
@@ -60,11 +60,11 @@ class Extremes:
         count = np.isfinite(values).sum(axis=1)
         return _Level(np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1), np.nansum(values, axis=1), count)
 
-    def of(self, first: Int64s, end: Int64s) -> Stretches:
+    def of(self, first: Int64s, end: Int64s) -> StretchExtremes:
         """Of the rows [first, end) of each stretch."""
         cells = len(first)
         low, high = np.full(cells, np.nan), np.full(cells, np.nan)
-        out = Stretches(low, high, np.zeros(cells), np.zeros(cells, np.int64))
+        out = StretchExtremes(low, high, np.zeros(cells), np.zeros(cells, np.int64))
         lo, hi = np.asarray(first, np.int64), np.maximum(first, end).astype(np.int64)
         for level in range(len(self._levels) + 1):
             upper = level < len(self._levels)
@@ -81,7 +81,7 @@ class Extremes:
             lo, hi = np.where(inside, inner_lo, 0), np.where(inside, inner_hi, 0)
         return out
 
-    def _take(self, out: Stretches, level: int, lo: Int64s, hi: Int64s) -> None:
+    def _take(self, out: StretchExtremes, level: int, lo: Int64s, hi: Int64s) -> None:
         """Add the rows [lo, hi) of a level: never more than two blocks of them but at the top."""
         most = int((hi - lo).max(initial=0))
         if most <= 0:

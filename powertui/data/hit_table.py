@@ -9,10 +9,10 @@ import numpy as np
 from powertui.data.model import Int64s, Trace
 from powertui.data.search import Hits
 from powertui.data.table import Column, Lazy, Place, Table, Value
-from powertui.data.texts import Check, unhindered
+from powertui.data.texts import CancelCheck, unhindered
 
 
-def of(trace: Trace, hits: Hits, check: Check = unhindered) -> Table:
+def of(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Table:
     """One row a name, the most time first."""
     count, total, longest, where = _summed(trace, hits, check)
     names = np.flatnonzero(count)
@@ -39,7 +39,7 @@ def of(trace: Trace, hits: Hits, check: Check = unhindered) -> Table:
     return Table("hits", "Hits by name", columns, place, ("total_s", True), "No name matches.", ("name",), "name", total=sums)
 
 
-def _summed(trace: Trace, hits: Hits, check: Check) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+def _summed(trace: Trace, hits: Hits, check: CancelCheck) -> tuple[Int64s, Int64s, Int64s, Int64s]:
     size = len(trace.names)
     count, total = np.zeros(size, np.int64), np.zeros(size, np.int64)
     longest, where = np.full(size, -1, np.int64), np.zeros((size, 2), np.int64)

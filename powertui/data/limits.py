@@ -2,7 +2,7 @@
 
     half of what is free: of this machine, of the cgroup that powertui runs in, of the address space it may use
 
-A reader says what it is about to take (`Limit.check`) before it takes it, so that a damaged file, a mistaken name or a
+A reader says what it is about to take (`MemoryLimit.check`) before it takes it, so that a damaged file, a mistaken name or a
 bomb costs one sentence and not the machine. `--max-memory SIZE` sets the limit by hand, `--max-memory none` lifts it.
 
 What is packed counts unpacked. Without a limit by hand, gzip that unpacks to more than `RATIO` times its size is left there,
@@ -34,13 +34,13 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @dataclass(frozen=True)
-class Limit:
+class MemoryLimit:
     """The limit for one file. `said` is a person's own in bytes, infinite for none; None: what this machine bears."""
 
     said: float | None = None
 
     @classmethod
-    def parse(cls, text: str | int | None) -> Limit:
+    def parse(cls, text: str | int | None) -> MemoryLimit:
         """From `--max-memory`: "24G", "500M", a number of bytes, or "none"."""
         if text is None:
             return cls()
@@ -73,7 +73,7 @@ class Limit:
         return ""
 
 
-MACHINE = Limit()
+MACHINE = MemoryLimit()
 """What a person says nothing about."""
 
 
@@ -85,7 +85,7 @@ def size(count: float) -> str:
     return f"{count:.0f} bytes"
 
 
-def read_all(stream: BinaryIO, path: str, limit: Limit, *, times: float = 1) -> bytes:
+def read_all(stream: BinaryIO, path: str, limit: MemoryLimit, *, times: float = 1) -> bytes:
     """A pipe to its end. `times` is how much memory each of its bytes will take."""
     out = bytearray()
     told = SMALL

@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data.energy import integrate, scopes, sensor
 from powertui.data.model import PS_PER_NS, Badge, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.pyramid import Pieces, Pyramid
+from powertui.data.pyramid import Pyramid, ReadingBlocks
 
 # A row stands out when it lies this many robust standard deviations from the middle of all rows …
 OUTLIER_DEVIATIONS = 4.0
@@ -26,14 +26,14 @@ OUTLIER_FRACTION = 0.1
 OUTLIER_ROWS = 4
 
 
-class Key(NamedTuple):
+class ChannelKey(NamedTuple):
     """Which channel of which source: as readings name it."""
 
     source: str
     channel: str
 
 
-class Stretch(NamedTuple):
+class ChannelStretch(NamedTuple):
     """What happened in a window of one channel."""
 
     samples: int
@@ -46,7 +46,9 @@ class Stretch(NamedTuple):
 class History:
     """The readings of one channel, by time: the last hour or two as they came, older ones as blocks (`pyramid.py`)."""
 
-    def __init__(self, key: Key, *, host: str = "", scope: Scope = Scope.UNKNOWN, kind: PowerKind = PowerKind.SAMPLED) -> None:
+    def __init__(
+        self, key: ChannelKey, *, host: str = "", scope: Scope = Scope.UNKNOWN, kind: PowerKind = PowerKind.SAMPLED
+    ) -> None:
         self.key = key
         self.host = host or key.source
         self.scope = scope
@@ -96,18 +98,18 @@ class History:
         self.last_ns = at_ns
         self._pyramid.append(at_ns, math.nan if watts is None else watts)
 
-    def pieces(self, lo_ns: int, hi_ns: int) -> Pieces:
+    def pieces(self, lo_ns: int, hi_ns: int) -> ReadingBlocks:
         """What touches the time from lo to hi, both included: blocks of readings where it is long ago, single ones else."""
         return self._pyramid.pieces(lo_ns, hi_ns)
 
-    def stretch(self, lo_ns: int, hi_ns: int) -> Stretch:
+    def stretch(self, lo_ns: int, hi_ns: int) -> ChannelStretch:
         """Lowest, mean and highest reading of a window. The edges of one that begins long ago are those of whole blocks."""
         found = self.pieces(lo_ns, hi_ns)
         samples, gaps = int(found.values.sum()), int(found.gaps.sum())
         if not samples:
-            return Stretch(0, gaps, None, None, None)
+            return ChannelStretch(0, gaps, None, None, None)
         mean = float(np.nansum(found.total)) / samples
-        return Stretch(samples, gaps, float(np.nanmin(found.low)), mean, float(np.nanmax(found.high)))
+        return ChannelStretch(samples, gaps, float(np.nanmin(found.low)), mean, float(np.nanmax(found.high)))
 
     def series(self, lo_ns: int | None = None, hi_ns: int | None = None) -> PowerSeries:
         """The readings of a window as a power series, so that everything that takes a log takes them.
@@ -136,7 +138,7 @@ class Total(NamedTuple):
     """The sum over the rows of a board that can be added up, and how much of it is missing."""
 
     watts: float | None
-    keys: tuple[Key, ...]  # what was added
+    keys: tuple[ChannelKey, ...]  # what was added
     missing: int  # rows of these whose last reading has no value: the sum is short of them
     text: str
 
@@ -145,8 +147,8 @@ class Board:
     """Every channel of every source, with the sums and the rows that stand out."""
 
     def __init__(self) -> None:
-        self.histories: dict[Key, History] = {}
-        self._addable: tuple[tuple[Key, ...], str] | None = None
+        self.histories: dict[ChannelKey, History] = {}
+        self._addable: tuple[tuple[ChannelKey, ...], str] | None = None
 
     def add(self, history: History) -> History:
         """Take a new channel; one that is already there stays."""
@@ -159,7 +161,7 @@ class Board:
     def __len__(self) -> int:
         return len(self.histories)
 
-    def addable(self) -> tuple[tuple[Key, ...], str]:
+    def addable(self) -> tuple[tuple[ChannelKey, ...], str]:
         """The rows that may be added up (scopes that do not overlap, host by host), and that in words."""
         if self._addable is None:
             rows = list(self)
@@ -178,13 +180,13 @@ class Board:
         known = [watts for watts in now if watts is not None]
         return Total(sum(known) if known else None, keys, len(now) - len(known), text)
 
-    def outliers(self) -> dict[Key, float]:
+    def outliers(self) -> dict[ChannelKey, float]:
         """Rows that draw far more or less than the others now: how many watts from their middle.
 
         Only what can be compared is: rows of one scope, at least four. The spread is the median deviation, so
         that one host that burns does not hide itself.
         """
-        found: dict[Key, float] = {}
+        found: dict[ChannelKey, float] = {}
         keys, _ = self.addable()
         rows = [self.histories[key] for key in keys]
         for scope in {h.scope for h in rows}:

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from powertui.data.asked import LogColumns, Reading
+from powertui.data.asked import LogColumns, ReadOptions
 from powertui.data.formats import registry, tfevents
 from powertui.data.formats.registry import Progress, silent
 from powertui.data.formats.tfevents import EventLog
-from powertui.data.limits import Limit
+from powertui.data.limits import MemoryLimit
 from powertui.data.logdir import ProfileFile, RunEntry
 from powertui.data.model import Clock, Epochs, PowerSeries, Run, Steps, Trace, Warn
 from powertui.data.run import clocks, epochs
 from powertui.data.run.steps import nothing as no_steps
 from powertui.data.run.steps import search as find_steps
-from powertui.data.wire.stored import Stamp
+from powertui.data.wire.stored import FileState
 from powertui.errors import FileChanged, UnreadableFile
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class Beside:
         self._lock = threading.Lock()
         self._kept: dict[tuple[str, str], object] = {}
         self._tails: dict[str, tfevents.Tail] = {}
-        self._stamps: dict[str, Stamp | None] = {}
+        self._stamps: dict[str, FileState | None] = {}
 
-    def tfevents(self, path: str, group: str, limit: Limit) -> EventLog:
+    def tfevents(self, path: str, group: str, limit: MemoryLimit) -> EventLog:
         """A tfevents file. Raises `UnreadableFile` every time when it cannot be read."""
         return cast("EventLog", self._once(("tfevents", path), lambda: self._followed(path, group, limit)))
 
@@ -69,7 +69,7 @@ class Beside:
                     changed = True
         return changed
 
-    def _followed(self, path: str, group: str, limit: Limit) -> EventLog:
+    def _followed(self, path: str, group: str, limit: MemoryLimit) -> EventLog:
         tails: list[tfevents.Tail] = []
         log = tfevents.read(path, group, limit, tails)
         self._tails[path] = tails[0]
@@ -90,31 +90,31 @@ class Beside:
         return found
 
 
-def _stamp(path: str) -> Stamp | None:
+def _stamp(path: str) -> FileState | None:
     try:
-        return Stamp.of(Path(path).stat())
+        return FileState.of(Path(path).stat())
     except OSError:
         return None
 
 
 def load_run(
-    entry: RunEntry, *, options: Reading | None = None, progress: Progress = silent, beside: Beside | None = None
+    entry: RunEntry, *, options: ReadOptions | None = None, progress: Progress = silent, beside: Beside | None = None
 ) -> Run:  # fmt: skip
     """Read a run wholly; `beside`: where its scalars and power lie read already, or will for others.
 
     Raises `UnreadableFile` when nothing at all is left of it: no profile, no scalars, no power.
     """
-    loader = _Loader(entry, options or Reading(), progress, beside or Beside())
+    loader = _Loader(entry, options or ReadOptions(), progress, beside or Beside())
     for _ in loader.traces(partial=False):
         pass
     return loader.finish()
 
 
 def stream_run(
-    entry: RunEntry, *, options: Reading | None = None, progress: Progress = silent, beside: Beside | None = None
+    entry: RunEntry, *, options: ReadOptions | None = None, progress: Progress = silent, beside: Beside | None = None
 ) -> Iterator[Run]:  # fmt: skip
     """Read a run and give it as it grows. The last one is whole; those before have no steps for traces that still grow."""
-    loader = _Loader(entry, options or Reading(), progress, beside or Beside())
+    loader = _Loader(entry, options or ReadOptions(), progress, beside or Beside())
     yield from loader.traces(partial=True)
     yield loader.finish()
 
@@ -122,7 +122,7 @@ def stream_run(
 @dataclass
 class _Loader:
     entry: RunEntry
-    options: Reading
+    options: ReadOptions
     progress: Progress
     beside: Beside
     logs: list[tfevents.EventLog] = field(default_factory=list)

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from powertui.data.wire.stored import Stamp
+from powertui.data.wire.stored import FileState
+from powertui.data.wire.types import Bools as Bools
+from powertui.data.wire.types import Int32s as Int32s
+from powertui.data.wire.types import Int64s as Int64s
+from powertui.data.wire.types import UInt8s as UInt8s
+from powertui.data.wire.types import UInt32s as UInt32s
+from powertui.data.wire.types import UInt64s as UInt64s
 
 if TYPE_CHECKING:
     from powertui.data.texts import Texts
 
-Int64s: TypeAlias = npt.NDArray[np.int64]
-Int32s: TypeAlias = npt.NDArray[np.int32]
-UInt64s: TypeAlias = npt.NDArray[np.uint64]
-UInt32s: TypeAlias = npt.NDArray[np.uint32]
-UInt8s: TypeAlias = npt.NDArray[np.uint8]
 Floats: TypeAlias = npt.NDArray[np.float64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 PS_PER_NS = 1_000
 PS_PER_US = 1_000_000
@@ -325,7 +325,7 @@ class Trace:
     complete: bool = True  # False while it is still loading, or when reading was broken off
     stop_ns: int | None = None  # Unix ns of the profile's end, when the file says so
     size: int = 0  # bytes of the file
-    stamp: Stamp | None = None  # the state of the file that was read; None for a pipe
+    stamp: FileState | None = None  # the state of the file that was read; None for a pipe
     hostnames: tuple[str, ...] = ()  # as the file itself says: copies and containers make them wrong
     counters: tuple[Counter, ...] = ()
     told: tuple[Steps, Epochs] | None = None  # as an earlier reading had them: in a trace that powertui itself exported

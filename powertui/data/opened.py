@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 from powertui.data import loading
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Clock, Epochs, Process, Run, Stat, Steps, Trace, Warn
 
@@ -62,7 +62,7 @@ class Profile:
             yield names.full(index), names.stats(index)
 
 
-class Around(Protocol):
+class EnclosingTraining(Protocol):
     """The training that a run is a session of, as far as those below it ask. It knows its runs; they know only this of it."""
 
     @property
@@ -83,11 +83,16 @@ class Opened:
     """One run. Reading it happens at the first question that needs it, or elsewhere: then it is handed over with `adopt`."""
 
     def __init__(
-        self, entry: RunEntry, options: Reading | None = None, run: Run | None = None, *, around: Around | None = None
-    ) -> None:  # fmt: skip
+        self,
+        entry: RunEntry,
+        options: ReadOptions | None = None,
+        run: Run | None = None,
+        *,
+        around: EnclosingTraining | None = None,
+    ) -> None:
         self.entry = entry
         self.around = around  # the training that it is a session of, when somebody opened that
-        self.options = options or Reading()
+        self.options = options or ReadOptions()
         self._run = run
         self.complete = run is not None  # False while it is still being read
         self._lock = threading.RLock()

@@ -19,7 +19,7 @@ BLOCKS = 512  # blocks of a level that stay when there are twice as many
 FIRST, FACTOR = 16, 4  # readings in a block of the first level, and how many of its blocks make one of the next
 
 
-class Pieces(NamedTuple):
+class ReadingBlocks(NamedTuple):
     """Readings (since = until) and blocks of them, by time."""
 
     since: Int64s
@@ -107,7 +107,7 @@ class Pyramid:
             part = slice(self._size - FIRST, self._size)
             self._close(0, _readings(self._times[part], self._watts[part]))
 
-    def _close(self, level: int, parts: Pieces) -> None:
+    def _close(self, level: int, parts: ReadingBlocks) -> None:
         """One more block of a level, made of these parts; and of the next level where it is the last of its parts."""
         if level == len(self._levels):
             self._levels.append(_Ring(BLOCKS))
@@ -120,7 +120,7 @@ class Pyramid:
         if (ring.dropped + ring.size) % FACTOR == 0:
             self._close(level + 1, _blocks(ring, slice(ring.size - FACTOR, ring.size)))
 
-    def pieces(self, lo: int, hi: int) -> Pieces:
+    def pieces(self, lo: int, hi: int) -> ReadingBlocks:
         """Everything that touches the time from lo to hi, both included, as finely as it is still known."""
         first, last = np.searchsorted(self.times, [lo, hi + 1])
         found = [_readings(self.times[first:last], self.watts[first:last])]
@@ -133,14 +133,16 @@ class Pyramid:
             last = int(np.searchsorted(ring.times[0, :rows], hi + 1))
             found.insert(0, _blocks(ring, slice(first, max(first, last))))
             below, size = ring.dropped * size, size * FACTOR
-        return found[0] if len(found) == 1 else Pieces(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+        return found[0] if len(found) == 1 else ReadingBlocks(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
-def _readings(times: Int64s, watts: Floats) -> Pieces:
+def _readings(times: Int64s, watts: Floats) -> ReadingBlocks:
     gaps = np.isnan(watts)
-    return Pieces(times, times, watts, watts, np.where(gaps, 0.0, watts), (~gaps).astype(np.int64), gaps.astype(np.int64))
+    return ReadingBlocks(times, times, watts, watts, np.where(gaps, 0.0, watts), (~gaps).astype(np.int64), gaps.astype(np.int64))
 
 
-def _blocks(ring: _Ring, rows: slice) -> Pieces:
+def _blocks(ring: _Ring, rows: slice) -> ReadingBlocks:
     times, values = ring.times[:, rows], ring.values[:, rows]
-    return Pieces(times[0], times[1], values[0], values[1], values[2], values[3].astype(np.int64), values[4].astype(np.int64))
+    return ReadingBlocks(
+        times[0], times[1], values[0], values[1], values[2], values[3].astype(np.int64), values[4].astype(np.int64)
+    )

@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui.data import texts
 from powertui.data.model import Bools, Int64s, Trace, Track, UInt32s
-from powertui.data.texts import Check, unhindered
+from powertui.data.texts import CancelCheck, unhindered
 from powertui.errors import UsageError
 
 _AT_ONCE = 1 << 20  # events looked at between two checks
@@ -82,7 +82,7 @@ def compile_pattern(pattern: str, regex: bool) -> re.Pattern[str]:
         raise UsageError(f"not a regular expression: {error}", hint="Search for plain text, or put \\ before ( [ * + ? .") from None
 
 
-def find(trace: Trace, pattern: str, *, regex: bool = False, check: Check = unhindered) -> Hits:
+def find(trace: Trace, pattern: str, *, regex: bool = False, check: CancelCheck = unhindered) -> Hits:
     """Every event of the trace whose recorded or displayed name matches. `check` may raise to break it off."""
     wanted = compile_pattern(pattern, regex)
     names = trace.names

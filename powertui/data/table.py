@@ -20,17 +20,17 @@ import numpy.typing as npt
 
 from powertui import units
 from powertui.data.model import PS_PER_S, PS_PER_US, Badge, Bools, Int64s
-from powertui.data.texts import Check, unhindered
+from powertui.data.texts import CancelCheck, unhindered
 
 # What the values of a column are. It decides how they read, how they sort and where they stand:
 #   text      names and words                      integer   counts and numbers that are not added up alike
 #   number    a quantity with `unit`               duration  a length of time, ps
 #   instant   a moment on the trace's clock, ps    share     a part of a whole, 0 to 1
 #   flag      yes or no
-Kind: TypeAlias = Literal["text", "integer", "number", "duration", "instant", "share", "flag"]
+ColumnKind: TypeAlias = Literal["text", "integer", "number", "duration", "instant", "share", "flag"]
 
-NUMERIC: frozenset[Kind] = frozenset(("integer", "number", "duration", "instant", "share"))
-TIMES: frozenset[Kind] = frozenset(("duration", "instant"))
+NUMERIC: frozenset[ColumnKind] = frozenset(("integer", "number", "duration", "instant", "share"))
+TIMES: frozenset[ColumnKind] = frozenset(("duration", "instant"))
 
 Value: TypeAlias = "str | int | float | bool | None"
 
@@ -41,7 +41,7 @@ class Column:
 
     id: str
     label: str  # what stands above it for a person
-    kind: Kind
+    kind: ColumnKind
     values: Sequence[Any] | npt.NDArray[Any]  # texts may be looked up as they are asked for
     unit: str = ""  # of a number: "W", "J", "B"; of a time as programs read it: "us", "ms", else s; of a share: "%", else 0 to 1
     present: Bools | None = None  # None: every row has a value (NaN and empty texts are missing all the same)
@@ -133,7 +133,7 @@ class Column:
         return replace(self, values=values, present=None if self.present is None else self.present[rows])
 
 
-def shown(value: Value, kind: Kind, unit: str = "") -> str:
+def shown(value: Value, kind: ColumnKind, unit: str = "") -> str:
     """A value of a kind as a person reads it, with its unit; "" for None."""
     if value is None:
         return ""
@@ -152,7 +152,7 @@ def shown(value: Value, kind: Kind, unit: str = "") -> str:
     return units.quantity(float(value), unit) if unit else f"{float(value):.4g}"
 
 
-def exported(value: Value, kind: Kind, unit: str = "") -> Value:
+def exported(value: Value, kind: ColumnKind, unit: str = "") -> Value:
     """A value of a kind as a program reads it: times in seconds, or in the unit named."""
     if value is None or isinstance(value, str):
         return value
@@ -188,19 +188,19 @@ def _nowhere(_row: int) -> Place | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class TablePart:
     """Some rows of a table that are looked at by themselves: what ran on devices, what ran on the host."""
 
     label: str
-    keep: Callable[[Check], Bools]
+    keep: Callable[[CancelCheck], Bools]
 
 
 @dataclass(frozen=True, eq=False)
 class Quick:
     """For tables of a million rows whose texts are looked up one by one: the same answers without looking at each text."""
 
-    order: Callable[[str, bool, Check], Int64s]  # all rows by a column
-    matching: Callable[[str, Check], Bools]  # which rows hold a text
+    order: Callable[[str, bool, CancelCheck], Int64s]  # all rows by a column
+    matching: Callable[[str, CancelCheck], Bools]  # which rows hold a text
     find: Callable[[tuple[Value, ...], Int64s], int]  # where among these rows the one with this key stands; -1
 
 
@@ -219,8 +219,8 @@ class Table:
     summary: str = ""  # beside the count of rows: what all of them come to
     kind_of_work: Callable[[int], str] | None = None  # the category that a row is coloured after
     quick: Quick | None = None
-    parts: tuple[Part, ...] = ()  # what is shown by itself, the first to begin with; none: all rows together
-    wrappers: Callable[[Check], Bools] | None = None  # rows that only hold others: left out until they are asked for
+    parts: tuple[TablePart, ...] = ()  # what is shown by itself, the first to begin with; none: all rows together
+    wrappers: Callable[[CancelCheck], Bools] | None = None  # rows that only hold others: left out until they are asked for
     total: Callable[[Int64s], Mapping[str, Value]] | None = None  # what some rows come to, by column
     layer: bool = False  # the names are paths: rows can be put together by all but the last part
 
@@ -243,11 +243,11 @@ class Table:
         """The ids of the columns, in order."""
         return tuple(column.id for column in self.columns)
 
-    def rows_by(self, id: str, descending: bool, check: Check = unhindered) -> Int64s:
+    def rows_by(self, id: str, descending: bool, check: CancelCheck = unhindered) -> Int64s:
         """All rows in the order of one column. `check` may raise to break it off."""
         return self.quick.order(id, descending, check) if self.quick is not None else self[id].order(descending)
 
-    def matching(self, text: str, check: Check = unhindered) -> Bools:
+    def matching(self, text: str, check: CancelCheck = unhindered) -> Bools:
         """Which rows hold this text in one of their words, in any case."""
         if self.quick is not None:
             return self.quick.matching(text, check)
@@ -289,7 +289,7 @@ class Fact:
     id: str
     label: str
     value: Value
-    kind: Kind = "text"
+    kind: ColumnKind = "text"
     unit: str = ""
     badge: Badge | None = None
     lo: float | None = None  # its interval, in its unit; of a time, ps like the value
@@ -334,8 +334,6 @@ class Chart:
     kind: Literal["bar", "line"] = "bar"
     x_label: str = ""
     y_label: str = ""
-    y_kind: Kind = "number"
-    y_unit: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,7 +393,9 @@ def text_column(id: str, label: str, values: Iterable[str | None], *, weight: in
     return Column(id, label, "text", [value or "" for value in values], weight=weight)
 
 
-def optional(id: str, label: str, kind: Kind, values: Iterable[int | float | None], *, unit: str = "", weight: int = 1) -> Column:
+def optional(
+    id: str, label: str, kind: ColumnKind, values: Iterable[int | float | None], *, unit: str = "", weight: int = 1
+) -> Column:
     """A column of numbers of which some are not known."""
     found = list(values)
     present = np.array([value is not None for value in found], np.bool_)

@@ -19,7 +19,7 @@ BATCH = 4096  # names looked at together: what they take stays in the processor'
 _LOWER = np.arange(256, dtype=np.uint8)
 _LOWER[ord("A") : ord("Z") + 1] += 32
 
-Check = Callable[[], None]
+CancelCheck = Callable[[], None]
 """Called now and then by what takes long; raises `Cancelled` when nobody waits for it any more."""
 
 
@@ -132,7 +132,7 @@ class Texts:
         word[left == 0] = 0
         return word
 
-    def ranks(self, groups: Int64s | None = None, check: Check = unhindered) -> Int64s:
+    def ranks(self, groups: Int64s | None = None, check: CancelCheck = unhindered) -> Int64s:
         """Where each stands when sorted group by group (numbers that ascend), in each by its bytes. Equal ones stand together."""
         count = len(self)
         order = np.arange(count) if groups is None else np.argsort(groups, kind="stable")
@@ -169,7 +169,7 @@ def _starts(sizes: Int64s) -> Int64s:
     return start
 
 
-def batches(names: Names, indices: Int64s, check: Check = unhindered) -> Iterator[tuple[slice, Texts, Texts]]:
+def batches(names: Names, indices: Int64s, check: CancelCheck = unhindered) -> Iterator[tuple[slice, Texts, Texts]]:
     """(which of the indices, their full names, their own short ones where they have one), a batch at a time."""
     for at in range(0, len(indices), BATCH):
         check()
@@ -177,7 +177,7 @@ def batches(names: Names, indices: Int64s, check: Check = unhindered) -> Iterato
         yield slice(at, at + len(some)), names.texts(some), names.texts(some, display=True)
 
 
-def displayed(names: Names, indices: Int64s, check: Check = unhindered) -> Texts:
+def displayed(names: Names, indices: Int64s, check: CancelCheck = unhindered) -> Texts:
     """These names as viewers show them."""
     pieces = []
     for _, full, display in batches(names, indices, check):
@@ -188,7 +188,7 @@ def displayed(names: Names, indices: Int64s, check: Check = unhindered) -> Texts
     return Texts.joined(pieces)
 
 
-def matching(names: Names, test: Callable[[Texts], Bools], indices: Int64s | None = None, check: Check = unhindered) -> Bools:
+def matching(names: Names, test: Callable[[Texts], Bools], indices: Int64s | None = None, check: CancelCheck = unhindered) -> Bools:
     """Which of these names (all by default) pass, by their full name or by the one that is displayed."""
     chosen = np.arange(len(names)) if indices is None else indices
     out = np.zeros(len(chosen), np.bool_)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from typing import Any
 
 from powertui import __version__
 from powertui.data import logdir
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.integrate import Energy
@@ -23,6 +22,7 @@ from powertui.data.opened import Opened, Profile
 from powertui.data.tools import op_stats
 from powertui.plain import plain
 from powertui.report import text
+from powertui.report.step_facts import Facts
 from powertui.report.summary import load
 
 MOST = 4096  # bytes, with the line end
@@ -30,10 +30,8 @@ LOOKED_INTO = 20  # runs that are read; the others are counted
 OPS, FINDINGS = 8, 8
 LONG = 120  # characters of one name
 
-Facts = dict[str, Any]
 
-
-def tell(path: str, name: str | None, reading: Reading, aligning: Aligning) -> int:
+def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning) -> int:
     """Print it. Exit code 3 when nothing of what was named could be read."""
     found = logdir.scan(path)
     entries = found.chosen(name)
@@ -69,7 +67,7 @@ def _shortened(runs: list[Facts]) -> bool:
     return False
 
 
-def _run(entry: RunEntry, reading: Reading, aligning: Aligning) -> Facts:
+def _run(entry: RunEntry, reading: ReadOptions, aligning: Aligning) -> Facts:
     opened = Opened(entry, reading)
     run, problem = load(opened)
     one: Facts = {"name": plain(entry.name, LONG)}

@@ -20,7 +20,7 @@ from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import NS_PER_S, Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
 from powertui.report import facts, text
 
-State = Literal["ok", "note", "missing", "problem"]
+CheckState = Literal["ok", "note", "missing", "problem"]
 
 _WEAK_NS = NS_PER_S  # half a clock's interval from which a second's power cannot be placed
 _CUPTI = ("cupti", "insufficient_privileges", "gpu tracer", "libcupti", "roctracer", "rocprofiler")
@@ -43,7 +43,7 @@ class Check(NamedTuple):
     """One finding. `do` is the next command or step; "" when nothing needs doing."""
 
     topic: str
-    state: State
+    state: CheckState
     what: str
     do: str = ""
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from powertui import __version__
 from powertui.data import logdir
-from powertui.data.asked import Reading
+from powertui.data.asked import ReadOptions
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.opened import Opened
 from powertui.data.table import Result, Table, text_column
@@ -15,16 +15,16 @@ from powertui.plain import plain
 from powertui.report import checks, facts, many, text
 from powertui.report import runs as listing
 from powertui.report.checks import Check
-from powertui.report.runs import Known
+from powertui.report.runs import KnownRun
 from powertui.report.summary import load
 from powertui.report.writers import write
 
 FILES_SHOWN = 12
 
-Examined: TypeAlias = tuple[RunEntry, list[Check], Known]
+Examined: TypeAlias = tuple[RunEntry, list[Check], KnownRun]
 
 
-def tell(path: str, reading: Reading, form: str) -> int:
+def tell(path: str, reading: ReadOptions, form: str) -> int:
     """Print what was found. Exit code 3 when nothing readable was."""
     found = logdir.scan(path)
     largest = max((entry.size for entry in found.runs), default=0)
@@ -66,7 +66,7 @@ def as_result(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check
     return Result("doctor", f"Doctor: {found.path}", (checked, runs))
 
 
-def examine(entry: RunEntry, reading: Reading) -> Examined:
+def examine(entry: RunEntry, reading: ReadOptions) -> Examined:
     """(the run, its findings, what is known of it now)."""
     said = list(checks.of_entry(entry))
     opened = Opened(entry, reading)

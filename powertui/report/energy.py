@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from powertui import __version__
 from powertui.data import logdir
-from powertui.data.asked import Aligning, LogColumns, Reading
+from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import account, belongs, host_energy, integrate
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
@@ -23,13 +23,13 @@ from powertui.data.training.training import Training, Trainings
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 from powertui.report import summary, text, training
-from powertui.report.energy_json import NO_POWER, Told, as_json, json_energy, json_finding, totals
+from powertui.report.energy_json import NO_POWER, TraceEnergy, as_json, json_energy, json_finding, totals
 
 WINDOWS_SHOWN = 50
 
 
 def tell(
-    path: str, name: str | None, reading: Reading, aligning: Aligning, form: str, asked: windows.Asked | None = None
+    path: str, name: str | None, reading: ReadOptions, aligning: Aligning, form: str, asked: windows.WindowRequest | None = None
 ) -> int:  # fmt: skip
     """Print the joules of the runs that were named, or of one window. Exit code 3 when nothing of them could be read."""
     trainings = Trainings(logdir.scan(path), reading, aligning)
@@ -52,7 +52,7 @@ def tell(
     return 0
 
 
-def _window(path: str, chosen: Sequence[Training], asked: windows.Asked, form: str) -> int:
+def _window(path: str, chosen: Sequence[Training], asked: windows.WindowRequest, form: str) -> int:
     """One window of each training that was named."""
     found = [(one, (seen := one.seen_from()).whole.window(windows.find(seen, asked))) for one in chosen]
     if not found:
@@ -73,12 +73,12 @@ def _window(path: str, chosen: Sequence[Training], asked: windows.Asked, form: s
 
 
 def gather(
-    path: str, name: str | None, reading: Reading, aligning: Aligning, trainings: Trainings | None = None
-) -> list[Told]:  # fmt: skip
+    path: str, name: str | None, reading: ReadOptions, aligning: Aligning, trainings: Trainings | None = None
+) -> list[TraceEnergy]:  # fmt: skip
     """The accounts of every run that was asked for."""
     around = trainings if trainings is not None else Trainings(logdir.scan(path), reading, aligning)
     found_there = around.found
-    told: list[Told] = []
+    told: list[TraceEnergy] = []
     problems: list[str] = []
     for entry in found_there.chosen(name):
         opened = around.opened(entry)
@@ -96,19 +96,19 @@ def gather(
     return told
 
 
-def _logs_alone(paths: Sequence[str], options: Reading) -> Iterator[Told]:
+def _logs_alone(paths: Sequence[str], options: ReadOptions) -> Iterator[TraceEnergy]:
     """Power logs without any run: each is told on its own clock."""
     for path in dict.fromkeys(paths):
         log = registry.load(path, options.columns or LogColumns(tz=options.tz, limit=options.limit))
         run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
-        yield Told(run, "", None, None, "there is no profile here: the power is shown on its own clock")
+        yield TraceEnergy(run, "", None, None, "there is no profile here: the power is shown on its own clock")
 
 
-def of_run(opened: Opened, aligning: Aligning) -> list[Told]:
+def of_run(opened: Opened, aligning: Aligning) -> list[TraceEnergy]:
     """The accounts of all hosts of a run."""
     run = opened.run
     if not run.traces:
-        return [Told(run, "", None, None, "this run has no profile: its power is shown on its own clock")]
+        return [TraceEnergy(run, "", None, None, "this run has no profile: its power is shown on its own clock")]
     told = []
     for profile in opened.profiles:
         found = account.of(profile, aligning)
@@ -119,7 +119,7 @@ def of_run(opened: Opened, aligning: Aligning) -> list[Told]:
             if found.placed
             else f"No power belongs to {profile.host or 'this host'}."
         )
-        told.append(Told(run, profile.host, found, account.findings(profile, aligning), problem))
+        told.append(TraceEnergy(run, profile.host, found, account.findings(profile, aligning), problem))
     return told
 
 
@@ -137,7 +137,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _csv_rows(told: Sequence[Told]) -> Iterator[Sequence[Any]]:
+def _csv_rows(told: Sequence[TraceEnergy]) -> Iterator[Sequence[Any]]:
     """One row per step. An empty cell is unknown, and the last column says why."""
     for one in told:
         found = one.account
@@ -196,7 +196,7 @@ class _Markdown:
         return [*text.markdown(headers, rows, right=right), ""]
 
 
-def _page(one: Told, style: _Style) -> list[str]:
+def _page(one: TraceEnergy, style: _Style) -> list[str]:
     lines = style.head(1, (one.run.name or "run") + (f" on {one.host}" if one.host else ""))
     lines += [style.line(words) for words in one.said]
     found = one.account
@@ -280,7 +280,7 @@ def _energies(found: Account, style: _Style) -> list[str]:
     return lines
 
 
-def _devices(one: Told, found: Account, style: _Style) -> list[str]:
+def _devices(one: TraceEnergy, found: Account, style: _Style) -> list[str]:
     """Joules of each GPU of the trace; where it is not sure which channel is its own, that is said."""
     if not one.devices:
         return []
@@ -301,7 +301,7 @@ def _devices(one: Told, found: Account, style: _Style) -> list[str]:
     return lines + [style.line(f"taken: {', '.join(taken)}: {why}") for why, taken in doubts.items()]
 
 
-def _windows(one: Told, style: _Style) -> list[str]:
+def _windows(one: TraceEnergy, style: _Style) -> list[str]:
     rows = []
     for found in one.windows[:WINDOWS_SHOWN]:
         mark = found.mark

@@ -24,7 +24,7 @@ NO_POWER = "no power log was found with this run; name one with --power FILE"
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class TraceEnergy:
     """One trace of one run, as it is told. `account` is None when there is no trace to lay the power on."""
 
     run: Run
@@ -60,7 +60,7 @@ class Told:
         return marks.by_log([p.power for p in self.account.placed]) if self.account is not None else {}
 
 
-def as_json(path: str, told: Sequence[Told]) -> dict[str, Any]:
+def as_json(path: str, told: Sequence[TraceEnergy]) -> dict[str, Any]:
     """One object for everything under a path; one element of `runs` for every profiled host of every run."""
     return {
         "powertui": __version__, "path": path, "runs": [_json_run(one) for one in told],
@@ -68,7 +68,7 @@ def as_json(path: str, told: Sequence[Told]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _by_run(told: Sequence[Told]) -> list[tuple[str, list[Account]]]:
+def _by_run(told: Sequence[TraceEnergy]) -> list[tuple[str, list[Account]]]:
     """The accounts of each run, with its name."""
     runs: dict[int, tuple[str, list[Account]]] = {}
     for one in told:
@@ -77,12 +77,12 @@ def _by_run(told: Sequence[Told]) -> list[tuple[str, list[Account]]]:
     return list(runs.values())
 
 
-def totals(told: Sequence[Told]) -> list[tuple[str, RunEnergy]]:
+def totals(told: Sequence[TraceEnergy]) -> list[tuple[str, RunEnergy]]:
     """What each run drew, each of its hosts once."""
     return [(name, host_energy.of_accounts(accounts)) for name, accounts in _by_run(told)]
 
 
-def _strangers(told: Sequence[Told]) -> list[list[PowerSeries]]:
+def _strangers(told: Sequence[TraceEnergy]) -> list[list[PowerSeries]]:
     """The power of each run that belongs to none of its hosts, described."""
     out = []
     for _, accounts in _by_run(told):
@@ -105,7 +105,7 @@ def _json_total(name: str, found: RunEnergy, strangers: Sequence[PowerSeries]) -
     }  # fmt: skip
 
 
-def _json_run(one: Told) -> dict[str, Any]:
+def _json_run(one: TraceEnergy) -> dict[str, Any]:
     found = one.account
     shown: dict[str, Any] = {
         "name": one.run.name, "host": one.host, "alignment": None,
@@ -172,19 +172,19 @@ def _json_of_device(one: DevicePower, energies: Sequence[Energy | None], row: in
     return {"device": one.pair.device} | {key: told[key] for key in ("joules", "lo", "hi", "mean_watts", "badge", "reason")}
 
 
-def _json_windows(one: Told) -> list[dict[str, Any]]:
+def _json_windows(one: TraceEnergy) -> list[dict[str, Any]]:
     """Windows of recordings: `start_s` and `end_s` on the trace (null where nothing places the log), and on the log's own clock."""
     return [
         _json_mark(one, found.path, found.mark) | json_energy(found.energy) for found in one.windows
     ]  # fmt: skip
 
 
-def _json_marks(one: Told) -> list[dict[str, Any]]:
+def _json_marks(one: TraceEnergy) -> list[dict[str, Any]]:
     logs = {series.path: series.marks for series in one.power}
     return [_json_mark(one, path, mark) for path, marked in logs.items() for mark in marked if mark.end_ns is None]
 
 
-def _json_mark(one: Told, path: str, mark: Mark) -> dict[str, Any]:
+def _json_mark(one: TraceEnergy, path: str, mark: Mark) -> dict[str, Any]:
     placed = one.placed_marks.get((path, mark))
     end = mark.end_ns
     return {

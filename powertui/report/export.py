@@ -11,7 +11,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data import export, logdir
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account, belongs
 from powertui.data.logdir import RunEntry
 from powertui.data.model import PS_PER_S, Epochs, Run, Steps
@@ -38,17 +38,17 @@ class Wanted:
     batches: str | None = None  # "183-260" of `epoch`, as the training logged them
     session: str | None = None
 
-    def of_training(self, tz: str | None) -> windows.Asked | None:
+    def of_training(self, tz: str | None) -> windows.WindowRequest | None:
         """The window as one of the training; None where only a profile can tell it."""
         if self.steps is not None or self.marked:
             if self.batches is not None or self.session is not None:
                 raise UsageError("The window is given twice.", hint="Give --steps, or --marked, or --batches, or --session.")
             return None
-        return windows.Asked(self.start, self.end, self.epoch, self.batches, self.session, tz)
+        return windows.WindowRequest(self.start, self.end, self.epoch, self.batches, self.session, tz)
 
 
 def write(
-    path: str, name: str | None, reading: Reading, aligning: Aligning, wanted: Wanted, *, what: str, output: str,
+    path: str, name: str | None, reading: ReadOptions, aligning: Aligning, wanted: Wanted, *, what: str, output: str,
     format: str | None, force: bool, comments: bool = False,
 ) -> int:  # fmt: skip
     """Write one window of one run. What was written is said on standard error, so that `-o -` stays clean."""
@@ -77,14 +77,14 @@ def write(
     return 0
 
 
-def _without_session(around: Trainings, entries: Sequence[RunEntry], asked: windows.Asked) -> Training | None:
+def _without_session(around: Trainings, entries: Sequence[RunEntry], asked: windows.WindowRequest) -> Training | None:
     """The training that is meant where no one session is: there is none, or a window of the training was asked for of several."""
     chosen = around.chosen(entries, not entries)
     return chosen[0] if len(chosen) == 1 and (not entries or (len(entries) > 1 and asked.anything)) else None
 
 
 def _write_whole(
-    training: Training, asked: windows.Asked, *, output: str, format: str | None, force: bool, comments: bool
+    training: Training, asked: windows.WindowRequest, *, output: str, format: str | None, force: bool, comments: bool
 ) -> int:  # fmt: skip
     """Samples of a window of a training, on its own axis."""
     seen = training.seen_from()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,14 +18,13 @@ from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, Epochs, Po
 from powertui.data.run import clocks
 from powertui.data.run.phases import training
 from powertui.report import step_facts
+from powertui.report.step_facts import Facts as Facts
 
 EPOCH_ROWS = 2_000
 WARNINGS = 100
 
 if TYPE_CHECKING:
     from powertui.data.energy.integrate import Energy
-
-Facts = dict[str, Any]
 
 
 def of_run(entry: RunEntry, run: Run | None, problem: str = "") -> Facts:

@@ -25,7 +25,7 @@ _FOLDER = re.compile(r"(?<!\d)(20\d\d)[-_]?(\d\d)[-_]?(\d\d)[-_](\d\d)[-_]?(\d\d
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownRun:
     """What is known of one run so far. None and "": not known."""
 
     when: str = ""  # as the profiled machine's clock showed it
@@ -46,7 +46,7 @@ class Known:
     problem: str = ""
 
 
-def first(entry: RunEntry) -> Known:
+def first(entry: RunEntry) -> KnownRun:
     """What names alone tell."""
     logs = len(entry.power)
     power = f"{logs} log{'s' * (logs > 1)}" if logs else "none"
@@ -54,15 +54,15 @@ def first(entry: RunEntry) -> Known:
     with contextlib.suppress(ValueError):  # a 31st of February
         if match is not None:
             moment = datetime(*(int(part) for part in match.groups()))  # type: ignore[arg-type]
-            return Known(when=f"{moment:%Y-%m-%d %H:%M}", placed=moment.timestamp(), power=power)
+            return KnownRun(when=f"{moment:%Y-%m-%d %H:%M}", placed=moment.timestamp(), power=power)
     paths = [file.path for files in (entry.profiles, entry.tfevents, entry.power, entry.results) for file in files]
     with contextlib.suppress(OSError, ValueError):
         if paths and entry.path != "-":
-            return Known(placed=Path(paths[0]).stat().st_mtime, power=power)
-    return Known(power=power)
+            return KnownRun(placed=Path(paths[0]).stat().st_mtime, power=power)
+    return KnownRun(power=power)
 
 
-def of_training(run: RunEntry, training: TrainingEntry) -> Known:
+def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
     """What names and heads tell of a training."""
     known = first(run)
     count = len(training.sessions)
@@ -76,7 +76,7 @@ def of_training(run: RunEntry, training: TrainingEntry) -> Known:
     return replace(known, when=when, placed=lo / NS_PER_S, took_ps=(hi - lo) * PS_PER_NS, device=what, readable=True)
 
 
-def read(opened: Opened) -> Known:
+def read(opened: Opened) -> KnownRun:
     """What the run says when it was read."""
     known, run = first(opened.entry), opened.run
     devices = [device for trace in run.traces for device in trace.devices]
@@ -98,13 +98,13 @@ def read(opened: Opened) -> Known:
     )  # fmt: skip
 
 
-def unreadable(entry: RunEntry, problem: str) -> Known:
+def unreadable(entry: RunEntry, problem: str) -> KnownRun:
     """What is left to say of a run that cannot be read."""
     known = first(entry)
     return replace(known, when=known.when or UNDATED, device="cannot be read", readable=False, problem=problem)
 
 
-def weighed(opened: Opened, known: Known, aligning: Aligning | None = None) -> Known:
+def weighed(opened: Opened, known: KnownRun, aligning: Aligning | None = None) -> KnownRun:
     """The same with its joules, how surely its power lies on it, and how many stretches stand out; of several hosts their sum."""
     from powertui.data.energy import account, host_energy  # here, so that a list without power starts without it
 
@@ -127,7 +127,7 @@ def weighed(opened: Opened, known: Known, aligning: Aligning | None = None) -> K
     return replace(known, found=sum(len(account.findings(profile, aligning).findings) for profile in opened.profiles))
 
 
-def table(entries: Sequence[RunEntry], facts: Sequence[Known], summary: str = "") -> Table:
+def table(entries: Sequence[RunEntry], facts: Sequence[KnownRun], summary: str = "") -> Table:
     """The list, newest first. Runs that nothing dates come last, in the order of their names."""
     order = sorted(range(len(entries)), key=lambda i: -(facts[i].placed or 0.0))
     runs, facts = [entries[i] for i in order], [facts[i] for i in order]
@@ -173,7 +173,7 @@ def _seconds(value: float) -> str:
     return sensor.seconds(value)
 
 
-def matches(entry: RunEntry, known: Known, words: Sequence[str]) -> bool:
+def matches(entry: RunEntry, known: KnownRun, words: Sequence[str]) -> bool:
     """Whether every word stands somewhere in what is known of the run."""
     text = " ".join(plain(part) for part in (entry.name, *entry.hosts, known.when, known.device, known.power)).lower()
     return all(word in text for word in words)

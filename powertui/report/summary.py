@@ -8,7 +8,7 @@ from typing import Any
 
 from powertui import __version__, units
 from powertui.data import logdir
-from powertui.data.asked import Reading
+from powertui.data.asked import ReadOptions
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import PS_PER_S, Run, Warn
 from powertui.data.opened import Opened
@@ -31,7 +31,7 @@ _CSV = (
 )  # fmt: skip
 
 
-def tell(path: str, name: str | None, reading: Reading, form: str) -> int:
+def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
     """Print what is known of the runs that were named. Exit code 3 when nothing of them could be read."""
     found = logdir.scan(path)
     entries = found.chosen(name)
@@ -58,7 +58,7 @@ def tell(path: str, name: str | None, reading: Reading, form: str) -> int:
     return 0 if any(readable for _, readable in known) or whole_alone else 3
 
 
-def _read(entries: Sequence[RunEntry], reading: Reading) -> Iterator[tuple[Facts, bool]]:
+def _read(entries: Sequence[RunEntry], reading: ReadOptions) -> Iterator[tuple[Facts, bool]]:
     """(facts, whether anything of it could be read) of each run: traces are let go of before the next."""
 
     few = len(entries) <= FEW
@@ -356,7 +356,7 @@ def _markdown_epochs(epochs: Facts) -> list[str]:
     return ["", *text.markdown(["epoch", "start", "end", "length", "steps", "source"], rows, right=range(5)), ""]
 
 
-def _csv(entries: Sequence[RunEntry], options: Reading) -> int:
+def _csv(entries: Sequence[RunEntry], options: ReadOptions) -> int:
     """One row per step. Warnings would break the table: they go to standard error."""
     readable = False
     parts: list[Sequence[Any]] = []

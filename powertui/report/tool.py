@@ -9,7 +9,7 @@ from typing import Any
 
 from powertui import __version__
 from powertui.data import logdir
-from powertui.data.asked import Aligning, Compat, Reading
+from powertui.data.asked import Aligning, Compat, ReadOptions
 from powertui.data.opened import Opened
 from powertui.data.table import Result, Table, stacked, text_column
 from powertui.data.tools import registry
@@ -21,7 +21,7 @@ from powertui.report.writers import as_csv, as_json, as_markdown, as_text, write
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class HostAnswer:
     """What one tool said about one host of one run."""
 
     run: str
@@ -30,7 +30,7 @@ class Answer:
 
 
 def tell(
-    path: str, run: str | None, reading: Reading, name: str, form: str, aligning: Aligning | None = None,
+    path: str, run: str | None, reading: ReadOptions, name: str, form: str, aligning: Aligning | None = None,
     compat: Compat = "corrected", match: str = "", window: tuple[int | None, int | None] = (None, None),
 ) -> int:  # fmt: skip
     """Print the answers about the runs that were named. Raises `UnreadableFile` where none of them holds a profile."""
@@ -65,7 +65,7 @@ def names(form: str) -> int:
 def ask(
     opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None, compat: Compat = "corrected", match: str = "",
     window: tuple[int | None, int | None] = (None, None),
-) -> Iterator[Answer]:  # fmt: skip
+) -> Iterator[HostAnswer]:  # fmt: skip
     """Every host of every run that has a profile."""
     for one in opened:
         try:
@@ -79,17 +79,17 @@ def ask(
                 raise UsageError(
                     "This window ends before it begins.", hint="Times count from the profile's zero: --from 1.2s --to 1.5s"
                 )
-            yield Answer(one.name, profile.host, tool.answer(question))
+            yield HostAnswer(one.name, profile.host, tool.answer(question))
 
 
-def as_dict(path: str, tool: Tool, answers: Sequence[Answer]) -> dict[str, Any]:
+def as_dict(path: str, tool: Tool, answers: Sequence[HostAnswer]) -> dict[str, Any]:
     """One object for everything under a path: the answer itself where there is one, else a list of them."""
     told = [{"run": one.run, "host": one.host, **as_json.as_dict(one.result)} for one in answers]
     head = {"powertui": __version__, "path": path, "tool": tool.name}
     return {**head, **told[0]} if len(told) == 1 else {**head, "runs": told}
 
 
-def joined(answers: Sequence[Answer]) -> Table:
+def joined(answers: Sequence[HostAnswer]) -> Table:
     """The first table of every answer as one, with run and host in front where there are several."""
     tables = [one.result.table or Table(one.result.id, one.result.title, ()) for one in answers]
     if len(answers) == 1:
@@ -97,11 +97,11 @@ def joined(answers: Sequence[Answer]) -> Table:
     return stacked([_named(one, table) for one, table in zip(answers, tables, strict=True)])
 
 
-def _named(one: Answer, table: Table) -> Table:
+def _named(one: HostAnswer, table: Table) -> Table:
     count = len(table)
     named = (text_column("run", "run", [one.run] * count), text_column("host", "host", [one.host] * count))
     return replace(table, columns=(*named, *(column for column in table.columns if column.id not in ("run", "host"))))
 
 
-def _titled(one: Answer, several: bool) -> Result:
+def _titled(one: HostAnswer, several: bool) -> Result:
     return replace(one.result, title=f"{one.result.title}: {one.run} on {one.host or 'this host'}") if several else one.result

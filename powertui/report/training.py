@@ -14,7 +14,7 @@ from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S
 from powertui.data.training.parts import Island, Moment
 from powertui.data.training.seen import IslandSeen, Seen
 from powertui.data.training.training import Training
-from powertui.data.training.whole import Whole, Window
+from powertui.data.training.whole import TrainingWindow, Whole
 from powertui.plain import plain
 
 ROWS = 40  # of a table in text
@@ -90,13 +90,13 @@ def _session(one: IslandSeen) -> str:
     return f"session {name}: at {one.start / PS_PER_S:.3f} s{half}, {units.duration(one.end - one.start)} long ({island.evidence})"
 
 
-def windows(whole: Whole) -> list[Window]:
+def windows(whole: Whole) -> list[TrainingWindow]:
     """What is told of it: epochs, what was no step, hours, and all of it."""
     training = whole.training()
     return [*whole.epochs(), *whole.phases(), *whole.hours(), *([training] if training is not None else []), whole.whole()]
 
 
-def _row(one: Window, cells: Callable[[Energy | None], list[str]]) -> list[str]:
+def _row(one: TrainingWindow, cells: Callable[[Energy | None], list[str]]) -> list[str]:
     steps = f"{one.steps[1] - one.steps[0]}" if one.steps is not None else ""
     each = f"{one.joules_per_step[0]:.3g} J" if one.joules_per_step is not None else ""
     return [one.name, f"{one.start / PS_PER_S:.2f} s", units.duration(one.end - one.start), steps, each, *cells(one.energy)]
@@ -200,7 +200,7 @@ def _epoch(training: Training, seen: Seen, index: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _window(one: Window, energy: Callable[[Energy | None], dict[str, Any]]) -> dict[str, Any]:
+def _window(one: TrainingWindow, energy: Callable[[Energy | None], dict[str, Any]]) -> dict[str, Any]:
     return {
         "kind": one.kind, "name": one.name, "epoch": one.epoch, "start_s": one.start / PS_PER_S, "end_s": one.end / PS_PER_S,
         "half_s": one.half / PS_PER_S, **energy(one.energy), "joules_per_step": _per_step(one),
@@ -223,14 +223,14 @@ WINDOW_CSV = (
 )
 
 
-def window_json(training: Training, one: Window, energy: Callable[[Energy | None], dict[str, Any]]) -> dict[str, Any]:
+def window_json(training: Training, one: TrainingWindow, energy: Callable[[Energy | None], dict[str, Any]]) -> dict[str, Any]:
     """One window of a training; seconds count from the first thing that is placed."""
     seen = training.seen_from()
     zero = seen.zero_ns / NS_PER_S if seen.wall else None
     return {"training": training.name, "zero_unix_s": zero, **_window(one, energy)}
 
 
-def window_cells(training: Training, one: Window) -> list[Any]:
+def window_cells(training: Training, one: TrainingWindow) -> list[Any]:
     """The same as a row of CSV."""
     found = one.energy
     told = (
@@ -240,7 +240,7 @@ def window_cells(training: Training, one: Window) -> list[Any]:
     return [training.name, one.name, one.epoch, one.start / PS_PER_S, one.end / PS_PER_S, one.half / PS_PER_S, *told]
 
 
-def _per_step(one: Window | None) -> dict[str, float] | None:
+def _per_step(one: TrainingWindow | None) -> dict[str, float] | None:
     if one is None or one.joules_per_step is None:
         return None
     joules, lo, hi = one.joules_per_step

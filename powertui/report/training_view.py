@@ -15,7 +15,7 @@ from powertui.data.model import NS_PER_S, PS_PER_S
 from powertui.data.training import windows
 from powertui.data.training.seen import Seen
 from powertui.data.training.training import Training
-from powertui.data.training.whole import Whole, Window
+from powertui.data.training.whole import TrainingWindow, Whole
 from powertui.plain import plain
 from powertui.report import frames, training
 
@@ -118,7 +118,7 @@ class TrainingView:
         Without a window every epoch, every phase and all of it. Columns as in `epochs`.
         """
         seen = self.seen if aligning is None else self.training.seen_from(None, aligning)
-        asked = windows.Asked(
+        asked = windows.WindowRequest(
             _time(start), _time(end), epoch, f"{batches[0]}-{batches[1]}" if batches is not None else None, session,
             tz if tz is not None else self.training.options.tz,
         )  # fmt: skip
@@ -146,11 +146,11 @@ def _time(asked: str | float | None) -> str | None:
     return asked if asked is None or isinstance(asked, str) else f"{asked:.12f}s"
 
 
-def _windows(found: Sequence[Window]) -> pd.DataFrame:
+def _windows(found: Sequence[TrainingWindow]) -> pd.DataFrame:
     return _frame([_window(one) for one in found], _WINDOWS)
 
 
-def _window(one: Window) -> list[Any]:
+def _window(one: TrainingWindow) -> list[Any]:
     energy: Energy | None = one.energy
     steps = one.steps if one.steps is not None else (None, None)
     told = (

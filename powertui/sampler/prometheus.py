@@ -24,7 +24,7 @@ from powertui.sampler.http import Http, TooLarge, basic, number
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
 
-__all__ = ["METRICS", "PrometheusSource", "Samples", "chunks", "make"]
+__all__ = ["METRICS", "PrometheusSource", "SeriesSamples", "chunks", "make"]
 
 # Exporters' names for watts, the most telling first.
 METRICS = (
@@ -47,7 +47,7 @@ _CHANNELS = 10_000
 _CLOCKS = 2.0  # s between our clock and the server's that is worth a note
 
 
-class Samples(NamedTuple):
+class SeriesSamples(NamedTuple):
     """The samples of one series in a stretch of time."""
 
     labels: dict[str, str]
@@ -106,12 +106,12 @@ class PrometheusSource:
             )
         return answer.body.get("data")
 
-    def _vectors(self, seconds: float, end: float) -> list[Samples]:
+    def _vectors(self, seconds: float, end: float) -> list[SeriesSamples]:
         """A range vector's raw samples."""
         data = self._ask("query", query=f"{self.selector}[{max(1, round(seconds * 1000))}ms]", time=f"{end:.3f}")
         return [_series(entry, end - seconds - 1, end + 1) for entry in _results(data)]
 
-    def _recent(self, seconds: float, end: float, shorter: Sequence[float]) -> list[Samples]:
+    def _recent(self, seconds: float, end: float, shorter: Sequence[float]) -> list[SeriesSamples]:
         """The same, over a shorter time where so many series have too many samples."""
         for length in (seconds, *(s for s in shorter if s < seconds)):
             try:
@@ -176,7 +176,7 @@ class PrometheusSource:
 
     # series and channels
 
-    def _learn(self, found: list[Samples]) -> None:
+    def _learn(self, found: list[SeriesSamples]) -> None:
         gaps = [b[0] - a[0] for s in found for a, b in zip(s.samples, s.samples[1:], strict=False)]
         if gaps:
             self.spacing = max(round(statistics.median(gaps), 3), 0.001)
@@ -248,16 +248,16 @@ class PrometheusSource:
 
     # history
 
-    def history(self, start: float, end: float) -> Iterator[Samples]:
+    def history(self, start: float, end: float) -> Iterator[SeriesSamples]:
         """The raw samples between two Unix times, in pieces that the server allows; a series comes once per piece."""
         self._http.timeout, self._http.largest = _PATIENT * self._timeout, _HISTORY
         for until, length in chunks(start, end, self.spacing):
             for series in self._vectors(length, until):
                 inside = [s for s in series.samples if start <= s[0] < end or s[0] == end == until]
                 if inside:
-                    yield Samples(series.labels, inside)
+                    yield SeriesSamples(series.labels, inside)
 
-    def overview(self, start: float, end: float, points: int) -> list[Samples]:
+    def overview(self, start: float, end: float, points: int) -> list[SeriesSamples]:
         """Means on a grid of at most so many points: for a first look at a long time."""
         self._http.timeout, self._http.largest = _PATIENT * self._timeout, _HISTORY
         step = max((end - start) / max(1, min(points, MOST_POINTS)), 1.0)
@@ -274,7 +274,7 @@ def _results(data: Any) -> list[dict[str, Any]]:
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
-def _series(entry: dict[str, Any], since: float, until: float) -> Samples:
+def _series(entry: dict[str, Any], since: float, until: float) -> SeriesSamples:
     """What is no sample, and what lies outside of the time that was asked for, is left out."""
     metric, values = entry.get("metric"), entry.get("values")
     labels = {str(k): str(v) for k, v in metric.items()} if isinstance(metric, dict) else {}
@@ -285,7 +285,7 @@ def _series(entry: dict[str, Any], since: float, until: float) -> Samples:
         moment, watts = number(pair[0]), pair[1]
         if moment is not None and since <= moment <= until and isinstance(watts, (str, int, float)):
             samples.append((moment, _watts(watts)))
-    return Samples(labels, samples)
+    return SeriesSamples(labels, samples)
 
 
 def _watts(value: str | float) -> float:

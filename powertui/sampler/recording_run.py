@@ -27,7 +27,7 @@ _MANY = 12  # sources or channels that are listed one by one
 
 
 # (path, Unix seconds, length in s) → by "source channel": joules, lo, hi, reason
-Energies = Callable[[str, float, float], Mapping[str, Mapping[str, Any]]]
+EnergyFunction = Callable[[str, float, float], Mapping[str, Mapping[str, Any]]]
 
 
 def _nothing(_path: str, _begin_s: float, _length_s: float) -> Mapping[str, Mapping[str, Any]]:
@@ -43,7 +43,7 @@ def rows_in(summary: dict[str, Any]) -> str:
 
 def run(
     wanted: Sequence[Target], path: str, command: Sequence[str], *, interval: float, duration: float | None, sync: float | None,
-    pulse: bool, quiet: bool, energies: Energies = _nothing,
+    pulse: bool, quiet: bool, energies: EnergyFunction = _nothing,
 ) -> int:  # fmt: skip
     """Record until the command, the duration or the person ends it. The command's exit code is ours. No target: what is here.
 
@@ -84,7 +84,7 @@ def run(
     return _finish(talker, summary, code, length)
 
 
-def add_energies(summary: dict[str, Any], energies: Energies, begin_s: float, length_s: float) -> None:
+def add_energies(summary: dict[str, Any], energies: EnergyFunction, begin_s: float, length_s: float) -> None:
     """Put the joules that the file gives beside what was counted."""
     found = energies(summary["path"], begin_s, length_s) if summary["rows"] and summary["path"] else {}
     for channel in summary["channels"]:

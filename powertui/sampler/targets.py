@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from powertui.config import Host
+from powertui.config import NamedHost
 from powertui.errors import UsageError
 from powertui.sampler.credentials import KG_VARIABLES, Secret, find_password, read_secret_file
 from powertui.sampler.source import Options
@@ -29,15 +29,15 @@ def needs_login(address: Address) -> bool:
     return bool(address.host) and (address.scheme in _NETWORK or (address.scheme == "prometheus" and bool(address.user)))
 
 
-def _named(text: str, config: Mapping[str, Host]) -> tuple[Address, Host]:
+def _named(text: str, config: Mapping[str, NamedHost]) -> tuple[Address, NamedHost]:
     """A --host: a name of the config file (with another port, perhaps), a host, or a whole URL."""
     if "://" in text:
-        return parse_url(text), Host("")
+        return parse_url(text), NamedHost("")
     entry = config.get(text)
     name, port = (text, None) if entry else host_port(text)
     entry = entry or config.get(name)
     if entry is None:
-        return Address("auto", name, port), Host("")
+        return Address("auto", name, port), NamedHost("")
     if entry.source:
         address = parse_url(entry.source)
         return replace(address, port=port or address.port), entry
@@ -58,7 +58,7 @@ def targets(
     sensors: Sequence[str] = (),
     timeout: float | None = None,
     root: str = "/",
-    config: Mapping[str, Host] | None = None,
+    config: Mapping[str, NamedHost] | None = None,
     environment: Mapping[str, str] | None = None,
     ask: bool = True,
     find: Callable[..., Secret | None] = find_password,
@@ -70,7 +70,7 @@ def targets(
     if timeout is not None and not 0.05 <= timeout <= 3600:
         raise UsageError(f"A timeout of {timeout:g} s is not possible.")
     known: dict[tuple[str, str], Secret | None] = {}
-    wanted = [_named(text, config or {}) for text in hosts] + [(parse_url(text), Host("")) for text in sources]
+    wanted = [_named(text, config or {}) for text in hosts] + [(parse_url(text), NamedHost("")) for text in sources]
     found: list[Target] = []
     for address, entry in wanted:
         login = user or address.user or entry.user

@@ -20,7 +20,7 @@ from powertui.plain import plain
 from powertui.screens import nudging, owning
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.widgets.alignment_chart import AlignmentChart, AlignmentView
-from powertui.widgets.lines import Line, LinesPane
+from powertui.widgets.lines import LinesPane, StyledLine
 
 WAYS = (
     ("auto", "The best evidence"),
@@ -150,9 +150,9 @@ class AlignmentScreen(BaseScreen):
             (power.offset_hi_ps - power.offset_lo_ps) // 2,
         ))  # fmt: skip
 
-    def _lines(self) -> list[Line]:
+    def _lines(self) -> list[StyledLine]:
         style = self.shell.look.style
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         now = self.session.aligning
         used = "hand" if now.pins.pins or now.offset_s is not None else now.mode
         for number, way in enumerate(self._ways):

@@ -15,7 +15,7 @@ from powertui.data.asked import Aligning
 from powertui.data.logdir import Logdir
 from powertui.data.opened import Opened
 from powertui.errors import PowertuiError
-from powertui.screens.loader import Part, training_of, whole
+from powertui.screens.loader import LoadedPart, training_of, whole
 from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Grown:
     """The same run in a training that has grown, and the folder as it is now."""
 
     opened: Opened
-    part: Part
+    part: LoadedPart
     folder: Logdir | None
 
 

@@ -32,7 +32,7 @@ EVERYWHERE = "Everywhere"
 
 
 @dataclass(frozen=True)
-class Entry:
+class HelpLine:
     """A line of help: a heading, or a key with what it does."""
 
     keys: str
@@ -40,29 +40,32 @@ class Entry:
     more: str = ""
 
 
-def entries(actions: Iterable[Action]) -> list[list[Entry]]:
+def entries(actions: Iterable[Action]) -> list[list[HelpLine]]:
     """Groups of lines, each with its heading, in the order of the keymap."""
-    groups: dict[str, list[Entry]] = {}
+    groups: dict[str, list[HelpLine]] = {}
     for action in actions:
-        groups.setdefault(action.group, [Entry(action.group)]).append(Entry(action.keys_shown, action.title, action.help))
+        groups.setdefault(action.group, [HelpLine(action.group)]).append(HelpLine(action.keys_shown, action.title, action.help))
     return list(groups.values())
 
 
-def of_page(name: str) -> list[list[Entry]]:
+def of_page(name: str) -> list[list[HelpLine]]:
     """What the keys of one page do, and those that work everywhere."""
     key = spec(name).acts_as if name else ""
     own = [action for action in keymap.ACTIONS if key in action.screens]
-    pages = [Entry("Pages"), *(Entry(entry.key, entry.title) for entry in sorted(SCREENS, key=lambda one: one.key) if entry.key)]
+    pages = [
+        HelpLine("Pages"),
+        *(HelpLine(entry.key, entry.title) for entry in sorted(SCREENS, key=lambda one: one.key) if entry.key),
+    ]
     return [*entries(own), pages, *entries(action for action in keymap.ACTIONS if "*" in action.screens)]
 
 
-def of_others(name: str) -> list[list[Entry]]:
+def of_others(name: str) -> list[list[HelpLine]]:
     """What keys do on the other pages."""
     own = {entry.keys for group in of_page(name) for entry in group if not entry.title}
     return [group for group in entries(keymap.ACTIONS) if group[0].keys not in own]
 
 
-def columns(groups: Sequence[Sequence[Entry]], cells: int, rows: int) -> tuple[list[list[Entry]], int]:
+def columns(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int) -> tuple[list[list[HelpLine]], int]:
     """The groups in columns: as few as fit into the height, as many as the width has room for. Then the cells of each."""
     lines = sum(len(group) + 1 for group in groups)
     most = max(1, min(len(groups), (cells + BETWEEN) // (NARROWEST + BETWEEN)))
@@ -72,10 +75,10 @@ def columns(groups: Sequence[Sequence[Entry]], cells: int, rows: int) -> tuple[l
     return out, (cells + BETWEEN) // len(out) - BETWEEN
 
 
-def _spread(groups: Sequence[Sequence[Entry]], count: int, lines: int) -> list[list[Entry]]:
+def _spread(groups: Sequence[Sequence[HelpLine]], count: int, lines: int) -> list[list[HelpLine]]:
     """Into so many columns of about the same height. A group that is longer than a column goes on in the next."""
     height = -(-lines // count)
-    out: list[list[Entry]] = [[]]
+    out: list[list[HelpLine]] = [[]]
     for group in groups:
         if out[-1] and len(out[-1]) + min(len(group), 3) > height and len(out) < count:
             out.append([])
@@ -83,26 +86,26 @@ def _spread(groups: Sequence[Sequence[Entry]], count: int, lines: int) -> list[l
             if len(out[-1]) >= height and len(out) < count:
                 out.append([])
             out[-1].append(entry)
-        out[-1].append(Entry(""))
+        out[-1].append(HelpLine(""))
     for column in out:
         while column and not column[-1].keys:
             column.pop()
     return [column for column in out if column]
 
 
-def drawn(groups: Sequence[Sequence[Entry]], cells: int, rows: int, look: Theme) -> Text:
+def drawn(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int, look: Theme) -> Text:
     """The columns side by side."""
     beside, each = columns(groups, cells, rows)
     text = Text(no_wrap=True, end="")
     for y in range(max(map(len, beside), default=0)):
         for column in beside:
-            entry = column[y] if y < len(column) else Entry("")
+            entry = column[y] if y < len(column) else HelpLine("")
             used = _draw(text, entry, each, look)
             text.append("\n" if column is beside[-1] else " " * (each - used + BETWEEN))
     return text
 
 
-def _draw(text: Text, entry: Entry, cells: int, look: Theme) -> int:
+def _draw(text: Text, entry: HelpLine, cells: int, look: Theme) -> int:
     if not entry.title:
         text.append(cut.end(entry.keys, cells), look.style("title"))
         return min(cells, width(entry.keys))

@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 
-from powertui.data.live import History, Key, Total, WindowEnergy
+from powertui.data.live import ChannelKey, History, Total, WindowEnergy
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Scope
 from powertui.data.watch import FinishedEpoch, News, Watch
@@ -29,7 +29,7 @@ from powertui.widgets.live_pane import LivePane
 
 TICK_S = 0.5  # a person reads no faster, and a slow line carries no more
 WATCH_S = 2.0
-SUM = Key("", "sum")
+SUM = ChannelKey("", "sum")
 LOG_ROWS = 4
 GROW_S = 600  # longer histories than this are asked for
 
@@ -54,7 +54,7 @@ class LiveScreen(BaseScreen):
     def __init__(self) -> None:
         super().__init__()
         self.view = rows.LiveSpan()
-        self.selected: Key | None = None
+        self.selected: ChannelKey | None = None
         self.log_lines: list[Event] = []
         self.epochs: list[tuple[FinishedEpoch, WindowEnergy | None]] = []
         self.profile: RunEntry | None = None  # the last one that appeared
@@ -135,7 +135,7 @@ class LiveScreen(BaseScreen):
         if newest - last >= int(feed.interval_s * NS * 0.75):
             self._sum.append(newest, None if total.missing else total.watts)
 
-    def order(self, feed: Feed) -> list[Key]:
+    def order(self, feed: Feed) -> list[ChannelKey]:
         """Rows of the table: what stands out first, then by host and channel."""
         outliers = feed.board.outliers()
         names = rows.names_of(feed.board.histories)
@@ -178,7 +178,7 @@ class LiveScreen(BaseScreen):
         chart = self.query_one("#chart", LivePane)
         chart.show(rows.chart(history, self.view, now, hold, (columns, chart.size.height or space["chart"]), glyphs, marks))
         table = self.query_one("#table", LivePane)
-        lines: list[rows.Line] = []
+        lines: list[rows.RoleLine] = []
         if len(keys) > 1:
             shown = self._scrolled(keys, space["table"] - 1)
             lines += rows.table(feed, shown, self.selected, feed.board.outliers(), self.view, columns, glyphs)
@@ -187,7 +187,7 @@ class LiveScreen(BaseScreen):
         self.query_one("#run", LivePane).show(rows.run_rows(self.epochs, space["run"]) if watching and space["run"] else [])
         self.query_one("#log", LivePane).show(rows.log_rows(self.log_lines, space["log"]))
 
-    def shown(self, feed: Feed, keys: list[Key]) -> tuple[History, Total | None]:
+    def shown(self, feed: Feed, keys: list[ChannelKey]) -> tuple[History, Total | None]:
         """The channel that is drawn large: the chosen one, else the sum, else the only one."""
         if self.selected in feed.board.histories:
             return feed.board.histories[self.selected], None
@@ -205,7 +205,7 @@ class LiveScreen(BaseScreen):
         table = 0 if channels < 2 else min(channels + 1, max(3, left // 2))
         return {"log": log, "run": run, "table": table, "waiting": waiting, "chart": max(4, left - table)}
 
-    def _scrolled(self, keys: list[Key], room: int) -> list[Key]:
+    def _scrolled(self, keys: list[ChannelKey], room: int) -> list[ChannelKey]:
         """The part of the table around the selected row."""
         at = keys.index(self.selected) if self.selected in keys else 0
         self._first_row = max(0, min(self._first_row, at, len(keys) - room))
@@ -305,7 +305,7 @@ class LiveScreen(BaseScreen):
         feed = self.feed
         if feed is None or len(feed.board) < 2:
             return
-        choices: list[Key | None] = [*([None] if self._sum is not None else []), *self.order(feed)]
+        choices: list[ChannelKey | None] = [*([None] if self._sum is not None else []), *self.order(feed)]
         at = choices.index(self.selected) if self.selected in choices else 0
         self.selected = choices[max(0, min(len(choices) - 1, at + by))]
         self.draw()

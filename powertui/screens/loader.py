@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data import logdir, watch
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.loading import stream_run
 from powertui.data.logdir import RunEntry
 from powertui.data.model import PowerOnTrace, Run
@@ -33,7 +33,7 @@ PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading ne
 
 
 @dataclass(frozen=True)
-class Progress:
+class LoadingProgress:
     """How far reading has come."""
 
     done: int
@@ -46,7 +46,7 @@ class Progress:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class LoadedPart:
     """A run as far as it was read, with the index of the trace that is looked at."""
 
     run: Run
@@ -75,10 +75,10 @@ class Loader:
     def __init__(
         self,
         entry: RunEntry,
-        options: Reading,
+        options: ReadOptions,
         *,
-        on_progress: Callable[[Progress], None],
-        on_part: Callable[[Part], None],
+        on_progress: Callable[[LoadingProgress], None],
+        on_part: Callable[[LoadedPart], None],
         on_failed: Callable[[Exception], None],
         training: Callable[[], Training | None],
         aligning: Aligning,
@@ -119,7 +119,7 @@ class Loader:
         now = time.monotonic()
         if now - self._told >= TELL_EVERY_S:
             self._told = now
-            self._on_progress(Progress(done, total, events))
+            self._on_progress(LoadingProgress(done, total, events))
 
     def _read(self) -> None:
         try:
@@ -152,7 +152,7 @@ class Loader:
         index = min(self._index, max(0, len(run.traces) - 1))
         model = TimelineModel.of(run, index, progress=self._stop_if_cancelled) if run.traces else None
         if opened is None:
-            part = Part(run, model)
+            part = LoadedPart(run, model)
         else:
             part = whole(opened, index, model, self._aligning)
             part = replace(part, changed=watch.changed(run))
@@ -164,13 +164,13 @@ class Loader:
             raise Cancelled("reading was stopped")
 
 
-def _first(training: Training, entry: RunEntry) -> Part:
+def _first(training: Training, entry: RunEntry) -> LoadedPart:
     """The axis of a training, by what names and heads tell: nothing of it was read."""
     nothing = Run(entry.name, entry.path, (), (), ())
-    return Part(nothing, TimelineModel.without_profile(nothing, around.early(training)), training=training)
+    return LoadedPart(nothing, TimelineModel.without_profile(nothing, around.early(training)), training=training)
 
 
-def whole(opened: Opened, index: int, model: TimelineModel | None, aligning: Aligning) -> Part:
+def whole(opened: Opened, index: int, model: TimelineModel | None, aligning: Aligning) -> LoadedPart:
     """A run that was read, with its power and its training. Takes as long as placing the power does: for a thread."""
     run = opened.run
     training = training_of(opened)
@@ -188,10 +188,10 @@ def whole(opened: Opened, index: int, model: TimelineModel | None, aligning: Ali
         for strip in lies.strips[:PREPARED]:
             strip.make()  # in this thread, and not when it is drawn
         model = TimelineModel.without_profile(run, lies) if model is None else model.within(lies)
-    return Part(run, model, power, complete=True, account=found, training=training, seen=seen)
+    return LoadedPart(run, model, power, complete=True, account=found, training=training, seen=seen)
 
 
-def further(part: Part, opened: Opened, aligning: Aligning) -> Around | None:
+def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Around | None:
     """What the training drew and what was found in it: what takes longer than its picture."""
     from powertui.data.energy import account
     from powertui.data.training import whole as energies

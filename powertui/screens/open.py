@@ -22,7 +22,7 @@ from powertui.data.table import Place, plural, text_column
 from powertui.errors import Cancelled, PowertuiError
 from powertui.plain import plain
 from powertui.report import runs as listing
-from powertui.report.runs import Known
+from powertui.report.runs import KnownRun
 from powertui.screens import trainings
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.status import StatusLine
@@ -46,8 +46,8 @@ class OpenScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._named: dict[str, Known] = {}  # by path: what names tell
-        self._known: dict[str, Known] = {}  # and what was read
+        self._named: dict[str, KnownRun] = {}  # by path: what names tell
+        self._known: dict[str, KnownRun] = {}  # and what was read
         self._sizes: dict[str, int] = {}  # what was read of a run is of a file of this size
         self._stop = threading.Event()
         self._looker: threading.Thread | None = None
@@ -97,7 +97,7 @@ class OpenScreen(BaseScreen):
         """The run that lies there, if it is still listed."""
         return next((run for run in self._runs if place is not None and run.path == place.run), None)
 
-    def _fact(self, run: RunEntry) -> Known:
+    def _fact(self, run: RunEntry) -> KnownRun:
         """What is known of a run."""
         found = self._known.get(run.path) or self._named.get(run.path)
         if found is None:
@@ -178,7 +178,7 @@ class OpenScreen(BaseScreen):
     def _follow(self, stages: Iterable[Logdir], *, again: bool = False, quiet: bool = False) -> None:
         """Show what is found, stage by stage, while a thread goes through the folders."""
 
-        def work(check: background.Check) -> Logdir | PowertuiError | None:
+        def work(check: background.CancelCheck) -> Logdir | PowertuiError | None:
             last: Logdir | None = None
             try:
                 for found in stages:
@@ -232,7 +232,7 @@ class OpenScreen(BaseScreen):
         changes, again = self._changes, self._again > 0
         self._again = max(0, self._again - 1)
 
-        def look(_check: background.Check) -> tuple[Changes, bool]:
+        def look(_check: background.CancelCheck) -> tuple[Changes, bool]:
             asked = changes or Changes(folder.folders, folder.began_ns)
             return asked, asked.look() or again
 
@@ -271,7 +271,7 @@ class OpenScreen(BaseScreen):
         tried: set[str] = set()
         shell, session, listed = self.shell, self.session, self.table  # asked for here: at the end the thread may outlive the page
 
-        def learn(run: RunEntry, known: Known) -> None:
+        def learn(run: RunEntry, known: KnownRun) -> None:
             if not stop.is_set() and session.logdir is not None and any(one.path == run.path for one in session.logdir.runs):
                 self._known[run.path], self._sizes[run.path] = known, run.size
                 shell.from_thread(self._learned)

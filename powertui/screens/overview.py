@@ -8,7 +8,7 @@ from textual.events import Resize
 from powertui.data.table import Result
 from powertui.screens.tool import ToolScreen
 from powertui.view import overview_lines
-from powertui.widgets.lines import Line, LinesPane
+from powertui.widgets.lines import LinesPane, StyledLine
 
 _TABLE = 9  # lines that the table keeps, with the title and the footer
 _SMALL = 30  # lines of a window that has none to spare for notes
@@ -20,7 +20,7 @@ class OverviewScreen(ToolScreen):
     def show_facts(self, result: Result | None) -> None:
         """Sentences and the graph, as many lines as the window has room for."""
         pane = self.query_one("#facts", LinesPane)
-        made: list[Line] = []
+        made: list[StyledLine] = []
         if result is not None:
             small = self.size.height < _SMALL
             if small:  # by whose rules the numbers are stays

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from powertui.data.energy import belongs
-from powertui.data.energy.belongs import Belongings, How
+from powertui.data.energy.belongs import Belongings, HostEvidence
 from powertui.data.model import Run
 from powertui.plain import plain
 from powertui.screens import nudging
@@ -24,7 +24,7 @@ def on_offer(run: Run, found: Belongings, trace: int) -> list[str]:
     names = [
         one.sensor.host or PurePath(one.path).name
         for one, owner in zip(run.power, found.owners, strict=True)
-        if owner.machine is None or (owner.machine == machine and owner.how is How.SAID)
+        if owner.machine is None or (owner.machine == machine and owner.how is HostEvidence.SAID)
     ]
     return list(dict.fromkeys(names))
 

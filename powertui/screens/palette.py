@@ -26,7 +26,7 @@ NOT_LISTED = ("palette", "back", "pane-next", "pane-previous")
 
 
 @dataclass(frozen=True)
-class Entry:
+class PaletteLine:
     """One line of the palette."""
 
     command: str  # what `Shell.run_command` takes
@@ -35,19 +35,21 @@ class Entry:
     keys: str
 
 
-def entries(page: str) -> list[Entry]:
+def entries(page: str) -> list[PaletteLine]:
     """Everything that can be done on this page, from the keymap and the table of screens."""
     out = [
-        Entry(f"do:{action.id}", action.title, action.help, action.keys_shown)
+        PaletteLine(f"do:{action.id}", action.title, action.help, action.keys_shown)
         for action in keymap.on_screen(page)
         if action.id not in NOT_LISTED
     ]
-    out += [Entry(f"tool:{tool.name}", f"Tool: {tool.title}", tool.about, "") for tool in registry.TOOLS]
-    out += [Entry(f"show:{spec.name}", f"Show: {spec.title}", "", spec.key) for spec in SCREENS if spec.name not in (page, "help")]
+    out += [PaletteLine(f"tool:{tool.name}", f"Tool: {tool.title}", tool.about, "") for tool in registry.TOOLS]
+    out += [
+        PaletteLine(f"show:{spec.name}", f"Show: {spec.title}", "", spec.key) for spec in SCREENS if spec.name not in (page, "help")
+    ]
     return out
 
 
-def rank(entry: Entry, words: list[str]) -> int | None:
+def rank(entry: PaletteLine, words: list[str]) -> int | None:
     """How well an entry fits what was typed: 0 is best, None not at all."""
     title = entry.title.lower()
     text = f"{title} {entry.note.lower()} {entry.command}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, ReadOptions
 
 if TYPE_CHECKING:  # names alone: importing all this would be time until the first picture
     from powertui.data.logdir import Logdir, RunEntry
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # names alone: importing all this would be time until the fir
     from powertui.data.opened import Opened, Profile
     from powertui.data.training.training import Training
     from powertui.feed import Feed
-    from powertui.screens.trainings import Trainings
+    from powertui.screens.trainings import KeptTrainings
     from powertui.view.timeline_model import TimelineModel
 
 KEPT = 2  # runs that stay open: the one in front, and the one before it
@@ -25,7 +25,7 @@ KEPT = 2  # runs that stay open: the one in front, and the one before it
 class Session:
     """Mutable on purpose: it is the one place that changes. Screens are told through `BaseScreen.session_changed()`."""
 
-    reading: Reading = field(default_factory=Reading)  # how runs are read
+    reading: ReadOptions = field(default_factory=ReadOptions)  # how runs are read
     placing: Aligning = field(default_factory=Aligning)  # how power is placed, unless a person chose otherwise for a run
     logdir: Logdir | None = None
     rest: Iterator[Logdir] | None = None  # what is still to be found there, stage by stage
@@ -41,7 +41,7 @@ class Session:
     window: tuple[int, int] | None = None  # marked by the person, ps
     view: tuple[int, int] | None = None  # visible in the timeline, ps
     cursor_ps: int | None = None
-    trainings: Trainings | None = None  # of the logdir as it was found last
+    trainings: KeptTrainings | None = None  # of the logdir as it was found last
     tool: str = "op_stats"  # the tool that the tool page shows
     _chosen: dict[str, Aligning] = field(default_factory=dict)  # by the run's path
     _markers: dict[str, str] = field(default_factory=dict)  # what marks the steps of a run, where a person chose: by its path
@@ -86,17 +86,17 @@ class Session:
 
         return training_of(self.opened)
 
-    def trainings_of(self) -> Trainings | None:
+    def trainings_of(self) -> KeptTrainings | None:
         """The trainings of the logdir that is open."""
         if self.logdir is None or not self.logdir.complete:
             return None
         if self.trainings is None or self.trainings.folder is not self.logdir:
-            from powertui.screens.trainings import Trainings
+            from powertui.screens.trainings import KeptTrainings
 
-            self.trainings = Trainings(self.logdir)
+            self.trainings = KeptTrainings(self.logdir)
         return self.trainings
 
-    def reading_of(self, path: str) -> Reading:
+    def reading_of(self, path: str) -> ReadOptions:
         """How this run is read: as the command line says, with the step marker that was chosen here."""
         marker = self._markers.get(path)
         return self.reading if marker is None else replace(self.reading, step_marker=marker)

@@ -25,11 +25,11 @@ from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens import SCREENS, growing, page_of, spec, trainings
 from powertui.screens.base import BaseScreen, Dialog, global_bindings
-from powertui.screens.loader import Loader, Part, Progress, further, whole
+from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, whole
 from powertui.screens.messages import Messages
 from powertui.screens.session import KEPT, Session
 from powertui.screens.style import textual_theme
-from powertui.screens.trail import How, Trail
+from powertui.screens.trail import Arriving, Trail
 from powertui.screens.typeahead import TypeAhead
 from powertui.terminal import clipboard, keymap, launch, signals
 from powertui.terminal import theme as themes
@@ -142,7 +142,7 @@ class Shell(TypeAhead[int]):
             self._screens[name] = page
         return self._screens[name]
 
-    def show(self, name: str, *, how: How = "page") -> None:
+    def show(self, name: str, *, how: Arriving = "page") -> None:
         """Bring a screen to the front. `how` says what Esc does there: see `Trail`."""
         entry = spec(name)
         if entry.needs_run and self.session.entry is None:
@@ -397,7 +397,7 @@ class Shell(TypeAhead[int]):
         )
         loader.start()
 
-    def _reached(self, loader: Loader, part: Part) -> None:
+    def _reached(self, loader: Loader, part: LoadedPart) -> None:
         if loader is not self._reaching:
             return
         self._reaching = None
@@ -439,7 +439,7 @@ class Shell(TypeAhead[int]):
             except Exception as error:
                 self._handle_exception(error)
 
-    def _take(self, opened: Opened, part: Part) -> None:
+    def _take(self, opened: Opened, part: LoadedPart) -> None:
         """A run as far as it was read, and what was worked out of it in a thread."""
         session, model, found = self.session, part.model, part.account
         opened.around = part.training
@@ -457,7 +457,7 @@ class Shell(TypeAhead[int]):
             opened.keep(account.key(session.trace_index, session.aligning), found)
         self._look_further(opened, part)
 
-    def _look_further(self, opened: Opened, part: Part) -> None:
+    def _look_further(self, opened: Opened, part: LoadedPart) -> None:
         """What the training drew and what was found in it, in a thread: the picture is there before."""
         aligning, drawn = self.session.aligning, part.model
         if part.seen is None or drawn is None:
@@ -499,7 +499,7 @@ class Shell(TypeAhead[int]):
 
         self.run_worker(build, thread=True, exclusive=True, group="trace")
 
-    def _indexed(self, part: Part) -> None:
+    def _indexed(self, part: LoadedPart) -> None:
         run, model, found = part.run, part.model, part.account
         if run is not self.session.run or (model is not None and model.index != self.session.trace_index):
             return
@@ -510,13 +510,13 @@ class Shell(TypeAhead[int]):
         if model is not None and len(run.traces) > 1:
             self.say(f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}). {_whose(run, found)}".strip())
 
-    def _progressed(self, loader: Loader, progress: Progress) -> None:
+    def _progressed(self, loader: Loader, progress: LoadingProgress) -> None:
         if loader in (self._loader, self._reaching):
             page = self.current()
             if page is not None and page.is_mounted:
                 page.show_progress(str(progress))
 
-    def _parted(self, loader: Loader, part: Part) -> None:
+    def _parted(self, loader: Loader, part: LoadedPart) -> None:
         if loader is not self._loader:
             return
         session = self.session
@@ -678,7 +678,7 @@ class Shell(TypeAhead[int]):
             if asyncio.iscoroutine(result):
                 await result
 
-    def show_tool(self, name: str, *, how: How = "page") -> None:
+    def show_tool(self, name: str, *, how: Arriving = "page") -> None:
         """A tool, on its own page where it has one."""
         page = page_of(name)
         if page == "tool":

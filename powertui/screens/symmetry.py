@@ -16,7 +16,7 @@ from powertui.data.model import PS_PER_S
 from powertui.plain import plain
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.widgets.folded_chart import AgainstView, FoldedChart, FoldedView
-from powertui.widgets.lines import Line, LinesPane
+from powertui.widgets.lines import LinesPane, StyledLine
 
 
 class SymmetryScreen(BaseScreen):
@@ -115,9 +115,9 @@ class SymmetryScreen(BaseScreen):
         )
         pane.set_lines(lines)
 
-    def _lines(self, found: Findings) -> list[Line]:
+    def _lines(self, found: Findings) -> list[StyledLine]:
         style = self.shell.look.style
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         for number, one in enumerate(self._listed()):
             ink, mark = self._ink(number)
             what, _, why = one.text.partition("; ")

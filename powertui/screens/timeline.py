@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from powertui import units
 from powertui.data import hit_table, search
 from powertui.data.table import Result, Table
-from powertui.data.texts import Check
+from powertui.data.texts import CancelCheck
 from powertui.data.tools import op_stats
 from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
@@ -378,7 +378,7 @@ class TimelineScreen(Moving):
         regex = len(text) > 2 and text.startswith("/") and text.endswith("/")
         self.say("Searching …")
 
-        def find(check: Check) -> search.Hits | PowertuiError:
+        def find(check: CancelCheck) -> search.Hits | PowertuiError:
             try:
                 return model.search(text[1:-1] if regex else text, regex=regex, check=check)
             except UsageError as error:

@@ -19,7 +19,7 @@ from powertui.report.writers import as_csv
 from powertui.screens import heading
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.view import listed
-from powertui.widgets.lines import Line, LinesPane
+from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.table import TableView
 
 OF_ALL = ("overview_page", "steps")  # tools that answer for the whole run, whatever window is marked
@@ -115,7 +115,9 @@ class ToolScreen(BaseScreen):
         dim = self.shell.look.style("dim")
         told = [plain(note, 300) for note in (result.notes if result is not None else ())]
         wide = max(20, self.size.width - 2)
-        notes: list[Line] = [((" ", dim), (row, dim)) for note in told for row in textwrap.wrap(note, wide, subsequent_indent="  ")]
+        notes: list[StyledLine] = [
+            ((" ", dim), (row, dim)) for note in told for row in textwrap.wrap(note, wide, subsequent_indent="  ")
+        ]
         self._fill("#notes", notes)
         self.show_facts(result)
         self._show_table()
@@ -124,7 +126,7 @@ class ToolScreen(BaseScreen):
         """What stands above the table."""
         self._fill("#facts", [self._fact(fact) for fact in result.facts] if result is not None else [])
 
-    def _fill(self, name: str, lines: list[Line]) -> None:
+    def _fill(self, name: str, lines: list[StyledLine]) -> None:
         pane = self.query_one(name, LinesPane)
         pane.display = bool(lines)
         pane.styles.height = min(len(lines), max(1, self.size.height // 3))
@@ -170,7 +172,7 @@ class ToolScreen(BaseScreen):
     def closes(self) -> str:
         return "the filter" if self.query_one("#filter", Input).display else ""
 
-    def _fact(self, fact: Fact) -> Line:
+    def _fact(self, fact: Fact) -> StyledLine:
         style = self.shell.look.style
         badge = f"  {fact.badge.value}" if fact.badge is not None else ""
         return ((f" {plain(fact.label, 40):<24} ", style("dim")), (plain(fact.text(), 200), style("text")), (badge, style("dim")))

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 # How a page is shown. "page": one of the pages in the top line; one that was left before is gone back to, so that going to and fro
 # leaves no trail. "into": something on this page led there. "back": Esc.
-How: TypeAlias = Literal["page", "into", "back"]
+Arriving: TypeAlias = Literal["page", "into", "back"]
 
 LONGEST = 20
 NOT_KEPT = ("help",)  # nobody wants to come back to it
@@ -23,7 +23,7 @@ class Trail:
         """Where Esc leads; "" when this is where one began."""
         return self._left[-1] if self._left else ""
 
-    def turn(self, left: str, to: str, how: How) -> None:
+    def turn(self, left: str, to: str, how: Arriving) -> None:
         """From one page to another."""
         if how == "back":
             if self._left and self._left[-1] == to:

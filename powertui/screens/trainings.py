@@ -6,7 +6,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FEW = 100  # runs of a folder that may be one training's
 
 
-class Trainings:
+class KeptTrainings:
     """Of one logdir. What was read of a training is kept as long as the folder is what it was."""
 
     def __init__(self, folder: Logdir) -> None:
@@ -32,7 +32,7 @@ class Trainings:
                 self._grouped = self.folder.trainings
             return self._grouped
 
-    def of(self, run: RunEntry, options: Reading, aligning: Aligning) -> Training | None:
+    def of(self, run: RunEntry, options: ReadOptions, aligning: Aligning) -> Training | None:
         """The training that has this run as one of its sessions; None where none has."""
         found = next((one for one in self.entries if any(_same(run, mine) for mine in one.sessions)), None)
         if found is None and not run.profiles:  # scalars and power, never profiled
@@ -40,7 +40,7 @@ class Trainings:
             found = next(named, self.entries[0] if len(self.entries) == 1 else None)
         return self.made(found, options, aligning) if found is not None else None
 
-    def made(self, entry: TrainingEntry, options: Reading, aligning: Aligning) -> Training:
+    def made(self, entry: TrainingEntry, options: ReadOptions, aligning: Aligning) -> Training:
         """The training of an entry, made when it is first asked for."""
         from powertui.data.training.training import Training
 

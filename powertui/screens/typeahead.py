@@ -9,15 +9,13 @@ while the screen in front is coming up, and while Enter in a box is on its way t
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from textual import events
 from textual.message_pump import MessagePump
 from textual.widgets import Input
 
-from powertui.terminal.paced import PacedApp
-
-ReturnType = TypeVar("ReturnType")
+from powertui.terminal.paced import PacedApp, ReturnType
 
 LONGEST_S = 1.0  # Enter is taken as acted upon after this, whatever became of it
 

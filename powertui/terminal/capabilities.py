@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 Colors: TypeAlias = Literal["none", "16", "256", "true"]
-Glyphs: TypeAlias = Literal["unicode", "console", "ascii"]
+GlyphSet: TypeAlias = Literal["unicode", "console", "ascii"]
 
 COLORS: tuple[Colors, ...] = ("none", "16", "256", "true")
-GLYPHS: tuple[Glyphs, ...] = ("unicode", "console", "ascii")
+GLYPHS: tuple[GlyphSet, ...] = ("unicode", "console", "ascii")
 SMALLEST = (60, 15)  # columns × rows; below it there is only a message
 FPS = 30  # key repeat is 30 a second: more frames would show nothing new
 FPS_REMOTE = 20
@@ -38,7 +38,7 @@ class Capabilities:
     """What to draw with."""
 
     color: Colors = "256"
-    glyphs: Glyphs = "unicode"
+    glyphs: GlyphSet = "unicode"
     mouse: bool = True
     fps: int = FPS
     remote: bool = False  # reached over SSH: bytes and round trips count
@@ -57,7 +57,7 @@ class Wishes:
     """What flags, environment and config file ask for. None leaves the choice to the terminal."""
 
     color: Colors | None = None
-    glyphs: Glyphs | None = None
+    glyphs: GlyphSet | None = None
     mouse: bool | None = None
     fps: int | None = None
 
@@ -140,7 +140,7 @@ def _colors(environ: Mapping[str, str], term: str) -> Colors:
     return "16"
 
 
-def _glyphs(environ: Mapping[str, str], term: str, encoding: str) -> Glyphs:
+def _glyphs(environ: Mapping[str, str], term: str, encoding: str) -> GlyphSet:
     if not is_utf8(encoding):
         return "ascii"
     # An old locale over SSH: Python writes UTF-8 all the same, but the terminal was set up for something else.

@@ -29,7 +29,7 @@ from rich.segment import Segment
 from powertui.terminal.sgr import Pens
 from powertui.terminal.transliterate import translator
 
-Cells = npt.NDArray[np.int64]
+CellCodes = npt.NDArray[np.int64]
 
 CODE_BITS = 21
 CODE_MASK = (1 << CODE_BITS) - 1
@@ -66,8 +66,8 @@ class Painter:
         self._translate = translator(glyphs, encoding)
         self._clusters: list[str] = [""]
         self._cluster_ids: dict[str, int] = {"": TAIL}
-        self.wanted: Cells = np.full((0, 0), BLANK, np.int64)
-        self.shown: Cells = np.full((0, 0), UNKNOWN, np.int64)
+        self.wanted: CellCodes = np.full((0, 0), BLANK, np.int64)
+        self.shown: CellCodes = np.full((0, 0), UNKNOWN, np.int64)
         self._clear = True
         self._touched = True  # something may differ; False: nothing does
 
@@ -148,7 +148,7 @@ class Painter:
             if stop < x + count and codes[stop - x] == TAIL:
                 row[stop - 1] = BLANK
 
-    def _encode(self, text: str) -> Cells:
+    def _encode(self, text: str) -> CellCodes:
         """The code of every cell of a text that holds wide or joined characters."""
         cells: list[int] = []
         cluster = ""
@@ -247,7 +247,7 @@ class Painter:
         return "".join(parts), pen
 
     @staticmethod
-    def _whole_characters(wanted: Cells, shown: Cells, changed: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    def _whole_characters(wanted: CellCodes, shown: CellCodes, changed: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         mask = np.zeros(len(wanted), bool)
         mask[changed] = True
         for cells in (wanted, shown):
@@ -258,7 +258,7 @@ class Painter:
             mask[touched - 1] = True
         return np.flatnonzero(mask)
 
-    def _span(self, wanted: Cells, start: int, stop: int, pen: int) -> tuple[str, int]:
+    def _span(self, wanted: CellCodes, start: int, stop: int, pen: int) -> tuple[str, int]:
         cells = wanted[start:stop]
         styles = cells >> CODE_BITS
         edges = np.flatnonzero(styles[1:] != styles[:-1]) + 1
@@ -278,7 +278,7 @@ class Painter:
             )
         return "".join(parts), pen
 
-    def _decode(self, codes: Cells) -> str | Sequence[str]:
+    def _decode(self, codes: CellCodes) -> str | Sequence[str]:
         """The characters of cells: one text when each cell is one character, else a list with one text a cell."""
         if len(codes) and int(codes.max()) < FIRST_CLUSTER:
             return codes.astype(np.uint32).tobytes().decode("utf-32-le", "replace")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from powertui.errors import UsageError
 
 if TYPE_CHECKING:
-    from powertui.data.asked import Aligning, Reading
-    from powertui.data.limits import Limit
-    from powertui.data.training.windows import Asked
+    from powertui.data.asked import Aligning, ReadOptions
+    from powertui.data.limits import MemoryLimit
+    from powertui.data.training.windows import WindowRequest
     from powertui.sampler.targets import Target
     from powertui.terminal.launch import Display
 
@@ -94,11 +94,11 @@ def power_files(named: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(out))
 
 
-def limit_of(args: argparse.Namespace) -> Limit:
+def limit_of(args: argparse.Namespace) -> MemoryLimit:
     """How much memory one file may take, from the arguments of `path`."""
-    from powertui.data.limits import Limit
+    from powertui.data.limits import MemoryLimit
 
-    return Limit.parse(args.max_memory)
+    return MemoryLimit.parse(args.max_memory)
 
 
 def reading(parser: argparse.ArgumentParser) -> None:
@@ -122,14 +122,14 @@ def reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--idle", type=float, metavar="W", help="idle power, when the log does not show it")
 
 
-def reading_of(args: argparse.Namespace) -> Reading:
+def reading_of(args: argparse.Namespace) -> ReadOptions:
     """How to read a run, from the arguments of `reading`."""
     from powertui import config
-    from powertui.data.asked import LogColumns, Reading
+    from powertui.data.asked import LogColumns, ReadOptions
 
     said = {name: getattr(args, name) for name in ("time_col", "watts_col", "unit", "tz") if getattr(args, name)}
     # Whoever names a log means that one; what lies around is for those who name none.
-    return Reading(
+    return ReadOptions(
         step_marker=args.step_marker, tz=args.tz, power=power_files(args.power), find_power=not (args.no_power or args.power),
         columns=LogColumns(**said, limit=limit_of(args)) if said else None, limit=limit_of(args),
         power_hosts=tuple(power_host(text) for text in args.power_host), usual_hosts=config.load().power_hosts,
@@ -165,11 +165,11 @@ def window(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--session", metavar="NAME", help="this profile session")
 
 
-def window_of(args: argparse.Namespace) -> Asked:
+def window_of(args: argparse.Namespace) -> WindowRequest:
     """The window that was asked for, from the arguments of `window`."""
-    from powertui.data.training.windows import Asked
+    from powertui.data.training.windows import WindowRequest
 
-    return Asked(args.from_, args.to, args.epoch, args.batches, args.session, args.tz)
+    return WindowRequest(args.from_, args.to, args.epoch, args.batches, args.session, args.tz)
 
 
 def time_of(words: str | None) -> int | None:

@@ -26,12 +26,12 @@ def run(args: argparse.Namespace) -> int:
 
     path = str(demo.folder())
     if args.report or args.json:
-        from powertui.data.asked import Reading
+        from powertui.data.asked import ReadOptions
         from powertui.report import summary, text
 
         if not args.json:
             text.out(demo.NOTE + "\n")
-        return summary.tell(path, None, Reading(), common.form_of(args))
+        return summary.tell(path, None, ReadOptions(), common.form_of(args))
     from powertui.verbs import open
 
     whole = argparse.ArgumentParser(add_help=False)

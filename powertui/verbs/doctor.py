@@ -26,9 +26,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 3 when nothing readable was found."""
-    from powertui.data.asked import Reading
+    from powertui.data.asked import ReadOptions
     from powertui.report import doctor
 
     power = common.power_files(args.power)
-    reading = Reading(power=power, find_power=not power, limit=common.limit_of(args))
+    reading = ReadOptions(power=power, find_power=not power, limit=common.limit_of(args))
     return doctor.tell(args.path, reading, common.form_of(args))

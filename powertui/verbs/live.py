@@ -43,13 +43,13 @@ def run(args: argparse.Namespace) -> int:
 
     code = 1
     try:
-        from powertui.data.asked import Aligning, Reading
+        from powertui.data.asked import Aligning, ReadOptions
         from powertui.screens.session import Session
         from powertui.screens.shell import Shell
 
         # A profile that appears while we watch is opened with what was recorded until then.
         power = (str(feed.file),) if feed.file is not None else ()
-        reading = Reading(step_marker=display.settings.step_marker, power=power, find_power=not power)
+        reading = ReadOptions(step_marker=display.settings.step_marker, power=power, find_power=not power)
         session = Session(reading, Aligning(), feed=feed, watched=args.logdir)
         code = Shell(session, display, first="live").run_to_exit()
     finally:

@@ -27,14 +27,14 @@ if TYPE_CHECKING:  # names alone: importing all this would be time until the fir
     from powertui.data.training import parts
     from powertui.data.training.seen import Seen
     from powertui.data.training.training import Training
-    from powertui.data.training.whole import Window
+    from powertui.data.training.whole import TrainingWindow
 
 DAY_S = 86_400
 WIDE = 6  # cells that a profile must take before it is read
 
 
 @dataclass(frozen=True)
-class Island:
+class ProfiledStretch:
     """A stretch that was profiled."""
 
     name: str
@@ -116,7 +116,7 @@ class Around:
     """What is known of a training beside what one profile holds."""
 
     span: tuple[int, int]
-    islands: tuple[Island, ...] = ()
+    islands: tuple[ProfiledStretch, ...] = ()
     here: int = -1  # the island that the profile is; -1: none
     epochs: Epochs = field(default_factory=Epochs)
     numbers: tuple[Numbers, ...] = ()  # one for each stretch in which numbers only rise
@@ -211,7 +211,7 @@ def wanted(around: Around, view: Viewport, cursor_ps: int) -> int | None:
     return max(under or reached, key=lambda i: cells[i])
 
 
-def _over(here: Island, under: Sequence[int], around: Around) -> bool:
+def _over(here: ProfiledStretch, under: Sequence[int], around: Around) -> bool:
     """Whether the profile that is open lies under the cursor, too."""
     return any(around.islands[i] == here for i in under)
 
@@ -224,9 +224,11 @@ STEP_RATE = "steps a second"
 _curves: weakref.WeakKeyDictionary[object, StepCurve] = weakref.WeakKeyDictionary()
 
 
-def of(seen: Seen, epochs: Sequence[Window] = (), phases: Sequence[Window] = (), found: Sequence[Finding] = ()) -> Around:
+def of(
+    seen: Seen, epochs: Sequence[TrainingWindow] = (), phases: Sequence[TrainingWindow] = (), found: Sequence[Finding] = ()
+) -> Around:
     """What the timeline shows of a training, on the axis of `seen`."""
-    sessions: dict[tuple[str, str], Island] = {}
+    sessions: dict[tuple[str, str], ProfiledStretch] = {}
     here, unplaced = None, []
     for one in seen.islands:
         key = (one.island.entry.path, one.island.entry.name)
@@ -237,7 +239,7 @@ def of(seen: Seen, epochs: Sequence[Window] = (), phases: Sequence[Window] = (),
         lo, hi, half = one.start, one.end, one.half
         if key in sessions:  # its hosts
             lo, hi, half = min(lo, sessions[key].lo), max(hi, sessions[key].hi), max(half, sessions[key].half)
-        sessions[key] = Island(one.island.entry.name, lo, hi, half, key=key)
+        sessions[key] = ProfiledStretch(one.island.entry.name, lo, hi, half, key=key)
     tied = seen.profile is None or seen.wall  # a profile without a clock, or one that is not believed, lies on no axis but its own
     rate, zero = seen.rate, seen.zero_ns
     if not tied:
@@ -269,7 +271,7 @@ def joules(energy: Energy | None) -> str:
     return f"{units.quantity(energy.joules, 'J')} ±{units.quantity((energy.hi - energy.lo) / 2, 'J', 2)}"
 
 
-def _beside(one: Window) -> Noted:
+def _beside(one: TrainingWindow) -> Noted:
     drew = joules(one.energy)
     names = (one.name, _SHORT.get(one.kind, one.kind))
     return Noted(one.start, one.end, (*(f"{name}  {drew}" for name in names if drew), *names))
@@ -302,20 +304,20 @@ def early(training: Training) -> Around:
     ends = [ns for lo, hi, _ in sessions.values() for ns in (lo, hi)] + [*(logged or ())]
     zero = min(ends, default=0)
     seen = tuple(
-        Island(key[1], (lo - zero) * PS_PER_NS, (hi - zero) * PS_PER_NS, half * PS_PER_NS, key=key)
+        ProfiledStretch(key[1], (lo - zero) * PS_PER_NS, (hi - zero) * PS_PER_NS, half * PS_PER_NS, key=key)
         for key, (lo, hi, half) in sorted(sessions.items(), key=lambda one: one[1])
     )
     span = (0, max(PS_PER_NS, (max(ends, default=0) - zero) * PS_PER_NS))
     return Around(span, seen, key=training, zero_ns=zero, clock=bool(ends))
 
 
-def _telling(strip: parts.Strip) -> tuple[bool, bool, bool, bool, str]:
+def _telling(strip: parts.ScalarStrip) -> tuple[bool, bool, bool, bool, str]:
     """Losses of training first, those of every few steps before those of epochs; what has but one record last."""
     tag = strip.tag.casefold()
     return len(strip.at_ns) < 2, "loss" not in tag, strip.group not in ("", "train", "training"), strip.unit != "steps", tag
 
 
-def _curve(strip: parts.Strip) -> StepCurve:
+def _curve(strip: parts.ScalarStrip) -> StepCurve:
     known = _curves.get(strip)
     if known is None:
         # What is logged at the end of an epoch tells of that epoch, a record of a step of the time from there on.

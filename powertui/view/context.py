@@ -21,7 +21,7 @@ from powertui.view import power_facts
 from powertui.view.around import Around
 from powertui.view.navigation import State
 from powertui.view.power_curve import curve_of
-from powertui.view.power_facts import Told
+from powertui.view.power_facts import LinePower
 from powertui.view.timeline_model import TimelineModel
 
 FEW_SENSORS = 2  # channels whose sensors are told of
@@ -40,7 +40,7 @@ def wall_time(ps: int, grid: int) -> str:
 
 
 @dataclass(frozen=True)
-class Fact:
+class ContextLine:
     """One line: a name, a value, and how far the value can be trusted where it is a figure of energy or power."""
 
     name: str
@@ -52,7 +52,7 @@ class Fact:
 @dataclass(frozen=True)
 class Section:
     title: str
-    facts: tuple[Fact, ...]
+    facts: tuple[ContextLine, ...]
 
 
 @dataclass(frozen=True)
@@ -82,33 +82,36 @@ def _run(model: TimelineModel) -> Section:
     trace = model.trace
     if not len(model.tracks) and model.around is not None:
         return _unprofiled(model, model.around)
-    facts = [Fact("run", plain(model.run.name, 200)), Fact("host", plain(trace.host, 100) or "–")]
+    facts = [ContextLine("run", plain(model.run.name, 200)), ContextLine("host", plain(trace.host, 100) or "–")]
     devices = [plain(name, 80) for name in trace.devices]
     if devices:
-        facts.append(Fact("devices", devices[0] if len(devices) == 1 else f"{len(devices)}: {', '.join(devices)}"))
-    facts.append(Fact("events", units.count(trace.event_count)))
-    facts.append(Fact("duration", units.duration(trace.span[1] - trace.span[0])))
+        facts.append(ContextLine("devices", devices[0] if len(devices) == 1 else f"{len(devices)}: {', '.join(devices)}"))
+    facts.append(ContextLine("events", units.count(trace.event_count)))
+    facts.append(ContextLine("duration", units.duration(trace.span[1] - trace.span[0])))
     if not trace.complete:
-        facts.append(Fact("loading", "still reading"))
+        facts.append(ContextLine("loading", "still reading"))
     facts.extend(_elsewhere(model))
     return Section("run", tuple(facts))
 
 
 def _unprofiled(model: TimelineModel, around: Around) -> Section:
     """A training of which nothing that was profiled is open."""
-    facts = [Fact("training", plain(model.run.name, 200)), Fact("length", units.duration(around.span[1] - around.span[0]))]
+    facts = [
+        ContextLine("training", plain(model.run.name, 200)),
+        ContextLine("length", units.duration(around.span[1] - around.span[0])),
+    ]
     if around.islands:
-        facts.append(Fact("profiles", f"{len(around.islands)}, none of them read yet"))
+        facts.append(ContextLine("profiles", f"{len(around.islands)}, none of them read yet"))
     else:
-        facts.append(Fact("profiles", "none: a capture would tell what ran"))
+        facts.append(ContextLine("profiles", "none: a capture would tell what ran"))
     facts.extend(_elsewhere(model))
     return Section("training", tuple(facts))
 
 
-def _elsewhere(model: TimelineModel) -> list[Fact]:
+def _elsewhere(model: TimelineModel) -> list[ContextLine]:
     """Sessions of the training that have no place on its axis, and why."""
     notes = model.around.notes if model.around is not None else ()
-    return [Fact("no place", plain(note, 200)) for note in notes[:FEW_SENSORS]]
+    return [ContextLine("no place", plain(note, 200)) for note in notes[:FEW_SENSORS]]
 
 
 def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Section]:
@@ -117,18 +120,18 @@ def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Sectio
     for one in power[:FEW_SENSORS] if not len(model.tracks) else ():
         sensor = one.series.sensor
         known = one.watts[np.isfinite(one.watts)]
-        facts = [Fact("readings", f"{len(one.series):,}")]
+        facts = [ContextLine("readings", f"{len(one.series):,}")]
         if len(known):
-            facts.append(Fact("range", f"{units.quantity(known.min(), 'W')} to {units.quantity(known.max(), 'W')}"))
+            facts.append(ContextLine("range", f"{units.quantity(known.min(), 'W')} to {units.quantity(known.max(), 'W')}"))
         for name, figure, unit in (
             ("refresh", sensor.refresh_s, "s"),
             ("step", sensor.quantum_w, "W"),
             ("averages", sensor.window_s, "s"),
         ):
             if figure is not None:
-                facts.append(Fact(name, units.quantity(figure.value, unit, 3), figure.badge))
+                facts.append(ContextLine(name, units.quantity(figure.value, unit, 3), figure.badge))
         gaps = int((~curve_of(one).envelope(curve_of(one).at).known).sum()) if len(one.times) > 1 else 0
-        facts.append(Fact("gaps", f"{gaps:,}" if gaps else "none"))
+        facts.append(ContextLine("gaps", f"{gaps:,}" if gaps else "none"))
         if len(one.times) > 1:
             facts += energy_facts(mixture.energy(one, int(one.times[0]), int(one.times[-1])))
         out.append(Section(plain(sensor.label, 40), tuple(facts)))
@@ -136,26 +139,26 @@ def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Sectio
 
 
 def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> Section:
-    facts = [Fact("time", units.instant(state.cursor_ps - model.origin(state.viewport), state.viewport.cell_ps))]
+    facts = [ContextLine("time", units.instant(state.cursor_ps - model.origin(state.viewport), state.viewport.cell_ps))]
     if model.around is not None and model.around.clock:
-        facts.append(Fact("clock", wall_time(model.around.zero_ns * PS_PER_NS + state.cursor_ps, state.viewport.cell_ps)))
+        facts.append(ContextLine("clock", wall_time(model.around.zero_ns * PS_PER_NS + state.cursor_ps, state.viewport.cell_ps)))
     epoch = model.epoch_at(state.cursor_ps)
     if epoch is not None:
         found = model.epochs[epoch]
         slack = f" ±{units.duration(found.slack, 2)}" if found.slack else ""
-        facts.append(Fact("epoch", f"{found.number}{slack}"))
+        facts.append(ContextLine("epoch", f"{found.number}{slack}"))
         for tag, value in found.scalars[:4]:
-            facts.append(Fact(plain(tag.replace("epoch_", ""), 40), f"{value:.4g}"))
+            facts.append(ContextLine(plain(tag.replace("epoch_", ""), 40), f"{value:.4g}"))
     phase = model.phase_at(state.cursor_ps)
     if phase is not None:
-        facts.append(Fact("phase", plain(phase.name, 80)))
+        facts.append(ContextLine("phase", plain(phase.name, 80)))
     for one in power_facts.told(model, state, power):
         watts = one.watts(state.cursor_ps)
         shown = "no value here" if np.isnan(watts) else units.quantity(watts, "W")
-        facts.append(Fact(one.name, shown, None if np.isnan(watts) else one.badge))
+        facts.append(ContextLine(one.name, shown, None if np.isnan(watts) else one.badge))
     leads = _leads(tuple(power), model.trace.span)
     if leads:
-        facts.append(Fact("logs", plain(leads, 300)))
+        facts.append(ContextLine("logs", plain(leads, 300)))
     return Section("cursor", tuple(facts))
 
 
@@ -170,15 +173,15 @@ def _step(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> 
     if step is None:
         return []
     number = str(step.number) if step.number >= 0 else "without a number"
-    facts = [Fact("step", number)]
+    facts = [ContextLine("step", number)]
     if step.name and step.name != str(step.number):
-        facts.append(Fact("name", plain(step.name, 100)))
-    facts.append(Fact("start", units.instant(step.start, units.resolution(step.duration))))
+        facts.append(ContextLine("name", plain(step.name, 100)))
+    facts.append(ContextLine("start", units.instant(step.start, units.resolution(step.duration))))
     for name, ps in (("step", step.step), ("host", step.host), ("device", step.device)):
         if ps is not None:
-            facts.append(Fact(f"{name} time", units.duration(ps)))
+            facts.append(ContextLine(f"{name} time", units.duration(ps)))
     if step.start_to_start is not None:
-        facts.append(Fact("to next", units.duration(step.start_to_start)))
+        facts.append(ContextLine("to next", units.duration(step.start_to_start)))
     facts.extend(_energies(power_facts.told(model, state, power), step.start, step.end))
     return [Section("step", tuple(facts))]
 
@@ -187,15 +190,15 @@ def _event(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
     assert state.selection is not None
     event = model.facts(state.selection)
     facts = [
-        Fact("name", plain(event.display, 300)),
-        Fact("kind", MEANINGS[event.category], category=event.category),
-        Fact("line", plain(event.track, 100)),
-        Fact("start", units.instant(event.start, units.resolution(max(event.duration, PS_PER_US)))),
-        Fact("duration", units.duration(event.duration)),
+        ContextLine("name", plain(event.display, 300)),
+        ContextLine("kind", MEANINGS[event.category], category=event.category),
+        ContextLine("line", plain(event.track, 100)),
+        ContextLine("start", units.instant(event.start, units.resolution(max(event.duration, PS_PER_US)))),
+        ContextLine("duration", units.duration(event.duration)),
     ]
     busy = _children(model, state)
     if busy:
-        facts.append(Fact("self", units.duration(event.duration - busy)))
+        facts.append(ContextLine("self", units.duration(event.duration - busy)))
     facts.extend(_energies(power_facts.told(model, state, power), event.start, event.end))
     name = int(model.tracks[state.selection.track].track.events.name[state.selection.row])
     facts.extend(_set(model.trace, name, state.window or (model.trace.span[0], model.trace.span[1] + 1)))
@@ -203,23 +206,23 @@ def _event(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
 
 
 @functools.lru_cache(maxsize=8)
-def _set(trace: Trace, name: int, window: tuple[int, int]) -> tuple[Fact, ...]:
+def _set(trace: Trace, name: int, window: tuple[int, int]) -> tuple[ContextLine, ...]:
     """All events of one name in the window, or in the profile."""
     among = event_sets.touching(trace, *window)
     if among > MOST_EVENTS:
-        return (Fact("alike", f"mark a window to count them ({units.count(among)} events here)"),)
+        return (ContextLine("alike", f"mark a window to count them ({units.count(among)} events here)"),)
     names = np.zeros(len(trace.names), np.bool_)
     names[name] = True
     one = event_sets.together(trace, *window, names)
     if one is None or one.count < 2 or one.deviation is None:
         return ()
     if not one.total:
-        return (Fact("alike", f"{one.count:,} without length"),)
+        return (ContextLine("alike", f"{one.count:,} without length"),)
     return (
-        Fact("alike", f"{one.count:,}, in all {units.duration(one.total)}"),
-        Fact("average", f"{units.duration(round(one.mean))} ± {units.duration(round(one.deviation))}"),
-        Fact("range", f"{units.duration(one.shortest)} to {units.duration(one.longest)}"),
-        Fact("95 %", f"shorter than {units.duration(round(one.percentiles[event_sets.PERCENTILES.index(95)]))}"),
+        ContextLine("alike", f"{one.count:,}, in all {units.duration(one.total)}"),
+        ContextLine("average", f"{units.duration(round(one.mean))} ± {units.duration(round(one.deviation))}"),
+        ContextLine("range", f"{units.duration(one.shortest)} to {units.duration(one.longest)}"),
+        ContextLine("95 %", f"shorter than {units.duration(round(one.percentiles[event_sets.PERCENTILES.index(95)]))}"),
     )
 
 
@@ -250,34 +253,37 @@ def _under(model: TimelineModel, state: State) -> Section | None:
     frame = model.forest.summary(edges, row.lanes)
     count = int(frame.count[0, 0])
     if not count:
-        return Section("under the cursor", (Fact("line", row.label or "–"), Fact("events", "none in this cell")))
+        return Section("under the cursor", (ContextLine("line", row.label or "–"), ContextLine("events", "none in this cell")))
     lane = row.lanes[int(frame.lane[0, 0])]
     index = int(model.names_of(lane, frame.dominant[0])[0])
     share = int(frame.busy[0, 0]) / view.cell_ps
-    facts = [Fact("mostly", model.labels.text(index), category=model.category(index)), Fact("events", f"{count:,} in this cell")]
-    facts.append(Fact("covered", f"{share:.0%}"))
+    facts = [
+        ContextLine("mostly", model.labels.text(index), category=model.category(index)),
+        ContextLine("events", f"{count:,} in this cell"),
+    ]
+    facts.append(ContextLine("covered", f"{share:.0%}"))
     return Section("under the cursor", tuple(facts))
 
 
-def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[Told]) -> Section:
+def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[LinePower]) -> Section:
     lo, hi = window
     held = windows.of(model.trace, lo, hi, steps=model.steps, epochs=model.epochs)
     resolution = units.resolution(hi - lo)
     facts = [
-        Fact("from", units.instant(lo, resolution)), Fact("to", units.instant(hi, resolution)),
-        Fact("length", units.duration(hi - lo)), Fact("events", f"{held.event_count():,}"),
+        ContextLine("from", units.instant(lo, resolution)), ContextLine("to", units.instant(hi, resolution)),
+        ContextLine("length", units.duration(hi - lo)), ContextLine("events", f"{held.event_count():,}"),
     ]  # fmt: skip
     steps = held.step_rows()
     if len(steps):
         numbers = model.steps.number[steps]
         extent = f" ({int(numbers.min())} to {int(numbers.max())})" if numbers.min() >= 0 and len(steps) > 1 else ""
-        facts.append(Fact("steps", f"{len(steps):,}{extent}"))
+        facts.append(ContextLine("steps", f"{len(steps):,}{extent}"))
     facts.extend(_busy(model, lo, hi))
     facts.extend(_energies(power, lo, hi))
     return Section("window", tuple(facts))
 
 
-def _busy(model: TimelineModel, lo: int, hi: int) -> list[Fact]:
+def _busy(model: TimelineModel, lo: int, hi: int) -> list[ContextLine]:
     """Of each process: how busy its busiest line is. Lines run side by side, so they are not added up."""
     out = []
     for number, process in enumerate(model.trace.processes):
@@ -288,14 +294,14 @@ def _busy(model: TimelineModel, lo: int, hi: int) -> list[Fact]:
         if lanes:
             frame = model.forest.summary(np.array([lo, hi], np.int64), lanes)
             share = int(frame.busy[0, 0]) / max(1, hi - lo)
-            out.append(Fact(plain(process.name, 60), f"busiest line {share:.0%}"))
+            out.append(ContextLine(plain(process.name, 60), f"busiest line {share:.0%}"))
     return out[:8]
 
 
 # ── energy ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _energies(power: Sequence[Told], lo: int, hi: int) -> list[Fact]:
+def _energies(power: Sequence[LinePower], lo: int, hi: int) -> list[ContextLine]:
     """Energy and mean power of a stretch, per channel; where it is not resolved, why."""
     out = []
     for one in power:
@@ -305,13 +311,13 @@ def _energies(power: Sequence[Told], lo: int, hi: int) -> list[Fact]:
     return out
 
 
-def energy_facts(energy: Energy, suffix: str = "") -> list[Fact]:
+def energy_facts(energy: Energy, suffix: str = "") -> list[ContextLine]:
     """Joules with their interval and badge, or the reason why there is no number."""
     if not energy.resolved or energy.joules is None:
-        return [Fact(f"energy{suffix}", plain(energy.reason, 200))]
+        return [ContextLine(f"energy{suffix}", plain(energy.reason, 200))]
     half = (energy.hi - energy.lo) / 2 if energy.lo is not None and energy.hi is not None else 0.0
     interval = f" ±{units.quantity(half, 'J', 2)}" if half > 0 else ""
-    facts = [Fact(f"energy{suffix}", f"{units.quantity(energy.joules, 'J')}{interval}", energy.badge)]
+    facts = [ContextLine(f"energy{suffix}", f"{units.quantity(energy.joules, 'J')}{interval}", energy.badge)]
     if energy.mean_w is not None:
-        facts.append(Fact(f"mean{suffix}", units.quantity(energy.mean_w, "W"), energy.badge))
+        facts.append(ContextLine(f"mean{suffix}", units.quantity(energy.mean_w, "W"), energy.badge))
     return facts

@@ -13,7 +13,7 @@ import numpy as np
 
 from powertui.data.model import Int64s
 from powertui.data.table import Column, Table, Value
-from powertui.data.texts import Check, unhindered
+from powertui.data.texts import CancelCheck, unhindered
 from powertui.view.table_rows import Order, arranged
 
 LAYER = "layer"  # the grouping by all but the last part of a path
@@ -22,7 +22,7 @@ NAMELESS = "–"
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class RowGroup:
     """Rows that belong together, in their order."""
 
     label: str
@@ -38,7 +38,7 @@ class Listed:
     rows: Int64s  # those that are left, in order
     wrappers: int = 0  # rows left out because they only hold others
     elsewhere: int = 0  # rows of the other parts
-    groups: tuple[Group, ...] = ()
+    groups: tuple[RowGroup, ...] = ()
     lines: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
 
     def unfolded(self, open_: frozenset[str]) -> Listed:
@@ -64,7 +64,7 @@ def name_of(table: Table) -> Column | None:
     return next((column for column in sorted(table.shown, key=lambda c: -c.weight) if column.kind == "text"), None)
 
 
-def listed(table: Table, order: Order, open_: frozenset[str] = frozenset(), check: Check = unhindered) -> Listed:
+def listed(table: Table, order: Order, open_: frozenset[str] = frozenset(), check: CancelCheck = unhindered) -> Listed:
     """The lines in that order."""
     rows = arranged(table, order, check)
     elsewhere = wrappers = 0
@@ -83,7 +83,7 @@ def listed(table: Table, order: Order, open_: frozenset[str] = frozenset(), chec
     return Listed(table, rows, wrappers, elsewhere, groups).unfolded(open_)
 
 
-def _grouped(table: Table, rows: Int64s, order: Order, check: Check) -> tuple[Group, ...]:
+def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tuple[RowGroup, ...]:
     name = name_of(table)
     assert name is not None
     column = name if order.group == LAYER else table[order.group]
@@ -101,11 +101,11 @@ def _grouped(table: Table, rows: Int64s, order: Order, check: Check) -> tuple[Gr
     found = []
     for label, number in numbers.items():
         some = rows[np.sort(by_code[ends[number - 1] if number else 0 : ends[number]])]
-        found.append(Group(label, some, table.total(some) if table.total is not None else {}))
+        found.append(RowGroup(label, some, table.total(some) if table.total is not None else {}))
     return tuple(_in_order(found, order))
 
 
-def _in_order(groups: list[Group], order: Order) -> list[Group]:
+def _in_order(groups: list[RowGroup], order: Order) -> list[RowGroup]:
     """By what they come to in the column that the rows are sorted by; without a sum, as their first rows stand."""
     known = [(one.total.get(order.column or ""), one) for one in groups]
     if any(not isinstance(value, int | float) for value, _ in known):

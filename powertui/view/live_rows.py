@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from powertui.data.live import History, Key, Total, WindowEnergy
+from powertui.data.live import ChannelKey, History, Total, WindowEnergy
 from powertui.data.watch import FinishedEpoch
 from powertui.feed import NS, Feed
 from powertui.plain import plain, width
@@ -21,7 +21,7 @@ from powertui.terminal.glyphs import Glyphs
 from powertui.units import quantity
 from powertui.view import curve
 
-Line: TypeAlias = Sequence[tuple[str, str]]  # (text, role of the theme)
+RoleLine: TypeAlias = Sequence[tuple[str, str]]  # (text, role of the theme)
 
 # How long a chart can be; each is a rung of the zoom.
 SPANS_S = (30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 604800)
@@ -89,7 +89,7 @@ def clock(at_ns: int, seconds: bool = True) -> str:
     return time.strftime("%H:%M:%S" if seconds else "%H:%M", time.localtime(at_ns / NS))
 
 
-def names_of(histories: Mapping[Key, History]) -> dict[Key, str]:
+def names_of(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, str]:
     """For each row the machine, and the channel where its name says more; the source where that would not tell rows apart."""
     names = {}
     for key, history in histories.items():
@@ -141,7 +141,7 @@ class LiveSpan:
         return LiveSpan(self.span_s, None if end >= now_ns else end)
 
 
-def head(feed: Feed, columns: int) -> Line:
+def head(feed: Feed, columns: int) -> RoleLine:
     """The first row: what is watched, and where it goes."""
     if feed.trouble:
         right, role = f"{feed.trouble} ", "error"
@@ -165,14 +165,16 @@ def _tail(path: str, room: int) -> str:
     return path if len(path) <= room else "…" + path[-max(8, room - 1) :]
 
 
-def summary(feed: Feed, history: History, total: Total | None, view: tuple[int, int], columns: int, glyphs: Glyphs) -> list[Line]:
+def summary(
+    feed: Feed, history: History, total: Total | None, view: tuple[int, int], columns: int, glyphs: Glyphs
+) -> list[RoleLine]:
     """The current value, large, with what the window held, the energy so far and the health of the sensor beside it."""
     now = history.now
     text = "-" if now is None else f"{now:,.0f}".replace(",", "") if abs(now) < 100_000 else f"{now / 1000:.0f} k"
     rows = big(f"{text} W", glyphs)
     pad = max(width(row) for row in rows) + 4
     facts = _facts(feed, history, total, view, columns - pad - 3)
-    lines: list[Line] = []
+    lines: list[RoleLine] = []
     for row, fact in zip(rows, facts, strict=True):
         line: list[tuple[str, str]] = [("  " + row.ljust(pad), "warn" if now is None else "power")]
         room = columns - pad - 3
@@ -189,7 +191,7 @@ def _fitting(room: int, *wordings: str) -> str:
     return next((text for text in wordings if width(text) <= room), wordings[-1])
 
 
-def _facts(feed: Feed, history: History, total: Total | None, view: tuple[int, int], room: int) -> list[Line]:
+def _facts(feed: Feed, history: History, total: Total | None, view: tuple[int, int], room: int) -> list[RoleLine]:
     stretch = history.stretch(*view)
     lowest, mean, highest = watts(stretch.lowest), watts(stretch.mean), watts(stretch.highest)
     values = _fitting(
@@ -225,7 +227,7 @@ def _facts(feed: Feed, history: History, total: Total | None, view: tuple[int, i
     return [shown, _energy_line([health], feed, room), [*trouble, (health_text, "dim")]]
 
 
-def _sum_line(total: Total, room: int) -> Line:
+def _sum_line(total: Total, room: int) -> RoleLine:
     """What the sum adds up. Where a row has no value the sum has none: then what the others draw."""
     rows = len(total.keys)
     if total.missing and total.watts is not None:
@@ -243,7 +245,7 @@ def _sum_line(total: Total, room: int) -> Line:
 WHOLE = 0.995  # of the time, from which on a sum is called measured
 
 
-def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> Line:
+def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     """Energy since the beginning and in the last minute, both counted from samples, and how much of the time they cover."""
     totals = [h.total() for h in rows]
     # Where readings are missing, what was read around them stands for them, as in every other answer; the badge says so.
@@ -282,7 +284,7 @@ def chart(
     size: tuple[int, int],
     glyphs: Glyphs,
     marks: Sequence[tuple[int, str]],
-) -> list[Line]:
+) -> list[RoleLine]:
     """The history of one channel: an axis with round watts, the curve, the time of day, and what was marked."""
     columns, rows = size
     cells = columns - AXIS_WIDTH
@@ -300,7 +302,7 @@ def chart(
     scale = curve.axis(float(np.nanmin(shape.low)), float(np.nanmax(shape.high)), height) if known.any() else curve.Axis(0, 1, 1)
     labels = {round((scale.hi - tick) / (scale.hi - scale.lo) * (height - 1)): scale.text(tick) for tick in scale.ticks()}
     widest = max(map(len, labels.values()))
-    lines: list[Line] = []
+    lines: list[RoleLine] = []
     for row, text in enumerate(curve.draw(shape, scale, height, glyphs)):
         label = labels.get(row, "")
         unit = (" W" if row == 0 else "  ") if widest <= AXIS_WIDTH - 3 else ""
@@ -342,8 +344,14 @@ def _marks(marks: Sequence[tuple[int, str]], first_ns: int, cell_ns: int, cells:
 
 
 def table(
-    feed: Feed, rows: Sequence[Key], selected: Key | None, outliers: dict[Key, float], view: LiveSpan, columns: int, glyphs: Glyphs
-) -> list[Line]:
+    feed: Feed,
+    rows: Sequence[ChannelKey],
+    selected: ChannelKey | None,
+    outliers: dict[ChannelKey, float],
+    view: LiveSpan,
+    columns: int,
+    glyphs: Glyphs,
+) -> list[RoleLine]:
     """One row a channel: what it draws now, its recent course, its window, its health."""
     histories = feed.board.histories
     names = names_of(histories)
@@ -355,7 +363,7 @@ def table(
     spark = max(0, min(48, columns - fixed - 10 - 9 - 2))
     header = f"{'':{widest + 2}}{'now W':>9}{'':7}{'':{spark}}{'min':>7}{'mean':>7}{'max':>7}"
     header += f"{'energy':>10}" * energies + f"{'change':>9}" * changes
-    lines: list[Line] = [[(header[:columns], "dim")]]
+    lines: list[RoleLine] = [[(header[:columns], "dim")]]
     for key in rows:
         history, health = histories[key], feed.healths[key]
         first, last, column = view.bounds(now_ns, max(1, spark), 1)
@@ -386,12 +394,12 @@ def table(
     return lines
 
 
-def waiting(away: Mapping[str, str], room: int, columns: int) -> list[Line]:
+def waiting(away: Mapping[str, str], room: int, columns: int) -> list[RoleLine]:
     """Sources that have no row yet: what is known of each."""
     names = sorted(away, key=natural)
     shown = names if len(names) <= room else names[: max(0, room - 1)]
     widest = min(max((width(name) for name in shown), default=0), max(8, columns // 3))
-    lines: list[Line] = []
+    lines: list[RoleLine] = []
     for name in shown:
         label = plain(name, widest)
         state = away[name] or "connecting …"
@@ -404,9 +412,9 @@ def waiting(away: Mapping[str, str], room: int, columns: int) -> list[Line]:
     return lines
 
 
-def run_rows(epochs: Sequence[tuple[FinishedEpoch, WindowEnergy | None]], room: int) -> list[Line]:
+def run_rows(epochs: Sequence[tuple[FinishedEpoch, WindowEnergy | None]], room: int) -> list[RoleLine]:
     """The epochs that have ended, newest first: duration, joules, what was logged."""
-    lines: list[Line] = [[(f"{'epoch':>7}{'duration':>11}{'energy':>12}{'±':>9}   logged at its end", "dim")]]
+    lines: list[RoleLine] = [[(f"{'epoch':>7}{'duration':>11}{'energy':>12}{'±':>9}   logged at its end", "dim")]]
     for epoch, energy in list(epochs)[::-1][: max(0, room - 1)]:
         length = "–" if epoch.begin_ns is None else f"{(epoch.end_ns - epoch.begin_ns) / NS:.1f} s"
         line: list[tuple[str, str]] = [(f"{epoch.number:>7}{length:>11}", "text")]
@@ -422,10 +430,10 @@ def run_rows(epochs: Sequence[tuple[FinishedEpoch, WindowEnergy | None]], room: 
     return lines
 
 
-def log_rows(events: Sequence[Event], room: int) -> list[Line]:
+def log_rows(events: Sequence[Event], room: int) -> list[RoleLine]:
     """What happened last, newest at the bottom."""
     roles = {"info": "dim", "warning": "warn", "error": "error"}
-    lines: list[Line] = []
+    lines: list[RoleLine] = []
     for event in list(events)[-room:]:
         where = f"{plain(event.source)}: " if event.source else ""
         role = roles.get(event.level, "text")

@@ -14,7 +14,7 @@ from powertui.data.table import Chart, Fact, Result
 from powertui.plain import plain
 from powertui.view import stacked
 
-Pieces = tuple[tuple[str, str], ...]  # (text, role of the theme; "category:NAME" for the ink of a category)
+LinePieces = tuple[tuple[str, str], ...]  # (text, role of the theme; "category:NAME" for the ink of a category)
 
 # The colour of each category of a step, by the chart's labels.
 INKS = {
@@ -29,10 +29,10 @@ _LETTERS = {
 _INDENT = "  "
 
 
-def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -> list[Pieces]:
+def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -> list[LinePieces]:
     """At most `height` lines of at most `width` cells."""
     facts = {fact.id: fact for fact in result.facts}
-    out: list[Pieces] = []
+    out: list[LinePieces] = []
     if "limit" in facts:
         out += _wrapped(str(facts["limit"].value), width, "title")
     for id, fact in facts.items():
@@ -61,15 +61,15 @@ def _badge(fact: Fact) -> str:
     return f"  {fact.badge.value}" if fact.badge is not None else ""
 
 
-def _wrapped(text: str, width: int, role: str, badge: str = "") -> list[Pieces]:
+def _wrapped(text: str, width: int, role: str, badge: str = "") -> list[LinePieces]:
     rows = textwrap.wrap(text, max(20, width - 2 - len(badge)), subsequent_indent=_INDENT) or [""]
-    made: list[Pieces] = [((f" {row}", role),) for row in rows]
+    made: list[LinePieces] = [((f" {row}", role),) for row in rows]
     if badge:
         made[-1] = (*made[-1], (badge, "dim"))
     return made
 
 
-def _joined(label: str, parts: Iterable[str], width: int) -> list[Pieces]:
+def _joined(label: str, parts: Iterable[str], width: int) -> list[LinePieces]:
     """A label and what is told, with dots between, on as many lines as it takes."""
     told = [part for part in parts if part]
     if not told:
@@ -83,7 +83,7 @@ def _joined(label: str, parts: Iterable[str], width: int) -> list[Pieces]:
     return [((f" {label if not i else '':<9} ", "dim"), (row, "text")) for i, row in enumerate(rows)]
 
 
-def _steps(facts: dict[str, Fact], width: int) -> list[Pieces]:
+def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     if "step_time_s" not in facts:
         return []
     deviation = facts["step_time_deviation_s"]
@@ -98,7 +98,7 @@ def _steps(facts: dict[str, Fact], width: int) -> list[Pieces]:
     return _joined("step time", parts, width)
 
 
-def _joules(facts: dict[str, Fact], width: int) -> list[Pieces]:
+def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     told = []
     for id, words in (("step_joules", "a step"), ("sample_joules", "a sample"), ("energy", "in all")):
         if id in facts:
@@ -107,7 +107,7 @@ def _joules(facts: dict[str, Fact], width: int) -> list[Pieces]:
     return _joined("energy", told, width)
 
 
-def _machine(facts: dict[str, Fact], width: int) -> list[Pieces]:
+def _machine(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     told = []
     if "hosts" in facts:
         count = int(facts["hosts"].value or 0)
@@ -122,12 +122,12 @@ def _machine(facts: dict[str, Fact], width: int) -> list[Pieces]:
 # ── the graph ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _graph(chart: Chart, width: int, height: int, glyphs: str) -> list[Pieces]:
+def _graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LinePieces]:
     letters = "".join(_LETTERS.get(one.label, "?") for one in chart.series) if glyphs == "ascii" else ""
     drawn = stacked.draw(chart, width - 12, height, letters=letters, eighths=glyphs == "unicode")
     if not drawn.rows:
         return []
-    out: list[Pieces] = []
+    out: list[LinePieces] = []
     for at, row in enumerate(drawn.rows):
         label = units.duration(round(drawn.top * PS_PER_S)) if at == 0 else "0" if at == len(drawn.rows) - 1 else ""
         pieces = tuple((piece.text, _ink(chart, piece.part)) for piece in row)

@@ -67,7 +67,7 @@ def beside(left: Cells, right: Cells) -> Cells:
     )
 
 
-class Palette:
+class Inks:
     """Styles and glyphs of one theme: made once, handed out by number."""
 
     def __init__(self, theme: Theme, glyphs: Glyphs) -> None:
@@ -103,8 +103,8 @@ class Palette:
 
 
 @lru_cache(maxsize=8)
-def palette(theme: Theme, glyphs: Glyphs) -> Palette:
-    return Palette(theme, glyphs)
+def palette(theme: Theme, glyphs: Glyphs) -> Inks:
+    return Inks(theme, glyphs)
 
 
 def levels(busy: Int64s, count: npt.NDArray[np.int32], cell_ps: int, full: int) -> UInt8s:
@@ -141,7 +141,7 @@ class Painted:
         """Changes of style in a row, plus one."""
         return int((self.key[row, 1:] != self.key[row, :-1]).sum()) + 1
 
-    def segments(self, row: int, look: Palette) -> list[Segment]:
+    def segments(self, row: int, look: Inks) -> list[Segment]:
         key = self.key[row]
         text = self.chars[row].astype("<u4").tobytes().decode("utf-32-le", "replace")
         bounds = [0, *(np.flatnonzero(key[1:] != key[:-1]) + 1).tolist(), len(key)]
@@ -152,7 +152,7 @@ class Painted:
         return out
 
 
-def paint(cells: Cells, labels: Labels, look: Palette, *, cell0: int = 0, budget: int = 1 << 30) -> Painted:
+def paint(cells: Cells, labels: Labels, look: Inks, *, cell0: int = 0, budget: int = 1 << 30) -> Painted:
     """Every row at most `budget` runs of ink; bars with names and marked cells may add to it."""
     rows, width = cells.level.shape
     if not rows or not width:
@@ -240,7 +240,7 @@ def _letters(chars: npt.NDArray[np.uint32], key: npt.NDArray[np.int32], inked: n
     chars[head] = _CODES[key[head] // SHADES]
 
 
-def _name_bars(chars: npt.NDArray[np.uint32], cells: Cells, bars: npt.NDArray[np.bool_], labels: Labels, look: Palette) -> None:
+def _name_bars(chars: npt.NDArray[np.uint32], cells: Cells, bars: npt.NDArray[np.bool_], labels: Labels, look: Inks) -> None:
     """Write names into bars. A bar right behind another of the same ink gets a thin edge, so that both are seen."""
     width = bars.shape[1]
     start = _starts(bars, cells.event[:, 1:] == cells.event[:, :-1])

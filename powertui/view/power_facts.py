@@ -24,7 +24,7 @@ FEW = 3  # channels that are told one by one
 NAME = 16  # cells that a name has beside its value
 
 
-class Told(NamedTuple):
+class LinePower(NamedTuple):
     """One line's power: a channel, or several that are added up."""
 
     name: str  # "host-a watts", "8 channels"
@@ -50,7 +50,7 @@ class Told(NamedTuple):
         return combined([mixture.energy(one, lo, hi) for one in self.channels])
 
 
-def told(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> tuple[Told, ...]:
+def told(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> tuple[LinePower, ...]:
     """What is told where the cursor stands, or of what is selected."""
     every = tuple(power)
     if len(every) <= FEW:
@@ -61,12 +61,12 @@ def told(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> t
 
 
 @functools.lru_cache(maxsize=8)
-def _one_by_one(power: tuple[PowerOnTrace, ...]) -> tuple[Told, ...]:
+def _one_by_one(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     """Channels by host and sensor; by the sensor alone, as short as it can be told, where that would be cut."""
     labels = [plain(one.series.sensor.label, 60) for one in power]
     short = [plain(_short(one.series.sensor), 60) for one in power]
     cut = any(width(label) > NAME for label in labels) and len(set(short)) == len(short)
-    return tuple(Told(name, (one,)) for name, one in zip(short if cut else labels, power, strict=True))
+    return tuple(LinePower(name, (one,)) for name, one in zip(short if cut else labels, power, strict=True))
 
 
 def _short(sensor: Sensor) -> str:
@@ -75,12 +75,12 @@ def _short(sensor: Sensor) -> str:
 
 
 @functools.lru_cache(maxsize=8)
-def _added_up(power: tuple[PowerOnTrace, ...]) -> tuple[Told, ...]:
+def _added_up(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     """The channels of the surest log that do not overlap, as one line."""
     counted = scopes.of_one([one.series for one in power if one.status == power[0].status])
     same = [one for one in power if one.status == power[0].status]
     chosen = tuple(same[i] for i in counted.indices)
-    return (Told(f"{len(chosen)} channels", chosen),) if len(chosen) > 1 else _one_by_one(chosen)
+    return (LinePower(f"{len(chosen)} channels", chosen),) if len(chosen) > 1 else _one_by_one(chosen)
 
 
 def _device(model: TimelineModel, state: State) -> str:

@@ -18,38 +18,38 @@ _FAR = 2.5  # times the 95th percentile: a bar beyond is cut there
 CUT, EMPTY = -2, -1
 
 
-class Piece(NamedTuple):
+class BarPiece(NamedTuple):
     """Cells of one look: the part that they show (an index into the series), EMPTY, or CUT at the top of a bar that goes on."""
 
     text: str
     part: int
 
 
-class Drawn(NamedTuple):
+class StackedBars(NamedTuple):
     """The bars, from the top row down."""
 
-    rows: list[list[Piece]]
+    rows: list[list[BarPiece]]
     top: float  # what the full height stands for
     each: int  # bars in a cell, at most
     cut: int  # bars that go on beyond the top
 
 
-def draw(chart: Chart, width: int, height: int, *, letters: str = "", eighths: bool = True) -> Drawn:
+def draw(chart: Chart, width: int, height: int, *, letters: str = "", eighths: bool = True) -> StackedBars:
     """A chart of parts in this many cells. `letters`: one for each part, where blocks cannot tell them apart."""
     parts = np.array([np.asarray(one.y, np.float64) for one in chart.series]) if chart.series else np.zeros((0, 0))
     parts = np.nan_to_num(parts)
     if not parts.size or width < 1 or height < 1:
-        return Drawn([], 0.0, 0, 0)
+        return StackedBars([], 0.0, 0, 0)
     chosen, each = _chosen(parts.sum(axis=0), width)
     parts = parts[:, chosen]
     whole = parts.sum(axis=0)
     top = _top(whole)
     if top <= 0:
-        return Drawn([], 0.0, each, 0)
+        return StackedBars([], 0.0, each, 0)
     edges = np.concatenate([np.zeros((1, parts.shape[1])), np.cumsum(parts, axis=0)]) / top * height
     cut = whole > top * (1 + 1e-9)
     rows = [_row(edges, cut, height - 1 - at, height, letters, eighths) for at in range(height)]
-    return Drawn(rows, top, each, int(cut.sum()))
+    return StackedBars(rows, top, each, int(cut.sum()))
 
 
 def _chosen(whole: Floats, width: int) -> tuple[Int64s, int]:
@@ -72,8 +72,8 @@ def _top(whole: Floats) -> float:
     return usual * 1.1 if len(whole) > 4 and most > _FAR * usual > 0 else most
 
 
-def _row(edges: Floats, cut: object, level: int, height: int, letters: str, eighths: bool) -> list[Piece]:
-    pieces: list[Piece] = []
+def _row(edges: Floats, cut: object, level: int, height: int, letters: str, eighths: bool) -> list[BarPiece]:
+    pieces: list[BarPiece] = []
     count = edges.shape[1]
     beyond = np.asarray(cut)
     for bar in range(count):
@@ -84,16 +84,16 @@ def _row(edges: Floats, cut: object, level: int, height: int, letters: str, eigh
         part = int(np.searchsorted(mine, middle, side="right")) - 1
         part = min(max(part, 0), edges.shape[0] - 2)
         if level == height - 1 and beyond[bar]:
-            piece = Piece("^" if letters else "▲", CUT)
+            piece = BarPiece("^" if letters else "▲", CUT)
         elif filled <= 0.0625 and not (level == 0 and mine[-1] > 0):
-            piece = Piece(" ", EMPTY)
+            piece = BarPiece(" ", EMPTY)
         elif letters:
-            piece = Piece(letters[part % len(letters)] if filled >= 0.5 or level == 0 else " ", part)
+            piece = BarPiece(letters[part % len(letters)] if filled >= 0.5 or level == 0 else " ", part)
         else:
             eighth = max(1, round(filled * 8)) if eighths else 8
-            piece = Piece(_EIGHTHS[eighth], part)
+            piece = BarPiece(_EIGHTHS[eighth], part)
         if pieces and pieces[-1].part == piece.part:
-            pieces[-1] = Piece(pieces[-1].text + piece.text, piece.part)
+            pieces[-1] = BarPiece(pieces[-1].text + piece.text, piece.part)
         else:
             pieces.append(piece)
     return pieces

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.model import Int64s
-from powertui.data.table import Column, Kind, Table, Value, shown
-from powertui.data.texts import Check, unhindered
+from powertui.data.table import Column, ColumnKind, Table, Value, shown
+from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain, width
 from powertui.view import cut
 
@@ -23,7 +23,7 @@ MOST_TEXT = 28  # of a column of words that is not the one that takes what is le
 SAMPLE = 200  # rows that decide how wide a column of words is
 LIMIT_TEXT = 2000  # characters of one name that are looked at
 
-_WIDTHS: dict[Kind, int] = {"integer": 9, "number": 11, "duration": 10, "instant": 12, "share": 7, "flag": 4}
+_WIDTHS: dict[ColumnKind, int] = {"integer": 9, "number": 11, "duration": 10, "instant": 12, "share": 7, "flag": 4}
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Order:
     group: str = ""  # put together by this column; "": not at all
 
 
-def arranged(table: Table, order: Order, check: Check = unhindered) -> Int64s:
+def arranged(table: Table, order: Order, check: CancelCheck = unhindered) -> Int64s:
     """The rows in that order. `check` may raise to break it off."""
     if order.column is None or order.column not in table.ids or table.order == (order.column, order.descending):
         rows = np.arange(len(table), dtype=np.int64)
@@ -48,7 +48,7 @@ def arranged(table: Table, order: Order, check: Check = unhindered) -> Int64s:
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedColumns:
     """The columns that a width has room for, each with its cells."""
 
     columns: tuple[Column, ...]
@@ -64,7 +64,7 @@ class Fit:
         return None
 
 
-def fit(table: Table, room: int, kept_id: str | None = None) -> Fit:
+def fit(table: Table, room: int, kept_id: str | None = None) -> FittedColumns:
     """Which columns fit into so many cells. The lightest give way, never `kept_id`; the heaviest words take what is left."""
     wanted = {column.id: natural(column) for column in table.shown}
     main = next((c for c in sorted(table.shown, key=lambda c: -c.weight) if c.kind == "text"), None)
@@ -82,7 +82,7 @@ def fit(table: Table, room: int, kept_id: str | None = None) -> Fit:
     rest = room - sum(wanted[c.id] + GAP for c in kept) + GAP
     if main is not None and rest > 0:
         wanted[main.id] += min(rest, max(0, natural(main, room) - wanted[main.id]))
-    return Fit(tuple(kept), tuple(wanted[c.id] for c in kept))
+    return FittedColumns(tuple(kept), tuple(wanted[c.id] for c in kept))
 
 
 def natural(column: Column, most: int = MOST_TEXT) -> int:

@@ -15,7 +15,7 @@ from powertui.data.by_number import ByNumber
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.lod import Forest
 from powertui.data.model import PS_PER_NS, Clock, Epochs, Int64s, Phase, Run, Stat, Step, Steps, Trace
-from powertui.data.texts import Check, NoNames, unhindered
+from powertui.data.texts import CancelCheck, NoNames, unhindered
 from powertui.errors import UsageError
 from powertui.units import parse_time
 from powertui.view.around import Around
@@ -177,7 +177,7 @@ class TimelineModel:
 
     # ── search ───────────────────────────────────────────────────────────────────────────────────
 
-    def search(self, pattern: str, *, regex: bool = False, check: Check = unhindered) -> search.Hits:
+    def search(self, pattern: str, *, regex: bool = False, check: CancelCheck = unhindered) -> search.Hits:
         """All events whose name matches; UsageError when the pattern is no regular expression."""
         return search.find(self.trace, pattern, regex=regex, check=check)
 

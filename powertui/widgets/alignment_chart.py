@@ -11,12 +11,10 @@ from powertui.data.model import PS_PER_S, Floats, Int64s
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view.curve import Envelope, axis, columns_per_cell, draw, envelope
-from powertui.widgets.picture import Picture
+from powertui.widgets.picture import Picture, SegmentRow
 from powertui.widgets.time_lane import fit_text
 
 GUTTER = 9
-
-Row = list[Segment]
 
 
 class AlignmentView(NamedTuple):
@@ -34,13 +32,13 @@ class AlignmentView(NamedTuple):
     half_ps: int = 0  # half of the offset's 95 % interval
 
 
-def picture(view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+def picture(view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     """All rows: caption, power, what ran, times."""
     cells = max(1, width - GUTTER)
     edges = np.linspace(view.lo, view.hi, cells * columns_per_cell(glyphs) + 1).astype(np.int64)
     upper = max(2, (height - 3) * 3 // 5)
     lower = max(1, height - 3 - upper)
-    rows: list[Row] = [[Segment(fit_text(view.caption, width, glyphs.ellipsis), theme.style("title"))]]
+    rows: list[SegmentRow] = [[Segment(fit_text(view.caption, width, glyphs.ellipsis), theme.style("title"))]]
     known = np.isfinite(view.watts)
     power = envelope(view.at[known], view.watts[known], edges, view.hold)
     rows += _strip(power, upper, "W", theme.style("power"), theme, glyphs)
@@ -50,10 +48,10 @@ def picture(view: AlignmentView, width: int, height: int, theme: Theme, glyphs: 
     return rows[:height]
 
 
-def _strip(shape: Envelope, rows: int, unit: str, ink: object, theme: Theme, glyphs: Glyphs) -> list[Row]:
+def _strip(shape: Envelope, rows: int, unit: str, ink: object, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     some = shape.known.any()
     scale = axis(float(np.nanmin(shape.low)) if some else 0.0, float(np.nanmax(shape.high)) if some else 1.0, rows)
-    out: list[Row] = []
+    out: list[SegmentRow] = []
     for number, line in enumerate(draw(shape, scale, rows, glyphs)):
         label = f"{scale.text(scale.hi)} {unit}" if number == 0 else f"{scale.text(scale.lo)} {unit}" if number == rows - 1 else ""
         out.append([Segment(label[: GUTTER - 1].rjust(GUTTER - 1) + " ", theme.style("axis")), Segment(line, ink)])  # type: ignore[arg-type]
@@ -67,7 +65,7 @@ def _bar(view: AlignmentView, cells: int, glyphs: Glyphs) -> str:
     return " " * GUTTER + fit_text(f"{bar} {glyphs.plus_minus}{view.half_ps / PS_PER_S:.3g} s" if view.half_ps else "", cells)
 
 
-def _ruler(view: AlignmentView, cells: int, theme: Theme) -> Row:
+def _ruler(view: AlignmentView, cells: int, theme: Theme) -> SegmentRow:
     text = [" "] * cells
     apart = max(10, cells // 8)
     for at in range(0, cells, apart):
@@ -80,5 +78,5 @@ def _ruler(view: AlignmentView, cells: int, theme: Theme) -> Row:
 class AlignmentChart(Picture[AlignmentView]):
     """Shows a `AlignmentView`; without one, a sentence."""
 
-    def picture(self, view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+    def picture(self, view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
         return picture(view, width, height, theme, glyphs)

@@ -8,15 +8,15 @@ from typing import TypeVar
 from textual.widget import Widget
 from textual.worker import Worker, get_current_worker
 
-from powertui.data.texts import Check
+from powertui.data.texts import CancelCheck
 from powertui.errors import Cancelled
 
-__all__ = ["Check", "begin", "cancel"]
+__all__ = ["CancelCheck", "begin", "cancel"]
 
 T = TypeVar("T")
 
 
-def begin(owner: Widget, group: str, work: Callable[[Check], T], done: Callable[[T], None]) -> None:
+def begin(owner: Widget, group: str, work: Callable[[CancelCheck], T], done: Callable[[T], None]) -> None:
     """Call `work` in a thread, and `done` with its result in the screen's own.
 
     Work calls the check that it is given every some ms. One of the same group that still runs is cancelled: it ends

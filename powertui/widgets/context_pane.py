@@ -7,8 +7,8 @@ import textwrap
 from rich.style import Style
 
 from powertui.data.model import Badge
-from powertui.view.context import Context, Fact
-from powertui.widgets.lines import Line, LinesPane
+from powertui.view.context import Context, ContextLine
+from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.time_lane import fit_text
 
 NAME_WIDTH = 10
@@ -34,7 +34,7 @@ class ContextPane(LinesPane):
         if self.context is None or not self.size.width:
             self.refresh()
             return
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         for section in self.context.sections:
             if lines:
                 lines.append(())
@@ -43,7 +43,7 @@ class ContextPane(LinesPane):
                 lines.extend(self._fact(fact))
         self.set_lines(lines)
 
-    def _fact(self, fact: Fact) -> list[Line]:
+    def _fact(self, fact: ContextLine) -> list[StyledLine]:
         theme = self.theme_colors
         label, text = theme.style("dim"), theme.style("text")
         name = fact.name.ljust(NAME_WIDTH - 1) + " "
@@ -56,7 +56,7 @@ class ContextPane(LinesPane):
         pieces = textwrap.wrap(fact.value, room, break_long_words=True) or [""]
         if len(pieces) > MOST_LINES:
             pieces = [*pieces[: MOST_LINES - 1], " ".join(pieces[MOST_LINES - 1 :])]
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         for i, piece in enumerate(pieces):
             lines.append(((name if i == 0 else " " * len(name), label), (piece, text)))
         if fact.badge is not None:

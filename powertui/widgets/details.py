@@ -10,7 +10,7 @@ from powertui.data.model import PS_PER_S, Stat
 from powertui.errors import FileChanged
 from powertui.plain import plain
 from powertui.view.timeline_model import Selected, TimelineModel
-from powertui.widgets.lines import Line, LinesPane
+from powertui.widgets.lines import LinesPane, StyledLine
 
 CUT = 160  # characters of a value before it is expanded
 EXPANDED = 20_000
@@ -68,7 +68,7 @@ class DetailsPane(LinesPane):
             return
         model, selection = self._shown
         event = model.facts(selection)
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         kind = (f" {event.category.code} ", theme.category(event.category.value))
         lines.append((kind, (" ", theme.style("text")), (plain(event.display, 400), theme.style("title"))))
         if event.name != event.display:
@@ -90,7 +90,7 @@ class DetailsPane(LinesPane):
             lines.extend(self._stat(stat))
         self.set_lines(lines)
 
-    def _stat(self, stat: Stat) -> list[Line]:
+    def _stat(self, stat: Stat) -> list[StyledLine]:
         limit = EXPANDED if self.expanded else CUT
         text = value_text(stat, limit)
         if isinstance(stat.value, str) and len(stat.value) > limit:
@@ -98,14 +98,14 @@ class DetailsPane(LinesPane):
             return self._pair(plain(stat.name, 60), text, more)
         return self._pair(plain(stat.name, 60), text)
 
-    def _pair(self, name: str, value: str, more: str = "") -> list[Line]:
+    def _pair(self, name: str, value: str, more: str = "") -> list[StyledLine]:
         theme = self.theme_colors
         width = min(NAME_WIDTH, max(8, self.size.width // 3))
         room = max(8, self.size.width - width)
         label, text = theme.style("dim"), theme.style("text")
         head = (name[: width - 1].ljust(width), label)
         pieces = textwrap.wrap(value, room) if self.expanded else [value]
-        lines: list[Line] = [(head, (pieces[0] if pieces else "", text))]
+        lines: list[StyledLine] = [(head, (pieces[0] if pieces else "", text))]
         lines.extend(((" " * width, label), (piece, text)) for piece in pieces[1:])
         if more:
             lines[-1] = (

@@ -18,14 +18,12 @@ from powertui.data.model import PS_PER_S, Floats, Int64s
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view.curve import Axis, Envelope, axis, columns_per_cell, draw, envelope
-from powertui.widgets.picture import Picture
+from powertui.widgets.picture import Picture, SegmentRow
 from powertui.widgets.time_lane import fit_text
 
 GUTTER = 9
 _ROOM, _ROOM_S = 2.0, 2.0  # around a finding: so many times its length, and s at least
 _STEP = 1000  # a step's width in the units of `envelope`
-
-Row = list[Segment]
 
 
 class FoldedView(NamedTuple):
@@ -69,7 +67,7 @@ class AgainstView(NamedTuple):
         return max(min(first, start), start - room), min(max(last, end), end + room)
 
 
-def held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+def held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     """All rows of the chart: title, readings over what was expected of them, their difference, found stretches, seconds."""
     cells = max(1, width - GUTTER)
     upper = max(2, (height - 4) * 3 // 5)
@@ -102,7 +100,7 @@ def held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyph
     return rows[:height]
 
 
-def picture(view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+def picture(view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     """All rows of the chart: title, overlay, difference, found stretches, step numbers."""
     cells = max(1, width - GUTTER)
     upper = max(2, (height - 4) * 3 // 5)
@@ -142,7 +140,7 @@ def _scale(values: Floats, rows: int) -> Axis:
     return axis(float(low), float(high), rows)
 
 
-def _overlay(mine: Floats, others: Floats, cells: int, rows: int, unit: str, theme: Theme, glyphs: Glyphs) -> list[Row]:
+def _overlay(mine: Floats, others: Floats, cells: int, rows: int, unit: str, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     scale = _scale(np.concatenate([mine, others.ravel()]), rows)
     behind = draw(_all(others, cells, glyphs), scale, rows, glyphs)
     front = draw(_shape(mine, cells, glyphs), scale, rows, glyphs)
@@ -162,9 +160,9 @@ def _label(scale: Axis, number: int, rows: int, unit: str) -> str:
     return " " * GUTTER
 
 
-def _runs(front: str, back: str, over: Style, under: Style) -> Row:
+def _runs(front: str, back: str, over: Style, under: Style) -> SegmentRow:
     """Two lines of one chart: the front covers the back, cell by cell."""
-    segments: Row = []
+    segments: SegmentRow = []
     text, style = "", over
     for a, b in zip(front, back, strict=True):
         char, ink = (a, over) if a != " " else (b, under)
@@ -177,7 +175,7 @@ def _runs(front: str, back: str, over: Style, under: Style) -> Row:
     return segments
 
 
-def _difference(mine: Floats, others: Floats, cells: int, rows: int, unit: str, theme: Theme, glyphs: Glyphs) -> list[Row]:
+def _difference(mine: Floats, others: Floats, cells: int, rows: int, unit: str, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     some = np.isfinite(others).any(axis=0)
     usual = np.full(len(mine), np.nan)
     usual[some] = np.nanmedian(others[:, some], axis=0)
@@ -212,7 +210,7 @@ def _columns(view: FoldedView, finding: Finding) -> tuple[int, int] | None:
     return (int(inside[0]), int(inside[-1]) + 1) if len(inside) else None
 
 
-def _stretches(view: FoldedView, cells: int, theme: Theme, glyphs: Glyphs) -> Row:
+def _stretches(view: FoldedView, cells: int, theme: Theme, glyphs: Glyphs) -> SegmentRow:
     """The findings as bars below the chart; the one under the cursor stands out."""
     count = view.folded.steps
     places = [_columns(view, finding) for finding in view.findings]
@@ -222,7 +220,7 @@ def _stretches(view: FoldedView, cells: int, theme: Theme, glyphs: Glyphs) -> Ro
     )  # fmt: skip
 
 
-def _bars(places: Sequence[tuple[int, int] | None], selected: int, cells: int, theme: Theme, glyphs: Glyphs) -> Row:
+def _bars(places: Sequence[tuple[int, int] | None], selected: int, cells: int, theme: Theme, glyphs: Glyphs) -> SegmentRow:
     """Stretches, from a cell to one past another, as bars."""
     chars, styles = [" "] * cells, [theme.style("dim")] * cells
     for number, place in enumerate(places):
@@ -234,7 +232,7 @@ def _bars(places: Sequence[tuple[int, int] | None], selected: int, cells: int, t
         bar = glyphs.range_left + glyphs.horizontal * (hi - lo - 2) + glyphs.range_right if hi - lo > 1 else glyphs.vertical
         for at, char in zip(range(lo, min(hi, cells)), bar, strict=False):
             chars[at], styles[at] = char, theme.style("marked" if chosen else "warn")
-    segments: Row = [Segment(" " * GUTTER, theme.style("axis"))]
+    segments: SegmentRow = [Segment(" " * GUTTER, theme.style("axis"))]
     for char, style in zip(chars, styles, strict=True):
         if segments and segments[-1].style is style:
             segments[-1] = Segment(segments[-1].text + char, style)
@@ -243,7 +241,7 @@ def _bars(places: Sequence[tuple[int, int] | None], selected: int, cells: int, t
     return segments
 
 
-def _ruler(numbers: Int64s, cells: int, theme: Theme) -> Row:
+def _ruler(numbers: Int64s, cells: int, theme: Theme) -> SegmentRow:
     """Step numbers, as many as stand apart."""
     count = len(numbers)
     text = [" "] * cells
@@ -256,7 +254,7 @@ def _ruler(numbers: Int64s, cells: int, theme: Theme) -> Row:
     return [Segment("step".rjust(GUTTER - 1) + " " + "".join(text), theme.style("axis"))]
 
 
-def _title(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> Row:
+def _title(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> SegmentRow:
     epoch = view.folded.epochs[view.line]
     others = [str(e) for e in view.folded.epochs if e != epoch]
     what = "Mean power of each step" if view.unit == "W" else "Length of each step"
@@ -266,15 +264,15 @@ def _title(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> Row:
     return _fitted(left, width, glyphs)
 
 
-def _caption(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> Row:
+def _caption(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> SegmentRow:
     epoch = view.folded.epochs[view.line]
     many = len(view.folded.epochs) > 2
     words = f"Difference of epoch {epoch} from {'the median of the others' if many else 'the other'}"
     return _fitted([Segment(words, theme.style("title"))], width, glyphs)
 
 
-def _fitted(segments: Sequence[Segment], width: int, glyphs: Glyphs) -> Row:
-    out: Row = []
+def _fitted(segments: Sequence[Segment], width: int, glyphs: Glyphs) -> SegmentRow:
+    out: SegmentRow = []
     room = width
     for text, style, _ in segments:
         out.append(Segment(text if len(text) <= room else fit_text(text, room, glyphs.ellipsis), style))
@@ -287,7 +285,7 @@ def _fitted(segments: Sequence[Segment], width: int, glyphs: Glyphs) -> Row:
 class FoldedChart(Picture[FoldedView | AgainstView]):
     """Shows epochs over each other, or readings over what was expected; without either, a sentence."""
 
-    def picture(self, view: FoldedView | AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+    def picture(self, view: FoldedView | AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
         if isinstance(view, AgainstView):
             return held(view, width, height, theme, glyphs)
         return picture(view, width, height, theme, glyphs)

@@ -15,7 +15,7 @@ from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.widgets.time_lane import fit_text
 
-Line = tuple[tuple[str, Style], ...]
+StyledLine = tuple[tuple[str, Style], ...]
 
 
 class LinesPane(Widget, can_focus=True):
@@ -27,7 +27,7 @@ class LinesPane(Widget, can_focus=True):
         super().__init__(id=id)
         self.theme_colors = theme
         self.glyphs = glyph_sets.get(glyphs)
-        self.lines: tuple[Line, ...] = ()
+        self.lines: tuple[StyledLine, ...] = ()
         self.top = 0
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
@@ -39,7 +39,7 @@ class LinesPane(Widget, can_focus=True):
         """Make the lines again (another theme, another width)."""
         self.refresh()
 
-    def set_lines(self, lines: Sequence[Line]) -> None:
+    def set_lines(self, lines: Sequence[StyledLine]) -> None:
         before, self.lines = self.lines, tuple(lines)
         height = self.size.height
         top = min(self.top, max(0, len(self.lines) - height))
@@ -76,7 +76,7 @@ class LinesPane(Widget, can_focus=True):
         self.scroll_lines(2)
 
 
-def render(line: Line, width: int, ellipsis: str) -> Strip:
+def render(line: StyledLine, width: int, ellipsis: str) -> Strip:
     """One line in exactly `width` cells."""
     whole = Strip([Segment(text, style) for text, style in line])
     if whole.cell_length <= width:

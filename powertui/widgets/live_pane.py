@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
-from powertui.view.live_rows import Line
+from powertui.view.live_rows import RoleLine
 from powertui.widgets.lines import LinesPane
 
 
@@ -15,7 +15,7 @@ class LivePane(LinesPane, can_focus=False):
 
     DEFAULT_CSS = "LivePane { height: auto; width: 1fr; }"
 
-    def show(self, rows: Sequence[Line]) -> None:
+    def show(self, rows: Sequence[RoleLine]) -> None:
         """Replace what it says; lines that stay the same are not drawn again."""
         taller = len(rows) != len(self.lines)
         look = self.theme_colors

@@ -14,7 +14,7 @@ from powertui.terminal.theme import Theme
 from powertui.widgets.time_lane import fit_text
 
 Shown = TypeVar("Shown")
-Row = list[Segment]
+SegmentRow = list[Segment]
 
 
 class Picture(Widget, Generic[Shown]):
@@ -28,9 +28,9 @@ class Picture(Widget, Generic[Shown]):
         self.glyphs = glyph_sets.get(glyphs)
         self.view: Shown | None = None
         self.sentence = ""
-        self._rows: tuple[object, list[Row]] | None = None
+        self._rows: tuple[object, list[SegmentRow]] | None = None
 
-    def picture(self, view: Shown, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[Row]:
+    def picture(self, view: Shown, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
         """All rows of the chart."""
         raise NotImplementedError
 

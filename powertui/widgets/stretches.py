@@ -24,7 +24,7 @@ APART = 12  # cells between two step numbers
 
 
 @dataclass(frozen=True)
-class Stretch:
+class LabelledStretch:
     lo: int
     hi: int
     texts: tuple[str, ...]  # from the longest to the shortest: the first that fits is written
@@ -34,7 +34,7 @@ class Stretch:
 
 
 def draw(
-    stretches: Sequence[Stretch], view: Viewport, style: dict[str, Style], ellipsis: str, *, apart: bool = False
+    stretches: Sequence[LabelledStretch], view: Viewport, style: dict[str, Style], ellipsis: str, *, apart: bool = False
 ) -> list[Segment]:
     """Each stretch over the cells that it covers, at least one; a later one lies on an earlier one.
 
@@ -100,7 +100,7 @@ class ProfileLane(TimeLane):
         assert self.state is not None
         view, theme, around = self.state.viewport, self.theme_colors, self.model.around
         roles = {role: theme.style(role) for role in ("marked", "dim", "warn")}
-        out = [Stretch(lo, hi, (" not profiled", ""), "dim") for lo, hi in _between(self.model.span, around)]
+        out = [LabelledStretch(lo, hi, (" not profiled", ""), "dim") for lo, hi in _between(self.model.span, around)]
         if around is not None:
             for number in _seen(around.lows, around.highs, view):
                 one = around.islands[number]
@@ -109,7 +109,7 @@ class ProfileLane(TimeLane):
                 told = (f"{name}: {plain(one.problem, 100)}",) if one.problem else ()
                 length = units.duration(one.hi - one.lo, 3)
                 texts = (*told, f"{name}  {length}", name, f"{short}  {length}", short, length)
-                out.append(Stretch(one.lo, max(one.hi, one.lo + 1), texts, "warn" if one.problem else "marked"))
+                out.append(LabelledStretch(one.lo, max(one.hi, one.lo + 1), texts, "warn" if one.problem else "marked"))
         return draw(out, view, roles, self.glyphs.ellipsis)
 
 
@@ -126,7 +126,9 @@ class FoundLane(TimeLane):
         view, theme = self.state.viewport, self.theme_colors
         found = self.model.around.found if self.model.around is not None else ()
         ends = np.array([(one.lo, one.hi) for one in found], np.int64).reshape(-1, 2)
-        stretches = [Stretch(found[i].lo, found[i].hi, found[i].texts, "phase") for i in _seen(ends[:, 0], ends[:, 1], view)]
+        stretches = [
+            LabelledStretch(found[i].lo, found[i].hi, found[i].texts, "phase") for i in _seen(ends[:, 0], ends[:, 1], view)
+        ]
         return draw(stretches, view, {"phase": theme.style("phase")}, self.glyphs.ellipsis)
 
 
@@ -151,7 +153,7 @@ def _seen(lo: Int64s, hi: Int64s, view: Viewport) -> list[int]:
     return [int(row) for row in rows]
 
 
-def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[Stretch]:
+def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStretch]:
     out = []
     starts, ends = model.epoch_spans
     for index in _seen(starts, ends, view):
@@ -162,14 +164,14 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[Stretch]:
         drew = joules.partition(" ")[0] + " " + joules.partition(" ")[2].partition(" ")[0]
         told = (f"{name}  {joules}  {scalars}".rstrip(), f"{name}  {joules}".rstrip(), f"{name}  {drew}".rstrip())
         texts = (*told, name, str(epoch.number))
-        out.append(Stretch(int(starts[index]), int(ends[index]), texts, "epoch", bar=bar))
+        out.append(LabelledStretch(int(starts[index]), int(ends[index]), texts, "epoch", bar=bar))
     named = {(phase.start, phase.end) for phase in model.epochs.phases}
     for one in model.around.beside if model.around is not None else ():
         if one.hi > view.t0 and one.lo < view.t1 and not any(lo < one.hi and hi > one.lo for lo, hi in named):
-            out.append(Stretch(one.lo, one.hi, one.texts, "dim", cut=True))
+            out.append(LabelledStretch(one.lo, one.hi, one.texts, "dim", cut=True))
     for index in _seen(model.phase_spans[:, 0], model.phase_spans[:, 1], view):
         phase = model.epochs.phases[index]
-        out.append(Stretch(phase.start, phase.end, (plain(phase.name, 60),), "phase", cut=True))
+        out.append(LabelledStretch(phase.start, phase.end, (plain(phase.name, 60),), "phase", cut=True))
     return out
 
 
@@ -204,15 +206,15 @@ class MarkLane(TimeLane):
         return draw(stretches, view, roles, self.glyphs.ellipsis)
 
 
-def _window(mark: MarkOnTrace) -> Stretch:
+def _window(mark: MarkOnTrace) -> LabelledStretch:
     end = mark.end_ps if mark.end_ps is not None else mark.start_ps
-    return Stretch(mark.start_ps, end, (plain(mark.name, 60),), "phase", cut=True)
+    return LabelledStretch(mark.start_ps, end, (plain(mark.name, 60),), "phase", cut=True)
 
 
-def _moment(mark: MarkOnTrace, view: Viewport, bar: str) -> Stretch:
+def _moment(mark: MarkOnTrace, view: Viewport, bar: str) -> LabelledStretch:
     """A bar where it is, and its name behind it."""
     text = bar + plain(mark.name, 20)
-    return Stretch(mark.start_ps, mark.start_ps + (len(text) - 1) * view.cell_ps, (text, bar), "label")
+    return LabelledStretch(mark.start_ps, mark.start_ps + (len(text) - 1) * view.cell_ps, (text, bar), "label")
 
 
 class StepLane(TimeLane):
@@ -239,7 +241,7 @@ class StepLane(TimeLane):
         room = len(str(int(steps.number[first:last].max()))) + 1
         if int(steps.start[last - 1] - steps.start[first]) >= room * view.cell_ps * (last - first - 1):
             stretches = [
-                Stretch(int(steps.start[i]), int(end[i]), _told(steps[i]), "step" if i % 2 else "step_alt")
+                LabelledStretch(int(steps.start[i]), int(end[i]), _told(steps[i]), "step" if i % 2 else "step_alt")
                 for i in range(first, last)
             ]
             roles = {role: theme.style(role) for role in ("step", "step_alt")}

@@ -22,13 +22,13 @@ from textual.widget import Widget
 from powertui.data.category import Category
 from powertui.data.model import Int64s
 from powertui.data.table import Column, Place, Table, Value, plural
-from powertui.data.texts import Check, unhindered
+from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.view import cut, listed, table_rows
-from powertui.view.listed import Group, Listed
-from powertui.view.table_rows import GAP, Fit, Order
+from powertui.view.listed import Listed, RowGroup
+from powertui.view.table_rows import GAP, FittedColumns, Order
 from powertui.widgets import background
 
 TOTAL = "total of what is listed"
@@ -92,7 +92,7 @@ class TableView(Widget, can_focus=True):
         self.top = 0
         self._stands: Listed | None = None  # the lines: behind `table` while a thread puts them in order
         self._open: frozenset[str] = frozenset()  # groups that are unfolded
-        self._fit: tuple[int, Table, str | None, Fit] | None = None
+        self._fit: tuple[int, Table, str | None, FittedColumns] | None = None
         self._totals: tuple[Listed | None, Mapping[str, Value]] | None = None
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
@@ -174,7 +174,7 @@ class TableView(Widget, can_focus=True):
         was = shown.key_of(row) if shown is not None and row >= 0 and shown.id == table.id else ()
         same, at = shown is table, self.cursor
 
-        def work(check: Check) -> tuple[Listed, int]:
+        def work(check: CancelCheck) -> tuple[Listed, int]:
             found = listed.listed(table, order, open_, check)
             place = table.find(was, found.lines) if was and not found.groups else -1
             if place < 0 and same and not table.key:
@@ -215,7 +215,7 @@ class TableView(Widget, can_focus=True):
         return max(-1, int(self.lines[self.cursor])) if self.cursor < len(self.lines) else -1
 
     @property
-    def group(self) -> Group | None:
+    def group(self) -> RowGroup | None:
         """The group whose heading is under the cursor."""
         line = int(self.lines[self.cursor]) if self.cursor < len(self.lines) else 0
         return self._stands.groups[-1 - line] if line < 0 and self._stands is not None else None
@@ -280,7 +280,7 @@ class TableView(Widget, can_focus=True):
 
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
 
-    def _fitted(self, table: Table) -> Fit:
+    def _fitted(self, table: Table) -> FittedColumns:
         room = self.content_size.width - self._indent(table)
         of = (room, table, self.order.column)
         if self._fit is None or self._fit[:3] != of:

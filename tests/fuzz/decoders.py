@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.wire import pure, tag
-from powertui.data.wire.types import EVENTS_FIELD, Columns
+from powertui.data.wire.types import EVENTS_FIELD, EventColumns
 from tests.fuzz.scanner import Finding
 from tests.synthetic.xplane import varint
 
@@ -69,7 +69,7 @@ def answers(decoder: Any, line: bytes, chance: random.Random) -> list[Any]:
     lo, hi = chance.choice(((0, len(line)), (chance.randrange(-2, len(line) + 2), chance.randrange(-2, len(line) + 9))))
     hop = decoder.hop(data, lo, hi)
     rows = decoder.hop(data, lo, hi, skip=EVENTS_FIELD).skipped
-    columns = Columns.empty(rows + chance.randrange(2))
+    columns = EventColumns.empty(rows + chance.randrange(2))
     scan = decoder.scan_events(data, lo, hi, number(chance) >> 2, columns, 0, chance.choice((1, 3, 1 << 62)))
     used = [column[: scan.rows] for column in columns]
     weird = np.array([0, len(line), chance.getrandbits(64), (1 << 64) - 1], np.uint64)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from powertui.data.formats import json_events, registry
-from powertui.data.formats.source import Source
+from powertui.data.formats.source import OpenedFile
 from powertui.data.limits import MACHINE
 from powertui.data.wire.stored import Stored
 from powertui.errors import UnreadableFile
@@ -74,7 +74,7 @@ def told(data: bytes, dialect: ModuleType, patch: pytest.MonkeyPatch, *, compile
     patch.setattr(json_events, "COMPILED", compiled)
     patch.setattr(json_events, "SCANNED", piece)
     patch.setattr(json_events, "CHUNK", piece)
-    source = Source("x", Stored("x", memory=data), MACHINE)
+    source = OpenedFile("x", Stored("x", memory=data), MACHINE)
     try:
         *_, whole = dialect.load(source, registry.silent)
     except UnreadableFile:

@@ -26,7 +26,7 @@ class Made:
     steps: Steps
     epochs: Epochs
 
-    def shares(self, least_s: float) -> predict.Shares:
+    def shares(self, least_s: float) -> predict.WindowShares:
         return predict.shares(predict.activities(self.trace), self.trace.span, least_s=least_s)
 
 

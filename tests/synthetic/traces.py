@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from powertui.data.formats.builder import Line, TraceBuilder
+from powertui.data.formats.builder import LineEvents, TraceBuilder
 from powertui.data.model import (
     Epoch,
     Epochs,
@@ -72,7 +72,7 @@ def trace(lines: Mapping[tuple[str, str], Sequence[Event]], *, stats: Mapping[st
         if process not in processes:
             processes[process] = builder.process(process, (), NumberedStats())
         index = [numbers.setdefault(name, len(numbers)) for _, _, name in events]
-        columns = Line(
+        columns = LineEvents(
             np.array([e[0] for e in events], np.int64),
             np.array([e[1] for e in events], np.int64),
             np.array(index, np.uint32),

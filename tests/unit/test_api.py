@@ -18,8 +18,7 @@ import pytest
 import powertui
 from powertui import api, demo, errors
 from powertui.data import loading, logdir
-from powertui.data.asked import Aligning
-from powertui.data.asked import Reading as HowToRead
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account
 from powertui.data.formats import registry as formats
 from powertui.data.model import Badge, Epochs
@@ -201,10 +200,10 @@ def test_power_and_scalars_are_rows(data: Path, tmp_path: Path) -> None:
 
 
 def test_options_reach_the_loader(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[HowToRead] = []
+    seen: list[ReadOptions] = []
     real = loading.load_run
 
-    def spy(entry: object, *, options: HowToRead, **beside: object) -> object:
+    def spy(entry: object, *, options: ReadOptions, **beside: object) -> object:
         seen.append(options)
         return real(entry, options=options, **beside)  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.data.formats import builder
-from powertui.data.formats.builder import Findings, Line, TraceBuilder
+from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
 from powertui.data.model import PS_PER_S, Aggregates, ProcessKind, Stat, StatColumn, Track, TrackKind
 from powertui.data.texts import Texts
 
@@ -41,12 +41,12 @@ class NoNames:
         return ()
 
 
-def columns(events: list[Event]) -> Line:
+def columns(events: list[Event]) -> LineEvents:
     """Events as a reader gives them; the position tells which one it was."""
     start = np.array([s for s, _ in events], np.int64)
     duration = np.array([d for _, d in events], np.int64)
     index = np.arange(len(events))
-    return Line(start, duration, index.astype(np.uint32), index.astype(np.uint64))
+    return LineEvents(start, duration, index.astype(np.uint32), index.astype(np.uint64))
 
 
 def track_of(events: list[Event], **options: Any) -> Track:
@@ -153,9 +153,9 @@ def test_an_event_costs_24_bytes() -> None:
 
 def test_positions_beyond_32_bits_are_kept() -> None:
     far = np.array([5, 1 << 40], np.uint64)
-    line = Line(np.array([0, 10], np.int64), np.array([5, 5], np.int64), np.zeros(2, np.uint32), far)
+    line = LineEvents(np.array([0, 10], np.int64), np.array([5, 5], np.int64), np.zeros(2, np.uint32), far)
     assert line.events.position.tolist() == far.tolist()
-    near = Line(line.start, line.duration, line.name, np.array([5, 9], np.uint32), origin=1 << 40).events
+    near = LineEvents(line.start, line.duration, line.name, np.array([5, 9], np.uint32), origin=1 << 40).events
     assert near.place.dtype == np.uint32
     assert near.position.tolist() == [(1 << 40) + 5, (1 << 40) + 9]
     assert near.position.dtype == np.uint64
@@ -234,7 +234,7 @@ def test_aggregates_count_as_events_but_take_no_time() -> None:
 
 
 def test_the_same_finding_is_counted_not_repeated() -> None:
-    findings = Findings("f")
+    findings = FileWarnings("f")
     for _ in range(3):
         findings.add("odd", "here")
     findings.add("odd", "there", 5)

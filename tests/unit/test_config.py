@@ -27,7 +27,7 @@ timeout = 1
 def test_a_good_file() -> None:
     found = config.parse(GOOD, "c.toml")
     assert (found.color, found.glyphs, found.mouse, found.fps) == ("16", None, False, 12)
-    assert found.hosts["bmc1"] == config.Host(
+    assert found.hosts["bmc1"] == config.NamedHost(
         "bmc1", "10.0.0.7:623", user="viewer", level="operator", sensors=("Total Power",), timeout=1
     )
 

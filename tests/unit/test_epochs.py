@@ -16,7 +16,7 @@ from powertui.data.model import Clock, Epoch, Epochs, ScalarSeries, Steps, Trace
 from powertui.data.run import clocks, epochs, marks
 from powertui.data.run.epochs import mark
 from powertui.data.run.logged import from_logs
-from powertui.data.run.steps import Found
+from powertui.data.run.steps import FoundSteps
 from tests.synthetic import traces
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
@@ -317,7 +317,7 @@ def test_many_epochs_cost_one_look_at_the_steps_and_the_logs(known: bool, monkey
 
     monkeypatch.setattr(np, "flatnonzero", counted)
     Counted.looked_at = 0
-    found = Found(train, marks.join([]), epoch_num=True)
+    found = FoundSteps(train, marks.join([]), epoch_num=True)
     clock = clocks.find(trace, None, logs, steps=train, epoch_num=True)
     marked, made = epochs.place(replace(trace, clock=clock), found, logs)
     assert (len(made), len(made.phases)) == (count, count)

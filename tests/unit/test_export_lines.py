@@ -20,7 +20,7 @@ from powertui.data import window as windows
 from powertui.data.export import lines as export_lines
 from powertui.data.export import rows as export_rows
 from powertui.data.export import writing
-from powertui.data.export.lines import Texts, Ticks, join
+from powertui.data.export.lines import CodeTexts, Ticks, join
 from powertui.data.model import Events, Names, Run, Stat
 from powertui.plain import cell
 from tests.synthetic import Plan
@@ -49,7 +49,7 @@ def test_times_are_exact_whatever_stands_before_them(values: list[int], decimals
 
 
 def test_parts_of_every_kind_stand_in_their_order() -> None:
-    texts = Texts(3, lambda code: (b"", b"one", "zwölf".encode())[code])
+    texts = CodeTexts(3, lambda code: (b"", b"one", "zwölf".encode())[code])
     codes = np.array([2, 0, 1, 2], np.uint32)
     got = join([b"<", (codes, texts), b"|", Ticks(np.array([5, -50, 0, 7]), 1), b"|", [b"a", b"", b"ccccc", b"d"], b">\n"], 4)
     assert got.decode() == "<zwölf|0.5|a>\n<|-5.0|>\n<one|0.0|ccccc>\n<zwölf|0.7|d>\n"
@@ -65,7 +65,7 @@ def test_a_text_is_made_once_and_again_only_when_they_outgrow_their_room(monkeyp
         return b"%d" % code
 
     codes = np.arange(100) % 10
-    texts = Texts(10, text)
+    texts = CodeTexts(10, text)
     for _ in range(3):
         assert texts.of(codes) == [b"%d" % code for code in codes]
     assert sorted(made) == list(range(10))

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from powertui.data.live import Key
+from powertui.data.live import ChannelKey
 from powertui.data.model import Clock, Mark, PowerSeries, Scope, Sensor
 from powertui.errors import SensorError
 from powertui.feed import NS, RecorderFeed, ReplayFeed
@@ -49,7 +49,7 @@ def test_replay_gives_each_sample_at_its_time_and_once() -> None:
     clock.now += 60
     assert feed.drain() == 1
     assert feed.over
-    history = feed.board.histories[Key("bmc", "power")]
+    history = feed.board.histories[ChannelKey("bmc", "power")]
     assert history.watts.tolist() == [100, 200, 300, 400]
     assert history.times[0] == ZERO
     assert feed.now_ns() == ZERO + 3 * NS, "the clock stops with the recording"
@@ -81,7 +81,7 @@ def test_replay_keeps_gaps_and_adds_nothing_up_across_them() -> None:
     feed.start()
     clock.now += 60
     feed.drain()
-    health = feed.healths[Key("bmc", "power")]
+    health = feed.healths[ChannelKey("bmc", "power")]
     assert health.gaps == 1
     assert health.joules == pytest.approx(100)
 

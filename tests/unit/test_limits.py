@@ -18,12 +18,12 @@ import pytest
 from powertui.data import limits
 from powertui.data.asked import LogColumns
 from powertui.data.formats import registry, tfevents
-from powertui.data.limits import Limit
+from powertui.data.limits import MemoryLimit
 from powertui.data.power import registry as power
 from powertui.errors import UnreadableFile, UsageError
 
 MB = 1 << 20
-TIGHT = Limit(1e6)
+TIGHT = MemoryLimit(1e6)
 
 
 def packed_zeros(path: Path, megabytes: int) -> Path:
@@ -91,19 +91,19 @@ def test_a_limit_of_address_space_counts() -> None:
 
 @pytest.mark.parametrize(("text", "said"), [("24G", 24 << 30), ("1.5g", 1.5 * (1 << 30)), ("500 MB", 500 << 20), ("7", 7), (7, 7)])
 def test_sizes_are_written_as_people_write_them(text: str | int, said: float) -> None:
-    assert Limit.parse(text).said == said
+    assert MemoryLimit.parse(text).said == said
 
 
 def test_none_lifts_the_limit() -> None:
-    assert not Limit.parse("none").exceeded(1e30)
-    assert not Limit.parse("none").unpacks_too_far(1, 1 << 60)
-    assert Limit.parse(None) == limits.MACHINE
+    assert not MemoryLimit.parse("none").exceeded(1e30)
+    assert not MemoryLimit.parse("none").unpacks_too_far(1, 1 << 60)
+    assert MemoryLimit.parse(None) == limits.MACHINE
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1G", "0", "1X", "G"])
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not a size"):
-        Limit.parse(text)
+        MemoryLimit.parse(text)
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────
@@ -203,7 +203,7 @@ def test_a_deep_json_is_no_trap(tmp_path: Path) -> None:
 def test_scalars_without_number_are_left(data: Path) -> None:
     path = next(data.rglob("events.out.tfevents*"))
     whole = tfevents.read(str(path))
-    assert tfevents.read(str(path), "", Limit(1e9)).records == whole.records
+    assert tfevents.read(str(path), "", MemoryLimit(1e9)).records == whole.records
     assert whole.records
 
 
@@ -216,7 +216,7 @@ def test_a_large_log_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UnreadableFile, match=r"of memory, more than the 1\.0 MB of --max-memory") as error:
         power.load(str(path), LogColumns(limit=TIGHT))
     refused(error)
-    assert len(power.load(str(path), LogColumns(limit=Limit.parse("none"))).series[0]) == 50_000
+    assert len(power.load(str(path), LogColumns(limit=MemoryLimit.parse("none"))).series[0]) == 50_000
 
 
 def test_a_log_larger_than_the_machine_is_refused_unread(tmp_path: Path) -> None:

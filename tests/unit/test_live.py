@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from powertui.data import pyramid
-from powertui.data.live import Board, History, Key
+from powertui.data.live import Board, ChannelKey, History
 from powertui.data.model import Scope
 from powertui.view import curve
 
@@ -19,7 +19,7 @@ T0 = 1_795_224_813 * NS
 
 
 def history(values: list[float | None], interval_s: float = 1.0) -> History:
-    h = History(Key("bmc", "power"))
+    h = History(ChannelKey("bmc", "power"))
     for i, watts in enumerate(values):
         h.append(T0 + int(i * interval_s * NS), watts)
     return h
@@ -71,7 +71,7 @@ def test_stretch_against_brute_force(values: list[float | None], a: int, b: int)
 def board_of(rows: list[tuple[str, str, Scope, float | None]]) -> Board:
     board = Board()
     for host, channel, scope, watts in rows:
-        board.add(History(Key(host, channel), host=host, scope=scope)).append(T0, watts)
+        board.add(History(ChannelKey(host, channel), host=host, scope=scope)).append(T0, watts)
     return board
 
 
@@ -101,9 +101,9 @@ def test_one_host_that_burns_stands_out_and_noise_does_not() -> None:
     quiet = [(f"h{i}", "p", Scope.NODE, 300.0 + i % 3) for i in range(20)]
     assert board_of(quiet).outliers() == {}
     found = board_of([*quiet, ("hot", "p", Scope.NODE, 420.0), ("off", "p", Scope.NODE, 20.0)]).outliers()
-    assert set(found) == {Key("hot", "p"), Key("off", "p")}
-    assert found[Key("hot", "p")] > 100
-    assert found[Key("off", "p")] < -200
+    assert set(found) == {ChannelKey("hot", "p"), ChannelKey("off", "p")}
+    assert found[ChannelKey("hot", "p")] > 100
+    assert found[ChannelKey("off", "p")] < -200
 
 
 def test_few_rows_have_no_outliers() -> None:
@@ -113,7 +113,7 @@ def test_few_rows_have_no_outliers() -> None:
 def test_energy_of_a_window_is_that_of_its_rows_and_has_an_interval() -> None:
     board = Board()
     for host in ("a", "b"):
-        h = board.add(History(Key(host, "p"), host=host, scope=Scope.NODE))
+        h = board.add(History(ChannelKey(host, "p"), host=host, scope=Scope.NODE))
         for i in range(120):
             h.append(T0 + i * NS, 200.0 + i % 5)
     found = board.energy(T0 + 20 * NS, T0 + 80 * NS)
@@ -132,7 +132,7 @@ def test_energy_of_a_window_that_was_not_sampled_is_unknown() -> None:
 
 def test_memory_of_a_channel_hardly_grows_with_time() -> None:
     """Four times as long is one level of blocks more, 57 KB: a week at 1 Hz takes 0.5 MB, and not 10."""
-    h, n = History(Key("bmc", "power")), 0
+    h, n = History(ChannelKey("bmc", "power")), 0
     for length in (10_000, 40_000, 160_000, 640_000):
         while n < length:
             h.append(T0 + n * NS, 200.0 + n % 7)
@@ -177,7 +177,7 @@ def test_blocks_lose_no_reading_and_count_none_twice(
 
 
 def test_energy_of_long_ago_comes_from_blocks(tiny: None) -> None:
-    h = History(Key("a", "p"), host="a", scope=Scope.NODE)
+    h = History(ChannelKey("a", "p"), host="a", scope=Scope.NODE)
     board = Board()
     board.add(h)
     for i in range(4000):

@@ -11,7 +11,7 @@ import pytest
 
 from powertui import cli
 from powertui.data import loading, logdir
-from powertui.data.asked import Reading
+from powertui.data.asked import ReadOptions
 from powertui.data.formats import xplane
 from powertui.data.loading import load_run, stream_run
 from powertui.data.logdir import RunEntry
@@ -165,25 +165,25 @@ def test_power_beside_the_run_is_read_and_can_be_left_out_or_named(data: Path, f
     found = load_run(run)
     assert [s.path for s in found.power] == [str(folder.parents[2] / "power.csv")]
     assert len(found.power[0]) == 20
-    assert not load_run(run, options=Reading(find_power=False)).power
-    named = load_run(run, options=Reading(power=(str(other),), find_power=False))
+    assert not load_run(run, options=ReadOptions(find_power=False)).power
+    named = load_run(run, options=ReadOptions(power=(str(other),), find_power=False))
     assert [s.path for s in named.power] == [str(other)]
     with pytest.raises(UnreadableFile):
-        load_run(run, options=Reading(power=(str(tmp_path / "missing.csv"),)))
+        load_run(run, options=ReadOptions(power=(str(tmp_path / "missing.csv"),)))
 
 
 def test_the_step_marker_is_handed_on(data: Path) -> None:
-    marked = load_run(entry(data / JAX), options=Reading(step_marker="^PjitFunction"))
+    marked = load_run(entry(data / JAX), options=ReadOptions(step_marker="^PjitFunction"))
     assert "PjitFunction" in marked.steps[0].source
 
 
 def test_options_of_the_command_line() -> None:
-    def args(*words: str) -> Reading:
+    def args(*words: str) -> ReadOptions:
         return common.reading_of(cli.build_parser("report").parse_args(["report", "x", *words]))
 
-    assert args() == Reading()
-    assert args("--no-power") == Reading(find_power=False)
-    assert args("--power", "a.csv") == Reading(power=("a.csv",), find_power=False)
+    assert args() == ReadOptions()
+    assert args("--no-power") == ReadOptions(find_power=False)
+    assert args("--power", "a.csv") == ReadOptions(power=("a.csv",), find_power=False)
     made = args("--tz=-03:00", "--step-marker", "x", "--watts-col", "W", "--unit", "mW")
     assert (made.tz, made.step_marker) == ("-03:00", "x")
     assert made.columns is not None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import integrate, sensor
-from powertui.data.live import Board, History, Key
+from powertui.data.live import Board, ChannelKey, History
 from powertui.data.model import Badge, PowerKind, Scope
 from powertui.sampler.health import Health
 from powertui.sampler.source import OK, Channel, Reading, none
@@ -35,7 +35,7 @@ def sampled(
         values = np.concatenate([[0.0], np.diff(joules) / np.diff(at)])
     kind = PowerKind.INTERVAL if counter else PowerKind.SAMPLED
     health = Health("bmc", Channel("power", kind="interval" if counter else "sampled"), poll)
-    history = History(Key("bmc", "power"), scope=Scope.NODE, kind=kind)
+    history = History(ChannelKey("bmc", "power"), scope=Scope.NODE, kind=kind)
     good = rng.random(len(at)) >= failing
     for i, (t, value, is_good) in enumerate(zip(at.tolist(), values.tolist(), good.tolist(), strict=True)):
         said = value if is_good else None

@@ -207,7 +207,7 @@ def test_a_frame_never_shows_a_number_for_what_is_unknown() -> None:
 
 @pytest.mark.parametrize("kind", ["text", "integer", "number", "duration", "instant", "share", "flag"])
 @pytest.mark.parametrize("values", [[], np.array([], np.int64), np.array([], np.float64)])
-def test_a_table_without_rows_is_a_frame_without_rows(kind: tables.Kind, values: list[object]) -> None:
+def test_a_table_without_rows_is_a_frame_without_rows(kind: tables.ColumnKind, values: list[object]) -> None:
     frame = as_frame.of_table(Table("rows", "Rows", (Column("c", "c", kind, values),)))
     assert list(frame.columns) == ["c"]
     assert len(frame) == 0

@@ -16,7 +16,7 @@ def _chart(*parts: list[float], labels: tuple[str, ...] = ("Host compute", "Inpu
     return Chart("step_time", "Step time", series, "bar")
 
 
-def _text(drawn: stacked.Drawn) -> list[str]:
+def _text(drawn: stacked.StackedBars) -> list[str]:
     return ["".join(piece.text for piece in row) for row in drawn.rows]
 
 

@@ -179,8 +179,8 @@ class Account:
 
     def compare(self, ops: Ops | None = None, scalars: Sequence[ScalarSeries] = ()) -> Findings:
         """What stands out. `scalars` tell where training went on beside the profile."""
-        training = align.Context(self.trace, self.steps, self.epochs).training
-        return joined.of(joined.Told(self.trace, self.steps, self.epochs, self.power, scalars, training), ops)
+        training = align.AlignmentContext(self.trace, self.steps, self.epochs).training
+        return joined.of(joined.FindingInputs(self.trace, self.steps, self.epochs, self.power, scalars, training), ops)
 
 
 def _long(ps: int) -> str:

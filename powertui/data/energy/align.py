@@ -92,7 +92,7 @@ class Placed:
 
 
 @dataclass(frozen=True, eq=False)
-class Context:
+class AlignmentContext:
     """What alignment may look at beside the two logs."""
 
     trace: Trace
@@ -120,7 +120,7 @@ class Context:
     def activities(self) -> tuple[predict.Activity, ...]:
         return predict.activities(self.trace)
 
-    def shares(self, least_s: float) -> predict.Shares:
+    def shares(self, least_s: float) -> predict.WindowShares:
         return predict.shares(self.activities, self.trace.span, self.training, least_s=least_s)
 
 
@@ -137,7 +137,7 @@ def place_all(run: Run, index: int, entry: RunEntry | None = None, options: Alig
     def logs() -> Sequence[EventLog]:
         return anchor.near(entry, paths)
 
-    context = Context(run.traces[index], run.steps[index], run.epochs[index], logs)
+    context = AlignmentContext(run.traces[index], run.steps[index], run.epochs[index], logs)
     groups: dict[str, list[int]] = {}
     for number, series in enumerate(every):
         groups.setdefault(series.path or str(number), []).append(number)
@@ -154,7 +154,7 @@ def place_all(run: Run, index: int, entry: RunEntry | None = None, options: Alig
     return tuple(placed[n] for n in range(len(every)))
 
 
-def place(series: PowerSeries, context: Context, options: Aligning | None = None) -> Placed:
+def place(series: PowerSeries, context: AlignmentContext, options: Aligning | None = None) -> Placed:
     """One channel on a trace, by the best evidence there is."""
     options = options or Aligning()
     found = _ladder(series, context, options)
@@ -187,7 +187,7 @@ def put_on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
     return replace(placing.on_trace(stretched, at, lo, hi, found.status, found.source, places), series=series)
 
 
-def _ladder(series: PowerSeries, context: Context, options: Aligning) -> Alignment:
+def _ladder(series: PowerSeries, context: AlignmentContext, options: Aligning) -> Alignment:
     said: list[str] = []
     by_hand = placed_by_hand(options)
     if by_hand is not None:
@@ -226,7 +226,7 @@ def placed_by_hand(options: Aligning) -> Alignment | None:
 # ── by clocks ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _by_clocks(series: PowerSeries, context: Context, options: Aligning, said: list[str]) -> Alignment | None:
+def _by_clocks(series: PowerSeries, context: AlignmentContext, options: Aligning, said: list[str]) -> Alignment | None:
     trace = context.trace.clock
     if not trace.known:
         said.append("the wall time of the profile is not known")
@@ -276,7 +276,7 @@ def _overlaps(series: PowerSeries, trace: Trace, found: Alignment) -> bool:
     return bool(first < trace.span[1] / PS_PER_S and last > trace.span[0] / PS_PER_S)
 
 
-def _zone(series: PowerSeries, context: Context) -> Clock | None:
+def _zone(series: PowerSeries, context: AlignmentContext) -> Clock | None:
     """A clock for naive local times: in the profiled machine's zone, else in the only zone in which both overlap."""
     trace = context.trace.clock
     if trace.utc_offset_s is not None:
@@ -296,7 +296,7 @@ def _zone(series: PowerSeries, context: Context) -> Clock | None:
     return None
 
 
-def _refined(series: PowerSeries, context: Context, found: Alignment) -> Alignment:
+def _refined(series: PowerSeries, context: AlignmentContext, found: Alignment) -> Alignment:
     """Signal inside a clock's interval, when that is much wider than the sensor resolves."""
     if found.lo_s is None or found.hi_s is None:
         return found
@@ -332,14 +332,14 @@ def _spread(series: PowerSeries, found: Alignment) -> Alignment:
 # ── by signal ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _search(series: PowerSeries, context: Context, within: tuple[float, float] | None = None) -> signal.Fit | str:
+def _search(series: PowerSeries, context: AlignmentContext, within: tuple[float, float] | None = None) -> signal.Fit | str:
     if context.trace.span[1] <= context.trace.span[0]:
         return "the profile is empty"
     data = samples.of(series)
     return signal.search(data, context.shares(data.refresh), within=within, step_s=context.step_s)
 
 
-def _by_signal(series: PowerSeries, context: Context, said: list[str], *, asked: bool) -> Alignment | None:
+def _by_signal(series: PowerSeries, context: AlignmentContext, said: list[str], *, asked: bool) -> Alignment | None:
     fit = _search(series, context)
     if isinstance(fit, str):
         said.append(f"by signal: {fit}")

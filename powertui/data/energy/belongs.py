@@ -29,7 +29,7 @@ _GENERIC_WORD = re.compile(_GENERIC)
 _GENERIC_END = re.compile(rf"^{_GENERIC}_|_{_GENERIC}$")
 
 
-class How(str, enum.Enum):
+class HostEvidence(str, enum.Enum):
     """On what evidence a channel is taken for a host's."""
 
     SAID = "said"  # by a person
@@ -43,7 +43,7 @@ class How(str, enum.Enum):
     NOBODY = "unmatched"
 
 
-_ASSUMED = (How.ALONE, How.HERE)
+_ASSUMED = (HostEvidence.ALONE, HostEvidence.HERE)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Owner:
     """Whose one channel is."""
 
     machine: int | None  # None: no host of this run
-    how: How
+    how: HostEvidence
     why: str  # for a person, a clause
 
     @property
@@ -186,17 +186,17 @@ def _by_name(
         found[label] = _candidates(label, machines)
     taken = {owner.machine for owner in found.values()}
     for label in labels:
-        if found[label].how is How.NOBODY and not found[label].why:
+        if found[label].how is HostEvidence.NOBODY and not found[label].why:
             own = {m for m, names in inside.items() if m not in taken and any(hostnames.means(label, name) for name in names)}
             if len(own) == 1:
-                found[label] = Owner(own.pop(), How.INSIDE, f"the profile itself says {label.full}")
+                found[label] = Owner(own.pop(), HostEvidence.INSIDE, f"the profile itself says {label.full}")
             else:
-                found[label] = Owner(None, How.NOBODY, _NO_SUCH)
+                found[label] = Owner(None, HostEvidence.NOBODY, _NO_SUCH)
     for machine in {owner.machine for owner in found.values()} - {None}:
-        mine = [label for label in labels if found[label].machine == machine and found[label].how is not How.EQUAL]
+        mine = [label for label in labels if found[label].machine == machine and found[label].how is not HostEvidence.EQUAL]
         if any(not hostnames.compatible(a, b) for a in mine for b in mine):
             why = f"{_listed([label.full for label in mine])} cannot all be {_name(machines, machine)}"
-            found.update({label: Owner(None, How.NOBODY, why) for label in mine})
+            found.update({label: Owner(None, HostEvidence.NOBODY, why) for label in mine})
     return found
 
 
@@ -210,18 +210,20 @@ def _recorded_here(
         return {}
     by = {hostnames.parse(one.sensor.logged_on, controller=False) for one in power if hostnames.parse(one.sensor.host) is not None}
     if all(one is not None and hostnames.means(one, host) for one in by):
-        return {nobodys[0]: Owner(0, How.HERE, "the only host of this run recorded it")}
+        return {nobodys[0]: Owner(0, HostEvidence.HERE, "the only host of this run recorded it")}
     return {}
 
 
 def _candidates(label: HostName, machines: Sequence[HostName | None]) -> Owner:
-    for how, fits in zip((How.EQUAL, How.ALIKE, How.ALIKE, How.ALIKE), _TIERS, strict=True):
+    for how, fits in zip((HostEvidence.EQUAL, HostEvidence.ALIKE, HostEvidence.ALIKE, HostEvidence.ALIKE), _TIERS, strict=True):
         own = [i for i, machine in enumerate(machines) if machine is not None and fits(label, machine)]
         if len(own) == 1:
             return Owner(own[0], how, f"the log says {label.full}")
         if own:
-            return Owner(None, How.NOBODY, f"{label.full} could be {' or '.join(_name(machines, i) for i in own[:_SHOWN])}")
-    return Owner(None, How.NOBODY, "")
+            return Owner(
+                None, HostEvidence.NOBODY, f"{label.full} could be {' or '.join(_name(machines, i) for i in own[:_SHOWN])}"
+            )
+    return Owner(None, HostEvidence.NOBODY, "")
 
 
 def _name(machines: Sequence[HostName | None], machine: int | None) -> str:
@@ -238,8 +240,8 @@ def _as_said(series: PowerSeries, label: HostName | None, told: Sequence[tuple[s
         for left, machine in told:
             if fits(left, series, label):
                 if machine is None:
-                    return Owner(None, How.NOBODY, "it was said to belong to another host")
-                return Owner(machine, How.SAID, f"{left or 'power without a name'} was said to be this host's")
+                    return Owner(None, HostEvidence.NOBODY, "it was said to belong to another host")
+                return Owner(machine, HostEvidence.SAID, f"{left or 'power without a name'} was said to be this host's")
     return None
 
 
@@ -263,20 +265,20 @@ def _unlabelled(series: PowerSeries, machines: Sequence[HostName | None], words:
     if column is not None:
         own = [i for i, machine in enumerate(machines) if machine is not None and hostnames.means(column, machine)]
         if len(own) == 1:
-            return Owner(own[0], How.COLUMN, "its column is named like this host")
+            return Owner(own[0], HostEvidence.COLUMN, "its column is named like this host")
     owner = _by_file(series.path, machines)
     if owner is not None:
         return owner
     if len(machines) == 1:
-        return Owner(0, How.ALONE, "it names no host, and this run has one")
-    return Owner(None, How.NOBODY, f"it names no host, and this run has {len(words)}")
+        return Owner(0, HostEvidence.ALONE, "it names no host, and this run has one")
+    return Owner(None, HostEvidence.NOBODY, f"it names no host, and this run has {len(words)}")
 
 
 def _by_source(series: PowerSeries, label: HostName, owner: Owner, machines: Sequence[HostName | None]) -> Owner:
     """For a controller's address: the host that its source is named after ("node17 DCMI power" of `--host node17`, at 10.0.0.7)."""
     name = _column(series.sensor.channel) if owner.machine is None and label.is_no_host else None
     own = [i for i, machine in enumerate(machines) if machine is not None and name is not None and hostnames.means(name, machine)]
-    return Owner(own[0], How.COLUMN, "its source is named like this host") if len(own) == 1 else owner
+    return Owner(own[0], HostEvidence.COLUMN, "its source is named like this host") if len(own) == 1 else owner
 
 
 def _column(name: str) -> HostName | None:
@@ -294,12 +296,12 @@ def _by_file(path: str, machines: Sequence[HostName | None]) -> Owner | None:
     own = [i for i, machine in enumerate(machines) if machine is not None and hostnames.within(place.name, machine)]
     own = [i for i in own if not any(_holds(machines[j], machines[i]) for j in own if j != i)]
     if len(own) == 1:
-        return Owner(own[0], How.FILE, f"its file is {place.name}")
+        return Owner(own[0], HostEvidence.FILE, f"its file is {place.name}")
     folder = hostnames.parse(place.parent.name)
     if own or folder is None:
         return None
     own = [i for i, machine in enumerate(machines) if machine is not None and hostnames.means(folder, machine)]
-    return Owner(own[0], How.FILE, f"its file lies in {place.parent.name}") if len(own) == 1 else None
+    return Owner(own[0], HostEvidence.FILE, f"its file lies in {place.parent.name}") if len(own) == 1 else None
 
 
 def _holds(longer: HostName | None, shorter: HostName | None) -> bool:
@@ -308,10 +310,10 @@ def _holds(longer: HostName | None, shorter: HostName | None) -> bool:
 
 def _not_all(power: Sequence[PowerSeries], owners: Sequence[Owner]) -> Iterable[Owner]:
     """In a file whose columns are named like hosts, a column that is named like none of them is another machine's."""
-    by_column = {one.path for one, owner in zip(power, owners, strict=True) if owner.how is How.COLUMN}
+    by_column = {one.path for one, owner in zip(power, owners, strict=True) if owner.how is HostEvidence.COLUMN}
     for series, owner in zip(power, owners, strict=True):
-        if owner.how is How.ALONE and series.path in by_column and _column(series.sensor.name) is not None:
-            yield Owner(None, How.NOBODY, "the columns beside it are named like hosts")
+        if owner.how is HostEvidence.ALONE and series.path in by_column and _column(series.sensor.name) is not None:
+            yield Owner(None, HostEvidence.NOBODY, "the columns beside it are named like hosts")
         else:
             yield owner
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.energy import nnls
-from powertui.data.energy.predict import Shares
+from powertui.data.energy.predict import WindowShares
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats
 
@@ -17,7 +17,7 @@ MOST = 24  # candidates that are handed on
 CREDIBLE = 0.03  # of the swing: so much is left over anyway
 
 
-def candidates(data: Samples, shares: Shares, lo: float, hi: float, floor_w: float = 0.0) -> Floats:
+def candidates(data: Samples, shares: WindowShares, lo: float, hi: float, floor_w: float = 0.0) -> Floats:
     """The best offsets of a grid over everything, best first: plain least squares on evenly resampled power."""
     first, last = shares.span
     length = last - first

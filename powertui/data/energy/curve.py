@@ -40,7 +40,7 @@ def spot(knots: Int64s, times: Int64s) -> Spot:
     return Spot(row, inside, knots[row], knots[row + 1])
 
 
-class Reading(NamedTuple):
+class CurveEntries(NamedTuple):
     """Raw entries of a curve at some times: what `place` needs. Entries of several curves may be stacked."""
 
     inside: Int64s
@@ -52,13 +52,13 @@ class Reading(NamedTuple):
     covered: Floats
     known: Bools
 
-    def shaped(self, *shape: int) -> Reading:
+    def shaped(self, *shape: int) -> CurveEntries:
         """The same entries as a table."""
         columns: list[Any] = [column.reshape(shape) for column in self]
-        return Reading(*columns)
+        return CurveEntries(*columns)
 
 
-class Place(NamedTuple):
+class CurveValues(NamedTuple):
     """What a curve says at some times."""
 
     energy: Floats  # J from the first knot
@@ -66,12 +66,12 @@ class Place(NamedTuple):
     watts: Floats
 
 
-def place(found: Reading) -> Place:
+def place(found: CurveEntries) -> CurveValues:
     """Energy, coverage and power at each time. Nothing is added outside the knots."""
     dt = (found.inside - found.start) / _S
     rise = (found.right - found.left) * (dt / np.maximum((found.end - found.start) / _S, 1e-12))
     known = found.known * dt
-    return Place(found.energy + known * (found.left + rise / 2), found.covered + known, found.left + rise)
+    return CurveValues(found.energy + known * (found.left + rise / 2), found.covered + known, found.left + rise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +115,13 @@ class Curve:
     kind: PowerKind
     sensor: Sensor
 
-    def read(self, at: Spot) -> Reading:
+    def read(self, at: Spot) -> CurveEntries:
         """The entries there: lookups only, no arithmetic worth the name (a window costs one of these per channel)."""
         row = at.row
         covered = (at.start - self.knots[0]) / _S if self.covered is None else self.covered[row]
-        return Reading(at.inside, at.start, at.end, self.left[row], self.right[row], self.energy[row], covered, self.known[row])
+        return CurveEntries(
+            at.inside, at.start, at.end, self.left[row], self.right[row], self.energy[row], covered, self.known[row]
+        )
 
     def held_at(self, times: Int64s) -> tuple[Int64s, Floats]:
         """(reading, seconds since it) at each time: which reading holds. For `held`."""

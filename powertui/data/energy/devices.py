@@ -36,7 +36,7 @@ _CLEARLY = 4.0  # … and above any other channel's
 _MOST = 20_000  # readings that are compared
 
 
-class How(str, enum.Enum):
+class DeviceEvidence(str, enum.Enum):
     """On what evidence a channel is a device's."""
 
     IDENTITY = "identity"  # UUID or PCI address
@@ -47,7 +47,7 @@ class How(str, enum.Enum):
     NONE = "none"
 
 
-_BADGES = {How.INDEX: Badge.ASSUMED, How.SIGNAL: Badge.ESTIMATED}
+_BADGES = {DeviceEvidence.INDEX: Badge.ASSUMED, DeviceEvidence.SIGNAL: Badge.ESTIMATED}
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Pair:
 
     device: str  # as the trace names it
     channel: int | None  # into the channels that were given
-    how: How
+    how: DeviceEvidence
     why: str  # for a person, a clause
 
     @property
@@ -88,7 +88,7 @@ def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
         return ()
     names = {number: processes[0].name for number, processes in found.items()}
     if len(found) == len(channels) == 1:
-        return (Pair(next(iter(names.values())), next(iter(channels)), How.ONLY, "the only GPU on both sides"),)
+        return (Pair(next(iter(names.values())), next(iter(channels)), DeviceEvidence.ONLY, "the only GPU on both sides"),)
     settled = {number: _by_identity(processes, channels) for number, processes in found.items()}
     scores = _scores(trace, found, {row: power[row] for row in channels})
     signal = _by_signal(scores)
@@ -101,22 +101,24 @@ def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
         own, follows = settled[number], signal[number]
         likelier = _likelier(scores[number], same_number)
         if own is not None:
-            out.append(Pair(name, own, How.IDENTITY, "by its UUID or PCI address"))
+            out.append(Pair(name, own, DeviceEvidence.IDENTITY, "by its UUID or PCI address"))
         elif follows is not None and follows == same_number:
-            out.append(Pair(name, follows, How.FOLLOWS, "by its number, and its power follows what ran there"))
+            out.append(Pair(name, follows, DeviceEvidence.FOLLOWS, "by its number, and its power follows what ran there"))
         elif follows is not None:
             why = f"its power follows what ran there, and no other's does: {variable} has changed the order"
-            out.append(Pair(name, follows, How.SIGNAL, why))
+            out.append(Pair(name, follows, DeviceEvidence.SIGNAL, why))
         elif likelier:
             named = " or ".join(power[row].series.sensor.channel for row in likelier[:4])
-            out.append(Pair(name, None, How.NONE, f"by its power it is {named}: {variable} has changed the order"))
+            out.append(Pair(name, None, DeviceEvidence.NONE, f"by its power it is {named}: {variable} has changed the order"))
         elif moved:
             why = f"{variable} has changed the order, and its power does not tell which GPU it is"
-            out.append(Pair(name, None, How.NONE, why))
+            out.append(Pair(name, None, DeviceEvidence.NONE, why))
         elif same_number is None or same_number in taken:
-            out.append(Pair(name, None, How.NONE, "no channel has its number"))
+            out.append(Pair(name, None, DeviceEvidence.NONE, "no channel has its number"))
         else:
-            out.append(Pair(name, same_number, How.INDEX, f"by its number alone: {_doubt(len(found), len(channels), variable)}"))
+            out.append(
+                Pair(name, same_number, DeviceEvidence.INDEX, f"by its number alone: {_doubt(len(found), len(channels), variable)}")
+            )
     return tuple(out)
 
 

@@ -278,7 +278,7 @@ def _traits(power: PowerOnTrace, curve: Curve) -> _Traits:
 class _Look(NamedTuple):
     """Entries of one curve for its windows, end to end: eight, six, two or one for each."""
 
-    reading: curves.Reading  # six
+    reading: curves.CurveEntries  # six
     bridged: tuple[Floats, Floats, Floats]  # two: J in holes, its variance, s² of them
     steep: Floats  # eight: from and to near a, near b, far around a, far around b
     moved: Floats  # two
@@ -349,7 +349,7 @@ def _settle(looks: Sequence[_Look]) -> _Found:
     """The arithmetic, once: for many windows of one channel, or for one window of many."""
     if len(looks) > 1:
         columns: list[Any] = [np.array(column).T for column in zip(*(look.reading for look in looks), strict=True)]
-        reading = curves.Reading(*columns)
+        reading = curves.CurveEntries(*columns)
         steep, moved, turned, runs, held = (np.array([look[k] for look in looks]).T for k in (2, 3, 4, 5, 6))
         bridged = [np.array(column).T for column in zip(*(look.bridged for look in looks), strict=True)]
         peak, pairs, inside = np.array([look.peak[0] for look in looks]), *(np.array([look[k] for look in looks]).T for k in (8, 9))

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui.data.energy import nnls
-from powertui.data.energy.predict import Shares
+from powertui.data.energy.predict import WindowShares
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 
@@ -56,7 +56,7 @@ _CHUNK = 400_000  # readings times offsets that are looked at together
 class Likeness:
     """Readings, what ran, and the width of an ordinary residual."""
 
-    shares: Shares
+    shares: WindowShares
     base_w: float  # the floor
     swing_w: float  # from there to the highest readings
     scale: float = 1.0

@@ -21,7 +21,7 @@ from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Tabl
 from powertui.data.tools import advice, breakdown, environment, hosts, shares, threads, top_ops
 from powertui.data.tools.advice import Advice
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
-from powertui.data.tools.event_types import Kind
+from powertui.data.tools.event_types import EventType
 from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Shares
 from powertui.data.tools.top_ops import Top
@@ -391,7 +391,7 @@ def _charts(steps: Breakdown) -> tuple[Chart, ...]:
         return ()
     parts = [(label, steps.of(kinds)) for _, label, _, kinds in CATEGORIES]
     series = tuple(Series(label, steps.names, times / PS_PER_S) for label, times in parts if times.any())
-    return (Chart("step_time", "Step time by category", series, "bar", "step", "time", "duration", "s"),)
+    return (Chart("step_time", "Step time by category", series, "bar", "step", "time"),)
 
 
 # ── what to do, and what to know ─────────────────────────────────────────────────────────────────
@@ -406,7 +406,7 @@ def _advised(question: Question, steps: Breakdown, parts: Shares | None, tops: S
     special = next(((one.name, one.share) for one in tops), None) if device else None
     transfer = None
     if parts is not None and parts.input > 0:
-        copied = float(steps.of((Kind.HOST_TO_DEVICE, Kind.WAIT_HOST)).sum())
+        copied = float(steps.of((EventType.HOST_TO_DEVICE, EventType.WAIT_HOST)).sum())
         transfer = copied / max(1.0, float(steps.category("input").sum()))
     found += advice.of_eager(top_ops.sides(question.profile, *question.window, question.compat))
     found += advice.smart(parts, shuffles=shuffles, special=special, memory=None, peak=None, transfer=transfer)

@@ -126,7 +126,7 @@ def exclusive(parts: Mapping[int, Intervals], span: tuple[int, int]) -> tuple[In
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class WindowShares:
     """For any sensor window, the columns of a fit: what its watts are a sum of.
 
     The first column is 1: the power of the idle machine. Every other column is the share of the window that one
@@ -177,7 +177,7 @@ class Shares:
 
 def shares(
     devices: Sequence[Activity], span: tuple[int, int], training: tuple[int, int] | None = None, *, least_s: float = 0.0
-) -> Shares:
+) -> WindowShares:
     """The columns for one trace; several devices are averaged.
 
     A kind that filled less than 2 % of the profile, or less than `least_s`, gets no watts of its own: too little of
@@ -206,7 +206,7 @@ def shares(
     begin, end = min(around[0], span[0]) / PS_PER_S, max(around[1], span[1]) / PS_PER_S
     names = ("base", *(NAMES[k] for k in kinds), OUTSIDE)
     inside = (span[0] / PS_PER_S, span[1] / PS_PER_S)
-    return Shares(names, inside, (begin, end), table, table[-1] / max(length, 1e-12), length / _BINS, training is not None)
+    return WindowShares(names, inside, (begin, end), table, table[-1] / max(length, 1e-12), length / _BINS, training is not None)
 
 
 def _root(joins: Sequence[int], kind: int) -> int:

@@ -23,7 +23,7 @@ _BINS = 256
 
 
 @dataclass(frozen=True)
-class Stretch:
+class ScannedStretch:
     first: int  # columns, the second one past the end
     last: int
     mean: float
@@ -34,7 +34,7 @@ class Stretch:
 
 def stretches(
     difference: Floats, usable: Bools, block: int, least: int, floor: float, looks: int, rng: np.random.Generator
-) -> list[Stretch]:
+) -> list[ScannedStretch]:
     """Stretches whose mean differs from the rest by more than noise, most certain first."""
     columns = np.flatnonzero(usable)
     if len(columns) < max(8, 3 * block, 2 * least):
@@ -43,7 +43,7 @@ def stretches(
     size = max(1, int(np.ceil(len(values) / _BINS)))
     bins = max(1, int(np.ceil(least / size)))
     taken = np.zeros(len(values), np.bool_)
-    found: list[Stretch] = []
+    found: list[ScannedStretch] = []
     for _ in range(MOST):
         flat = np.where(taken, 0.0, values - np.median(values[~taken]))
         first, last = _largest(_binned(flat, size), bins, size, len(values))
@@ -66,7 +66,7 @@ def stretches(
             if alone.p > ALPHA or alone.tail > ALPHA / 20:
                 break
         taken |= inside
-        found.append(Stretch(int(columns[first]), int(columns[last - 1]) + 1, mean, alone.error, alone.p, alone.blocks))
+        found.append(ScannedStretch(int(columns[first]), int(columns[last - 1]) + 1, mean, alone.error, alone.p, alone.blocks))
         if (~taken).sum() < max(8, 3 * block):
             break
     return found

@@ -19,7 +19,7 @@ import numpy as np
 
 from powertui.data.energy import coarse
 from powertui.data.energy.likeness import IDLE_SHARE, Likeness
-from powertui.data.energy.predict import Shares
+from powertui.data.energy.predict import WindowShares
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 
@@ -83,7 +83,9 @@ class Fit:
     places: tuple[Where, ...] = ()  # all that come into question, the best first; their weights add up to 1
 
 
-def search(data: Samples, shares: Shares, *, within: tuple[float, float] | None = None, step_s: float | None = None) -> Fit | str:
+def search(
+    data: Samples, shares: WindowShares, *, within: tuple[float, float] | None = None, step_s: float | None = None
+) -> Fit | str:
     """The offset that explains the samples best, or why there is none. `step_s`: the usual step, for aliases."""
     data = data.gathered(FINEST_S).listened()
     lo, hi = _offsets(data, shares, within)
@@ -108,7 +110,7 @@ def _lowest(watts: Floats) -> float:
     return float(np.sort(watts)[min(2, len(watts) // 40)])
 
 
-def _near(data: Samples, shares: Shares, offsets: Floats) -> Bools:
+def _near(data: Samples, shares: WindowShares, offsets: Floats) -> Bools:
     """The samples that lie on or around the profile at one of these offsets: of a day of log the others say nothing."""
     first, last = shares.span
     margin = coarse.margin(data, last - first)
@@ -118,7 +120,7 @@ def _near(data: Samples, shares: Shares, offsets: Floats) -> Bools:
     return found
 
 
-def _offsets(data: Samples, shares: Shares, within: tuple[float, float] | None) -> tuple[float, float]:
+def _offsets(data: Samples, shares: WindowShares, within: tuple[float, float] | None) -> tuple[float, float]:
     """The offsets at which enough of the shorter one is overlapped."""
     if not len(data):
         return 0.0, 0.0
@@ -160,7 +162,7 @@ def _away(offsets: Floats, others: Floats, least: float) -> Bools:
 class _Search:
     """The two finer passes and the verdict, over one set of samples."""
 
-    def __init__(self, data: Samples, shares: Shares, step_s: float | None, base_w: float) -> None:
+    def __init__(self, data: Samples, shares: WindowShares, step_s: float | None, base_w: float) -> None:
         self.data = data if len(data) <= _LIMIT else data[np.linspace(0, len(data) - 1, _LIMIT).astype(np.int64)]
         self.shares = shares
         self.step_s = step_s

@@ -35,15 +35,19 @@ class Moments:
 
     ns: Int64s
 
-    def parts(self, quote: bytes = b"") -> list[Part]:
+    def parts(self, quote: bytes = b"") -> list[LinePart]:
         """What a line is made of, between quotes where a format wants them."""
         seconds = self.ns // NS_PER_S
         known, codes = np.unique(seconds, return_inverse=True)
         texts = [quote + text.encode() for text in np.datetime_as_string(known.astype("datetime64[s]")).tolist()]
-        return [(codes, Texts(len(texts), texts.__getitem__)), Ticks(self.ns - seconds * NS_PER_S, 9, whole=False), b"Z" + quote]
+        return [
+            (codes, CodeTexts(len(texts), texts.__getitem__)),
+            Ticks(self.ns - seconds * NS_PER_S, 9, whole=False),
+            b"Z" + quote,
+        ]
 
 
-class Texts:
+class CodeTexts:
     """The bytes of each code, made when a row first needs them."""
 
     def __init__(self, count: int, make: Callable[[int], bytes]) -> None:
@@ -68,10 +72,10 @@ class Texts:
 
 
 #: What a line is made of: the same bytes in each, a time, texts by code, or a text of each row's own.
-Part: TypeAlias = "bytes | Ticks | tuple[npt.NDArray[Any], Texts] | Sequence[bytes]"
+LinePart: TypeAlias = "bytes | Ticks | tuple[npt.NDArray[Any], CodeTexts] | Sequence[bytes]"
 
 
-def join(parts: Sequence[Part], rows: int) -> bytes:
+def join(parts: Sequence[LinePart], rows: int) -> bytes:
     """All lines of these rows, one after the other. The last part has to bring the line's end."""
     runs: list[list[bytes]] = []
     words: list[Any] = []  # of the run of constants and times that is being gathered: each a column of uint32, or one for all

@@ -20,7 +20,7 @@ from powertui.data.energy import marks
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.export import lines as export_lines
 from powertui.data.export import readings
-from powertui.data.export.lines import Texts, Ticks
+from powertui.data.export.lines import CodeTexts, Ticks
 from powertui.data.export.rows import channel_names, gathered
 from powertui.data.model import PS_PER_US, ProcessKind, Track
 from powertui.data.window import Cut, Window
@@ -32,13 +32,13 @@ _SOME = 1 << 13  # lines of text put together
 _SLICE = 1 << 20  # events looked at together
 
 
-class Counter(Protocol):
+class LineCounter(Protocol):
     """Told how many lines were written."""
 
     value: int
 
 
-def chunks(window: Window, about: list[tuple[str, Any]], counter: Counter) -> Iterator[bytes]:
+def chunks(window: Window, about: list[tuple[str, Any]], counter: LineCounter) -> Iterator[bytes]:
     """The JSON text, piece by piece."""
     facts: dict[str, Any] = {}
     for key, value in about:
@@ -60,10 +60,10 @@ def _lines(window: Window, cuts: list[Cut], threads: list[tuple[int, int, str]])
     while lines := list(islice(told, _SOME)):
         yield "".join(",\n" + line for line in lines).encode(), len(lines)
     full = window.trace.names.full
-    names = Texts(
+    names = CodeTexts(
         len(window.trace.names), lambda code: b',\n{"ph":"X","name":' + json.dumps(full(code)[:1000]).encode() + b',"cat":'
     )  # fmt: skip
-    places = Texts(len(cuts), lambda code: _place(cuts[code], threads[code]))
+    places = CodeTexts(len(cuts), lambda code: _place(cuts[code], threads[code]))
     for start, duration, name, cut in gathered(cuts):
         parts = ((name, names), (cut, places), Ticks(start, 6), b',"dur":', Ticks(duration, 6), b"}")
         yield export_lines.join(parts, len(start)), len(start)

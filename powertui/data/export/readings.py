@@ -30,7 +30,7 @@ def about(power: PowerOnTrace) -> Int64s:
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class ChannelReadings:
     """The rows of one channel that are about a window, in their order."""
 
     power: PowerOnTrace
@@ -41,7 +41,7 @@ class Readings:
     scale: float | None  # joules of the window per joule that its pieces hold; None: it is not resolved
 
     @classmethod
-    def of(cls, power: PowerOnTrace, lo: int, hi: int) -> Readings:
+    def of(cls, power: PowerOnTrace, lo: int, hi: int) -> ChannelReadings:
         moments = about(power)
         rows = np.flatnonzero((moments >= lo) & (moments < hi))
         inside = moments[rows]
@@ -71,7 +71,7 @@ class Readings:
         return out
 
 
-class Together(NamedTuple):
+class SharedRows(NamedTuple):
     """The rows of all channels: those of one moment that are about one moment share a row."""
 
     at: Int64s
@@ -79,10 +79,10 @@ class Together(NamedTuple):
     of: tuple[Int64s, ...]  # for each channel and each row its own row, -1 where it has none
 
 
-def together(channels: Sequence[Readings]) -> Together:
+def together(channels: Sequence[ChannelReadings]) -> SharedRows:
     """By the moments that they are about."""
     if not channels:
-        return Together(np.empty(0, np.int64), np.empty(0, np.int64), ())
+        return SharedRows(np.empty(0, np.int64), np.empty(0, np.int64), ())
     at, moments = np.concatenate([one.at for one in channels]), np.concatenate([one.about for one in channels])
     order = np.lexsort((at, moments))
     new = np.ones(len(order), np.bool_)
@@ -95,4 +95,4 @@ def together(channels: Sequence[Readings]) -> Together:
         mine[row[first : first + len(one.at)]] = np.arange(len(one.at))
         found.append(mine)
         first += len(one.at)
-    return Together(at[order][new], moments[order][new], tuple(found))
+    return SharedRows(at[order][new], moments[order][new], tuple(found))

@@ -15,7 +15,7 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.energy.integrate import Energy
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.export.lines import Moments, Ticks
-from powertui.data.export.readings import Readings, together
+from powertui.data.export.readings import ChannelReadings, together
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, UNKNOWN, Int64s, PowerOnTrace, Trace
 from powertui.data.tools import op_stats
 from powertui.data.window import Cut, Window
@@ -42,14 +42,14 @@ class Shared(NamedTuple):
 
 
 #: One column (a Shared: as many as its vocabulary is wide). What has no time at all is a list of None.
-Column: TypeAlias = "Ticks | Moments | Shared | Sequence[Cell]"
+ExportColumn: TypeAlias = "Ticks | Moments | Shared | Sequence[Cell]"
 
 
 class Batch(NamedTuple):
     """Some rows, column by column."""
 
     rows: int
-    columns: Sequence[Column]
+    columns: Sequence[ExportColumn]
 
 
 class Sheet(NamedTuple):
@@ -65,21 +65,21 @@ def seconds(ps: Int64s) -> Ticks:
     return Ticks(ps, 12)
 
 
-def _known(ps: Int64s) -> Column:
+def _known(ps: Int64s) -> ExportColumn:
     """As `seconds`, with None for a time that nothing tells."""
     if (ps != UNKNOWN).all():
         return seconds(ps)
     return [value / PS_PER_S if value != UNKNOWN else None for value in ps.tolist()]
 
 
-def unix(trace: Trace, ps: Int64s) -> Column:
+def unix(trace: Trace, ps: Int64s) -> ExportColumn:
     """Unix seconds with nanoseconds; None when the profile's wall time is not known."""
     if not trace.clock.known:
         return [None] * len(ps)
     return Ticks(trace.clock.mid_ns + ps // PS_PER_NS, 9)
 
 
-def moment(trace: Trace, ps: Int64s) -> Column:
+def moment(trace: Trace, ps: Int64s) -> ExportColumn:
     """The same as a date and time that every program reads."""
     if not trace.clock.known:
         return [None] * len(ps)
@@ -124,7 +124,7 @@ def _samples(window: Window) -> Sheet:
         kinds.append("text")
 
     def batches() -> Iterator[Batch]:
-        channels = [Readings.of(one, window.lo, window.hi) for one in power]
+        channels = [ChannelReadings.of(one, window.lo, window.hi) for one in power]
         rows = together(channels)
         running = Running(window.trace)
         for start in range(0, len(rows.at), _CHUNK):
@@ -233,7 +233,7 @@ def _steps(window: Window) -> Sheet:
         picked = window.step_rows()
         start, end = steps.start[picked], steps.ends()[picked]
         found = [steps[index] for index in picked.tolist()]
-        cells: list[Column] = [
+        cells: list[ExportColumn] = [
             [_epoch_number(window, step.epoch) for step in found], [step.number if step.number >= 0 else None for step in found],
             [step.name for step in found], unix(window.trace, start), moment(window.trace, start), seconds(start), seconds(end),
             _known(steps.host[picked]), _known(steps.device[picked]), _known(steps.step[picked]),

@@ -24,7 +24,7 @@ from powertui.data.export import files as export_files
 from powertui.data.export import lines as export_lines
 from powertui.data.export import perfetto
 from powertui.data.export import rows as export_rows
-from powertui.data.export.lines import Moments, Part, Texts, Ticks
+from powertui.data.export.lines import CodeTexts, LinePart, Moments, Ticks
 from powertui.data.export.rows import Batch, Cell, Shared, Sheet, Vocabulary
 from powertui.data.model import PowerOnTrace, Run
 from powertui.data.window import Window
@@ -151,11 +151,11 @@ class _Writer:
 
     def __init__(self, cell: Callable[[Cell], bytes], between: bytes, begin: bytes, end: bytes, quote: bytes = b"") -> None:
         self._cell, self._between, self._begin, self._end, self._quote = cell, between, begin, end, quote
-        self._known: dict[Vocabulary, Texts] = {}
+        self._known: dict[Vocabulary, CodeTexts] = {}
 
     def lines(self, batch: Batch) -> bytes:
         """All rows of a batch."""
-        parts: list[Part] = [self._begin]
+        parts: list[LinePart] = [self._begin]
         for i, column in enumerate(batch.columns):
             behind = self._between if i < len(batch.columns) - 1 else self._end
             if isinstance(column, Ticks):
@@ -168,10 +168,10 @@ class _Writer:
                 parts.append([self._cell(value) + behind for value in column])
         return export_lines.join(parts, batch.rows)
 
-    def _texts(self, words: Vocabulary, behind: bytes) -> Texts:
+    def _texts(self, words: Vocabulary, behind: bytes) -> CodeTexts:
         found = self._known.get(words)
         if found is None:
-            found = Texts(words.count, lambda code: self._between.join(map(self._cell, words.cells(code))) + behind)
+            found = CodeTexts(words.count, lambda code: self._between.join(map(self._cell, words.cells(code))) + behind)
             self._known[words] = found
         return found
 

@@ -138,7 +138,7 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 # ── counted warnings ─────────────────────────────────────────────────────────────────────────────
 
 
-class Findings:
+class FileWarnings:
     """Warnings of one file, the same ones counted instead of repeated."""
 
     def __init__(self, path: str) -> None:
@@ -187,7 +187,7 @@ def _last_end(start: Int64s, duration: Int64s) -> int:
     return max(int((start[lo : lo + SLICE] + duration[lo : lo + SLICE]).max()) for lo in rows)
 
 
-class Line:
+class LineEvents:
     """The events of one line on their way into a Track. The columns are given away: they are changed in place.
 
     `place` is where each event lies in its source, counted from `origin`; four bytes each are kept where they will do.
@@ -213,7 +213,7 @@ class Line:
         self.name = self.name[rows]
         self.place = self.place[rows]
 
-    def validate(self, lo: int, hi: int, findings: Findings, where: str) -> None:
+    def validate(self, lo: int, hi: int, findings: FileWarnings, where: str) -> None:
         """Drop what cannot have happened between `lo` and `hi` (ps), and repair negative durations."""
         if not len(self):
             return
@@ -243,7 +243,7 @@ class ProcessBuilder:
         self._tracks: list[Track] = []
         self._known = 0
 
-    def add(self, key: int, name: str, line: Line, aggregates: Aggregates | None = None) -> None:
+    def add(self, key: int, name: str, line: LineEvents, aggregates: Aggregates | None = None) -> None:
         """One line with its events, in any order. A line without any event is no track."""
         trace = self._trace
         line.validate(trace.earliest, trace.latest, trace.findings, f"{self.name} {self._label(key, name)}".strip())
@@ -290,7 +290,7 @@ class TraceBuilder:
     def __init__(self, path: str, format: str, *, size: int = 0, host: str = "") -> None:
         self.path, self.format, self.size = path, format, size
         self.host = host or host_of(path)
-        self.findings = Findings(path)
+        self.findings = FileWarnings(path)
         self.clock = Clock()
         self.stop_ns: int | None = None
         self.hostnames: tuple[str, ...] = ()

@@ -14,12 +14,12 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data.wire.types import UInt32s
+
 _POLYNOMIAL = 0x82F63B78
 _LANE = 256  # bytes a lane: short enough for many lanes, long enough that joining them costs little
 _FEW = 4096  # bytes in all: a file of a few scalars
 _BATCH = 1 << 22  # bytes of lanes handled at a time, so that memory stays bounded
-
-UInt32s = npt.NDArray[np.uint32]
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 
 from powertui.data.formats.gzip_blocks import GzipBlocks
 from powertui.data.formats.json_columns import arg_values
-from powertui.data.formats.source import Source
+from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Int64s
 from powertui.errors import FileChanged
 
@@ -23,7 +23,7 @@ _decode = json.JSONDecoder(strict=False).raw_decode
 class ArgText:
     """A trace's text by place; of a gzip file what it unpacks to."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: OpenedFile) -> None:
         self._stored = source.content
         self._blocks = GzipBlocks(source.content) if source.compressed else None
 

@@ -35,7 +35,7 @@ MEMBERS = 7
 _FEW, _MANY = 1 << 12, 1 << 20  # bytes that Python is given to read an item in: more as long as odd ones follow one another
 
 
-class Batch(NamedTuple):
+class EventBatch(NamedTuple):
     """Some events. Members are numbers of texts (`Tokens`), -1 where an event has none."""
 
     phase: UInt8s  # the letter
@@ -171,11 +171,11 @@ class _Columns:
             self.hi.data, self.args.data, self.member.reshape(-1).data,
         )  # fmt: skip
 
-    def batch(self, rows: int, data: bytes, base: int) -> Batch:
+    def batch(self, rows: int, data: bytes, base: int) -> EventBatch:
         """The first rows; `base` is where `data` begins in the whole text."""
         some = slice(rows)
         args = np.where(self.args[some] >= 0, self.args[some] + base, 0)
-        return Batch(
+        return EventBatch(
             self.phase[some], self.timed[some] != 0, self.us[some], self.ps[some], self.length[some], self.lo[some], self.hi[some],
             args, self.member[:, some], data,
         )  # fmt: skip

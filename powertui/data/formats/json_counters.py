@@ -21,7 +21,7 @@ _MOST = 10_000  # series of one file
 _UNIT = re.compile(r"^(.*\S)\s*[(\[]([A-Za-z%\u00b5][A-Za-z/%]{0,9})[)\]]$")
 
 
-class Readings:
+class CounterReadings:
     """All counters of a trace, as they come."""
 
     def __init__(self) -> None:

@@ -16,12 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from powertui.data.formats import stat_columns
-from powertui.data.formats.builder import Findings, Line, TraceBuilder
+from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
 from powertui.data.formats.json_args import ArgText
-from powertui.data.formats.json_columns import COMPILED, Batch, ColumnStream, Tokens
+from powertui.data.formats.json_columns import COMPILED, ColumnStream, EventBatch, Tokens
 from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.registry import Progress
-from powertui.data.formats.source import Source, describe
+from powertui.data.formats.source import OpenedFile, describe
 from powertui.data.limits import HINT
 from powertui.data.model import PS_PER_US, Clock, Floats, Int32s, Int64s, Stat, StatColumn, StatKind, Trace, UInt32s, UInt64s
 from powertui.data.texts import Texts
@@ -29,7 +29,7 @@ from powertui.errors import UnreadableFile
 
 __all__ = [
     "EVENT_BYTES", "IMPOSSIBLE", "OBJECT_BYTES", "OPEN", "PYTORCH", "UNIX_US", "ArgStats", "Impossible", "Origin", "PairNames",
-    "Thread", "arg_text", "as_text", "clean", "clock_of", "coded", "in_reach", "number_of", "picoseconds", "read", "spoken",
+    "ThreadEvents", "arg_text", "as_text", "clean", "clock_of", "coded", "in_reach", "number_of", "picoseconds", "read", "spoken",
     "spread", "stat",
 ]  # fmt: skip
 
@@ -272,7 +272,7 @@ class Origin:
         return int(whole) * PS_PER_US + int(round((us - whole) * self._grid) * self._unit)
 
 
-class Thread:
+class ThreadEvents:
     """The events of one (pid, tid) as they come: ps from the trace's `Origin`."""
 
     def __init__(self) -> None:
@@ -298,7 +298,7 @@ class Thread:
         self.name.frombytes(name.tobytes())
         self.position.frombytes(position.tobytes())
 
-    def line(self, shift_ps: int, last_ps: int, *, final: bool) -> Line:
+    def line(self, shift_ps: int, last_ps: int, *, final: bool) -> LineEvents:
         """The events as columns. `shift_ps`: the trace's zero; what still waits for its end lasts until `last_ps`.
 
         `final`: no more of them will come, and the columns are given away.
@@ -316,10 +316,12 @@ class Thread:
         duration[duration == 1] = 0
         if shift_ps:
             start -= shift_ps
-        return Line(start, duration, name, position)
+        return LineEvents(start, duration, name, position)
 
 
-def spread(threads: Sequence[Thread], which: Int64s, start: Int64s, duration: Int64s, name: UInt32s, position: UInt64s) -> None:
+def spread(
+    threads: Sequence[ThreadEvents], which: Int64s, start: Int64s, duration: Int64s, name: UInt32s, position: UInt64s
+) -> None:
     """Give each thread its events of a batch, in their order; `which` counts `threads`."""
     order = np.argsort(which, kind="stable")
     bounds = np.searchsorted(which[order], np.arange(len(threads) + 1))
@@ -343,7 +345,7 @@ def coded(*columns: Int64s | Int32s) -> tuple[list[tuple[int, ...]], Int64s]:
     return list(zip(*(column[first].tolist() for column in columns), strict=True)), which
 
 
-def in_reach(batch: Batch, rows: Int64s, origin: Origin, findings: Findings) -> tuple[Int64s, Int64s]:
+def in_reach(batch: EventBatch, rows: Int64s, origin: Origin, findings: FileWarnings) -> tuple[Int64s, Int64s]:
     """(those of these rows whose times can be, their starts as ps from the origin)."""
     assert origin.us is not None
     whole = batch.us[rows] - origin.us
@@ -356,7 +358,7 @@ def in_reach(batch: Batch, rows: Int64s, origin: Origin, findings: Findings) -> 
     return rows, whole * PS_PER_US + part
 
 
-def spoken(batch: Batch, rows: Int64s) -> Iterator[tuple[Any, str]]:
+def spoken(batch: EventBatch, rows: Int64s) -> Iterator[tuple[Any, str]]:
     """Events of a batch as Python reads them, with their texts."""
     for row in rows.tolist():
         text = batch.text(row)
@@ -387,12 +389,12 @@ class Collector(Protocol):
     @property
     def memory(self) -> int: ...
     def add(self, event: Any, raw: str) -> None: ...
-    def take(self, batch: Batch, tokens: Tokens) -> None: ...
+    def take(self, batch: EventBatch, tokens: Tokens) -> None: ...
     def member(self, key: str, value: Any) -> None: ...
-    def build(self, source: Source, *, complete: bool) -> Trace: ...
+    def build(self, source: OpenedFile, *, complete: bool) -> Trace: ...
 
 
-def read(source: Source, progress: Progress, collector: Collector) -> Iterator[Trace]:
+def read(source: OpenedFile, progress: Progress, collector: Collector) -> Iterator[Trace]:
     """Every event to the collector, in bounded memory: partial traces as they grow, the whole one last."""
     findings = collector.builder.findings
     stream = opened(source)
@@ -401,7 +403,7 @@ def read(source: Source, progress: Progress, collector: Collector) -> Iterator[T
         if key != "traceEvents" or not stream.listed:
             collector.member(key, value)
             continue
-        if isinstance(value, Batch):
+        if isinstance(value, EventBatch):
             assert isinstance(stream, ColumnStream)
             collector.take(value, stream.tokens)
         else:
@@ -426,13 +428,13 @@ def read(source: Source, progress: Progress, collector: Collector) -> Iterator[T
     yield collector.build(source, complete=True)
 
 
-def opened(source: Source) -> JsonStream:
+def opened(source: OpenedFile) -> JsonStream:
     """The members and events of a trace: in batches where the scanner is compiled."""
     if COMPILED:
         return ColumnStream(source.chunks(SCANNED), "traceEvents")
     return JsonStream(source.chunks(CHUNK), "traceEvents")
 
 
-def arg_text(source: Source) -> ArgText | None:
+def arg_text(source: OpenedFile) -> ArgText | None:
     """Where `args` are read again; None where they are all kept."""
     return ArgText(source) if COMPILED else None

@@ -21,9 +21,9 @@ import numpy as np
 from powertui.data.formats import stat_columns
 from powertui.data.formats.builder import TraceBuilder
 from powertui.data.formats.json_args import ArgText
-from powertui.data.formats.json_columns import CAT, DEVICE, PID, STREAM, TID, Batch, Tokens
+from powertui.data.formats.json_columns import CAT, DEVICE, PID, STREAM, TID, EventBatch, Tokens
 from powertui.data.formats.json_columns import NAME as TITLE
-from powertui.data.formats.json_counters import BYTES, Readings
+from powertui.data.formats.json_counters import BYTES, CounterReadings
 from powertui.data.formats.json_events import (
     EVENT_BYTES,
     IMPOSSIBLE,
@@ -34,7 +34,7 @@ from powertui.data.formats.json_events import (
     Impossible,
     Origin,
     PairNames,
-    Thread,
+    ThreadEvents,
     arg_text,
     as_text,
     clean,
@@ -48,7 +48,7 @@ from powertui.data.formats.json_events import (
     stat,
 )  # fmt: skip
 from powertui.data.formats.registry import Progress
-from powertui.data.formats.source import Source
+from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_US, Int64s, Stat, StatColumn, Trace, UInt64s
 
 NAME = "kineto"
@@ -168,14 +168,14 @@ class _Collector:
         self.stats, self.names = LaunchStats(text), CategoryNames()
         self.origin = Origin(DIGITS)
         self._kinds: list[int] = []  # of each category, by its token
-        self.host: dict[tuple[Any, Any, bool], Thread] = {}  # by pid, tid, and whether they are Python's frames
-        self.device: dict[tuple[int, int, str], Thread] = {}  # by device, stream, and what is drawn from its work
+        self.host: dict[tuple[Any, Any, bool], ThreadEvents] = {}  # by pid, tid, and whether they are Python's frames
+        self.device: dict[tuple[int, int, str], ThreadEvents] = {}  # by device, stream, and what is drawn from its work
         self.processes: dict[Any, str] = {}
         self.labels: dict[tuple[Any, Any], str] = {}
         self.devices: dict[int, tuple[Stat, ...]] = {}  # what is said of each
         self.about: tuple[Stat, ...] = ()  # what is said of the run: rank, world size, versions
         self.first_us = math.inf  # the earliest ts: the trace's zero
-        self.readings = Readings()
+        self.readings = CounterReadings()
         self.held: dict[str, float] = {}  # bytes since the start, by device
         self.origin_ns: int | None = None
         self.count = 0
@@ -192,7 +192,7 @@ class _Collector:
 
     # ── what comes ──
 
-    def take(self, batch: Batch, tokens: Tokens) -> None:
+    def take(self, batch: EventBatch, tokens: Tokens) -> None:
         """Some plain events at once."""
         for number in range(len(self._kinds), len(tokens)):
             self._kinds.append(_kind(_category(tokens[number])))
@@ -205,7 +205,7 @@ class _Collector:
         for event, text in spoken(batch, np.flatnonzero(~spans & ~np.isin(batch.phase, _FLOWS))):
             self.add(event, text)
 
-    def _spans(self, batch: Batch, rows: Int64s, kind: Int64s, tokens: Tokens) -> None:
+    def _spans(self, batch: EventBatch, rows: Int64s, kind: Int64s, tokens: Tokens) -> None:
         if self.origin.us is None:
             self.origin.us = int(batch.us[rows[0]])
         rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
@@ -223,7 +223,7 @@ class _Collector:
             try:
                 threads.append(self._thread(one, *(tokens[number] for number in numbers)))
             except TypeError:  # a list as a pid
-                threads.append(Thread())
+                threads.append(ThreadEvents())
                 usable[at] = False
         merged = {id(thread): number for number, thread in enumerate(threads)}  # several places may be one thread
         which = np.array([merged[id(thread)] for thread in threads], np.int64)[which]
@@ -237,17 +237,17 @@ class _Collector:
     def _named(self, category: Any, name: Any) -> int:
         return self.names.of(_category(category), name if isinstance(name, str) else "")
 
-    def _thread(self, kind: int, pid: Any, tid: Any, device: Any, stream: Any) -> Thread:
+    def _thread(self, kind: int, pid: Any, tid: Any, device: Any, stream: Any) -> ThreadEvents:
         if kind <= FRAMES:
             line = (pid, tid, kind == FRAMES)
             thread = self.host.get(line)
             if thread is None:
-                thread = self.host[line] = Thread()
+                thread = self.host[line] = ThreadEvents()
             return thread
         place = (_number(device, pid), _number(stream, tid), _DRAWN[kind])
         thread = self.device.get(place)
         if thread is None:
-            thread = self.device[place] = Thread()
+            thread = self.device[place] = ThreadEvents()
         return thread
 
     def add(self, event: Any, raw: str) -> None:
@@ -337,7 +337,7 @@ class _Collector:
 
     # ── what it comes to ──
 
-    def build(self, source: Source, *, complete: bool) -> Trace:
+    def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
         builder = TraceBuilder(source.path, NAME, size=source.size, host=self.builder.host)
         builder.findings = self.builder.findings if complete else builder.findings
@@ -346,7 +346,7 @@ class _Collector:
 
         shift = (int(base) - (int(base) if self.origin.us is None else self.origin.us)) * PS_PER_US
 
-        def put(process: Any, key: int, label: str, thread: Thread) -> None:
+        def put(process: Any, key: int, label: str, thread: ThreadEvents) -> None:
             process.add(key, label, thread.line(shift, 0, final=complete))
 
         devices = sorted({device for device, _, _ in self.device})
@@ -382,6 +382,6 @@ def _number(named: Any, place: Any) -> int:
     return 0
 
 
-def load(source: Source, progress: Progress) -> Iterator[Trace]:
+def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
     return read(source, progress, _Collector(TraceBuilder(source.path, NAME, size=source.size), arg_text(source)))

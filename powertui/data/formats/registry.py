@@ -5,7 +5,7 @@ A further format is one file beside this one, with
     NAME = "…"
     SUFFIXES = ("mine.json.gz", "mine.json")                          # `<host>.<suffix>` in a folder; the better one first
     def sniff(head: bytes, path: str) -> int                          # 0 = not mine … 100 = certain
-    def load(source: Source, progress: Progress) -> Iterator[Trace]   # partial traces first, the whole one last
+    def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]   # partial traces first, the whole one last
 
 and one line in `READERS`. It may also say
 
@@ -26,14 +26,25 @@ from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 from powertui import plugins
-from powertui.data.formats.source import Source, describe, open_source
-from powertui.data.limits import MACHINE, Limit
+from powertui.data.formats.source import OpenedFile, describe, open_source
+from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.data.model import Clock, Trace
 from powertui.errors import PowertuiError, UnreadableFile
 
 __all__ = [
-    "READERS", "ClockRule", "Progress", "Reader", "Source", "certain_suffixes", "clock_rule", "load", "open_source", "pick", "read",
-    "silent", "suffixes",
+    "READERS",
+    "ClockRule",
+    "OpenedFile",
+    "Progress",
+    "Reader",
+    "certain_suffixes",
+    "clock_rule",
+    "load",
+    "open_source",
+    "pick",
+    "read",
+    "silent",
+    "suffixes",
 ]  # fmt: skip
 
 # The better source of the same capture first.
@@ -72,7 +83,7 @@ class Reader(Protocol):
     SUFFIXES: tuple[str, ...]
 
     def sniff(self, head: bytes, path: str) -> int: ...
-    def load(self, source: Source, progress: Progress) -> Iterator[Trace]: ...
+    def load(self, source: OpenedFile, progress: Progress) -> Iterator[Trace]: ...
 
 
 def silent(done: int, total: int, events: int, /) -> None:
@@ -107,7 +118,7 @@ def clock_rule(name: str) -> ClockRule:
     return rule
 
 
-def pick(source: Source) -> Reader:
+def pick(source: OpenedFile) -> Reader:
     """The reader that is surest of this content. Raises `UnreadableFile` with what the file looks like."""
     scores = {id(reader): _sure(reader, source) for reader in readers()}
     ranked = sorted(readers(), key=lambda reader: scores[id(reader)], reverse=True)
@@ -117,7 +128,7 @@ def pick(source: Source) -> Reader:
     return ranked[0]
 
 
-def _sure(reader: Reader, source: Source) -> int:
+def _sure(reader: Reader, source: OpenedFile) -> int:
     """How sure a reader is of this content; a plugin that raises is not."""
     plugin = _plugin(reader)
     if plugin is None:
@@ -130,7 +141,7 @@ def _plugin(reader: Reader) -> plugins.Plugin | None:
     return next((plugin for plugin in plugins.of(plugins.FORMATS).plugins if plugin.found is reader), None)
 
 
-def load(path: str | os.PathLike[str], progress: Progress = silent, limit: Limit = MACHINE) -> Iterator[Trace]:
+def load(path: str | os.PathLike[str], progress: Progress = silent, limit: MemoryLimit = MACHINE) -> Iterator[Trace]:
     """Read one file: partial traces (`complete` is False) as they grow, the whole one last."""
     source = open_source(path, limit)
     reader = pick(source)

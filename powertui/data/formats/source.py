@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from powertui.data import limits
-from powertui.data.limits import MACHINE, Limit
+from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.data.model import Warn
 from powertui.data.wire.stored import Stored
 from powertui.errors import FileChanged, UnreadableFile
@@ -45,10 +45,10 @@ MAGICS = (
 )
 
 
-class Source:
+class OpenedFile:
     """One opened file. `stored()` gives access to all its bytes, `chunks()` streams them; `head` is for sniffing."""
 
-    def __init__(self, path: str, content: Stored, limit: Limit) -> None:
+    def __init__(self, path: str, content: Stored, limit: MemoryLimit) -> None:
         self.path = path
         self.limit = limit  # of the memory that reading may take
         self.size = content.size  # bytes on disk, or that came through the pipe
@@ -109,7 +109,7 @@ class Source:
             self.warnings.append(Warn(self.path, "", cause))
 
 
-def open_source(path: str | os.PathLike[str], limit: Limit = MACHINE) -> Source:
+def open_source(path: str | os.PathLike[str], limit: MemoryLimit = MACHINE) -> OpenedFile:
     """Open a file, a FIFO or standard input ("-"). Raises `UnreadableFile` with what is wrong and what to do."""
     name = os.fspath(path)
     try:
@@ -123,7 +123,7 @@ def open_source(path: str | os.PathLike[str], limit: Limit = MACHINE) -> Source:
         raise _refused(name, error) from None
 
 
-def _open(name: str, file: BinaryIO, limit: Limit) -> Source:
+def _open(name: str, file: BinaryIO, limit: MemoryLimit) -> OpenedFile:
     mode = os.fstat(file.fileno()).st_mode
     if stat.S_ISREG(mode):
         content = Stored(name, file=file.fileno())
@@ -134,7 +134,7 @@ def _open(name: str, file: BinaryIO, limit: Limit) -> Source:
         raise UnreadableFile(name, "is neither a file nor a pipe", hint=hint)
     if not content.size:
         raise UnreadableFile(name, "is empty (0 bytes)", hint=_empty_hint(name))
-    source = Source(name, content, limit)
+    source = OpenedFile(name, content, limit)
     if source.head.startswith(LFS):
         raise UnreadableFile(
             name,
@@ -166,7 +166,7 @@ class Inflater:
     A broken or torn stream ends the iteration and leaves its reason in `problem`. What came before is good.
     """
 
-    def __init__(self, content: Stored, size: int, limit: Limit) -> None:
+    def __init__(self, content: Stored, size: int, limit: MemoryLimit) -> None:
         self.limit = limit
         self.done = 0  # bytes of the compressed file that were consumed
         self.problem = ""

@@ -26,7 +26,7 @@ import numpy as np
 from powertui.data.formats import tfevents_columns
 from powertui.data.formats.crc32c import crc32c, masked
 from powertui.data.formats.filenames import split_events
-from powertui.data.limits import HINT, MACHINE, Limit
+from powertui.data.limits import HINT, MACHINE, MemoryLimit
 from powertui.data.model import NS_PER_S, Floats, Int64s, ScalarSeries, Warn
 from powertui.errors import UnreadableFile
 
@@ -78,7 +78,7 @@ class EventLog:
         return next((series for series in self.scalars if series.tag == tag), None)
 
 
-def read(path: str, group: str = "", limit: Limit = MACHINE, tails: list[Tail] | None = None) -> EventLog:
+def read(path: str, group: str = "", limit: MemoryLimit = MACHINE, tails: list[Tail] | None = None) -> EventLog:
     """Read one file. Raises `UnreadableFile` only when nothing of it can be read. `tails`: takes what reads on from there."""
     tail = Tail(path, group, limit)
     tail.read()
@@ -137,7 +137,7 @@ class Tail:
 
     path: str
     group: str = ""
-    limit: Limit = MACHINE
+    limit: MemoryLimit = MACHINE
     records: int = 0
     _points: int = 0
     _offset: int = 0
@@ -296,7 +296,7 @@ class Tail:
 
     # ── records ──
 
-    def _own(self, part: tfevents_columns.Columns) -> tfevents_columns.Columns:
+    def _own(self, part: tfevents_columns.ScalarColumns) -> tfevents_columns.ScalarColumns:
         """Those that are scalars: a record that names no plugin is what the first of its tag said."""
         plugin = self._plugins.get(part.tag, "")
         if not part.bare.all():

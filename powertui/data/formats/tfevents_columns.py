@@ -19,7 +19,7 @@ _WALL = (3e8, 7.3e9)  # Unix seconds: anything else is no time of a run
 _S = 1_000_000_000
 
 
-class Columns(NamedTuple):
+class ScalarColumns(NamedTuple):
     """One tag's scalars of one window."""
 
     tag: str
@@ -30,14 +30,14 @@ class Columns(NamedTuple):
     bare: Bools  # it names no plugin: then what an earlier record of its tag says holds
 
 
-class Window(NamedTuple):
+class WindowRecords(NamedTuple):
     """What the records of a window are."""
 
-    scalars: list[Columns]
+    scalars: list[ScalarColumns]
     rest: Int64s  # rows that are none of these
 
 
-def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> Window:
+def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
     """The records that lie from `lo` to `hi`."""
     rows = np.arange(len(lo))
     event = wire.pick(data, lo, hi, [wire.tag(1, FIXED64), wire.tag(2, VARINT), wire.tag(5, LEN)])
@@ -52,21 +52,21 @@ def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> Window:
     good &= step >= 0
     rows, start, stop = rows[good], start[good], stop[good]
     if not len(rows):
-        return Window([], np.flatnonzero(~good))
+        return WindowRecords([], np.flatnonzero(~good))
     inner = wire.pick(data, start, stop, [wire.tag(1, LEN)])
     one = inner.present[0] & (inner.end[0] == stop) & (start + 1 + _varint_length(inner.end[0] - inner.value[0]) == inner.value[0])
     rows, start, stop = rows[one], inner.value[0][one], inner.end[0][one]
     value, known, tag_lo, tag_hi, bare = _values(data, start, stop)
     rows, value, tag_lo, tag_hi, bare = rows[known], value[known], tag_lo[known], tag_hi[known], bare[known]
-    found: list[Columns] = []
+    found: list[ScalarColumns] = []
     taken = np.zeros(len(lo), np.bool_)
     seconds = np.floor(wall)
     for tag, mine in _by_tag(data, tag_lo, tag_hi):
         at = rows[mine]
         taken[at] = True
         whole = seconds[at].astype(np.int64) * _S + np.rint((wall[at] - seconds[at]) * _S).astype(np.int64)
-        found.append(Columns(tag, at, step[at].astype(np.int64), whole, value[mine], bare[mine]))
-    return Window(found, np.flatnonzero(~taken))
+        found.append(ScalarColumns(tag, at, step[at].astype(np.int64), whole, value[mine], bare[mine]))
+    return WindowRecords(found, np.flatnonzero(~taken))
 
 
 def _values(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> tuple[Floats, Bools, Int64s, Int64s, Bools]:

@@ -21,7 +21,7 @@ _FRAME = 16
 _LOOKED = 32  # records at the end
 
 
-class Ends(NamedTuple):
+class FileEnds(NamedTuple):
     """Wall times (Unix ns) and steps of the first and the last record that is no header; None where they are not found."""
 
     first_ns: int | None
@@ -30,29 +30,29 @@ class Ends(NamedTuple):
     last_step: int | None
 
 
-def ends(path: str) -> Ends:
+def ends(path: str) -> FileEnds:
     """Of this file, as it is now. A file that cannot be read has none."""
     try:
         status = Path(path).stat()
     except OSError:
-        return Ends(None, None, None, None)
+        return FileEnds(None, None, None, None)
     return _ends(path, status.st_size, status.st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=4096)
-def _ends(path: str, size: int, _: int) -> Ends:
+def _ends(path: str, size: int, _: int) -> FileEnds:
     try:
         with Path(path).open("rb") as stream:
             head = stream.read(_HEAD)
             stream.seek(max(0, size - _TAIL), os.SEEK_SET)
             tail = stream.read(_TAIL)
     except OSError:
-        return Ends(None, None, None, None)
+        return FileEnds(None, None, None, None)
     first = _first(head)
     last = _last(tail, complete=size <= _TAIL)
     named = split_events(Path(path).name)
     begins = first[0] if first is not None else named[0] * 1_000_000_000 if named is not None and size else None
-    return Ends(
+    return FileEnds(
         begins,
         last[0] if last is not None else None,
         first[1] if first is not None else None,

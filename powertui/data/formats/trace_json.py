@@ -16,9 +16,9 @@ import numpy as np
 
 from powertui.data.formats.builder import TraceBuilder
 from powertui.data.formats.json_args import ArgText
-from powertui.data.formats.json_columns import LONG_NAME, PID, TID, Batch, Tokens
+from powertui.data.formats.json_columns import LONG_NAME, PID, TID, EventBatch, Tokens
 from powertui.data.formats.json_columns import NAME as TITLE
-from powertui.data.formats.json_counters import BYTES, Readings
+from powertui.data.formats.json_counters import BYTES, CounterReadings
 from powertui.data.formats.json_events import (
     EVENT_BYTES,
     IMPOSSIBLE,
@@ -30,7 +30,7 @@ from powertui.data.formats.json_events import (
     Impossible,
     Origin,
     PairNames,
-    Thread,
+    ThreadEvents,
     arg_text,
     as_text,
     clean,
@@ -44,7 +44,7 @@ from powertui.data.formats.json_events import (
 )  # fmt: skip
 from powertui.data.formats.own_export import PROCESSES, OwnExport
 from powertui.data.formats.registry import ClockRule, Progress
-from powertui.data.formats.source import Source
+from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Int64s, Trace
 
 NAME = "trace_json"
@@ -90,13 +90,13 @@ class _Collector:
     def __init__(self, builder: TraceBuilder, text: ArgText | None = None) -> None:
         self.builder = builder
         self.stats, self.names = ArgStats(text), PairNames()
-        self.threads: dict[tuple[Any, Any], Thread] = {}
+        self.threads: dict[tuple[Any, Any], ThreadEvents] = {}
         self.processes: dict[Any, str] = {}
         self.origin = Origin()  # the ts that is the trace's zero: 0 where times count from the session's start
         self.origin_ns: int | None = None  # where the file says that its ts count from, in Unix ns
         self.count = 0
         self.last = 0  # ps
-        self.readings = Readings()
+        self.readings = CounterReadings()
         self._begun: dict[tuple[Any, str, str], list[int]] = {}  # rows of async begins that wait, by pid, line and id
         self.own: OwnExport | None = None  # where powertui itself wrote the file
 
@@ -110,7 +110,7 @@ class _Collector:
             + OBJECT_BYTES * (len(self.names) + 4 * len(self.threads) + len(self.processes))
         )
 
-    def take(self, batch: Batch, tokens: Tokens) -> None:
+    def take(self, batch: EventBatch, tokens: Tokens) -> None:
         """Some plain events at once."""
         spans = (batch.phase == ord("X")) & batch.timed
         if self.own is not None:
@@ -128,7 +128,7 @@ class _Collector:
         for event, text in spoken(batch, np.flatnonzero(~spans & ~told)):
             self.add(event, text)
 
-    def _spans(self, batch: Batch, rows: Int64s, tokens: Tokens) -> None:
+    def _spans(self, batch: EventBatch, rows: Int64s, tokens: Tokens) -> None:
         rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
         places, which = coded(batch.member[PID][rows], batch.member[TID][rows])
         threads, usable = [], np.ones(len(places), np.bool_)
@@ -136,7 +136,7 @@ class _Collector:
             try:
                 threads.append(self._thread(tokens[pid], tokens[tid]))
             except TypeError:  # a list as a pid
-                threads.append(Thread())
+                threads.append(ThreadEvents())
                 usable[at] = False
         good = usable[which]
         self.builder.findings.add(_UNUSABLE, count=int(len(good) - good.sum()))
@@ -188,10 +188,10 @@ class _Collector:
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             self.builder.findings.add(_UNUSABLE)
 
-    def _thread(self, pid: Any, tid: Any) -> Thread:
+    def _thread(self, pid: Any, tid: Any) -> ThreadEvents:
         thread = self.threads.get((pid, tid))
         if thread is None:
-            thread = self.threads[pid, tid] = Thread()
+            thread = self.threads[pid, tid] = ThreadEvents()
         return thread
 
     def _begins(self, us: float) -> None:
@@ -203,7 +203,7 @@ class _Collector:
             self._begins(ts)
         return self.origin.ps(ts, raw)
 
-    def _span(self, event: dict[str, Any], length: int, raw: str, thread: Thread | None = None) -> Thread:
+    def _span(self, event: dict[str, Any], length: int, raw: str, thread: ThreadEvents | None = None) -> ThreadEvents:
         start = self._ps(event, raw)
         thread = self._thread(event.get("pid"), event.get("tid")) if thread is None else thread
         args = event.get("args") or event.get("attr")  # IBM's AIU writes `attr`
@@ -233,7 +233,7 @@ class _Collector:
         if what == "begin":
             waiting.append(len(thread) - 1)
 
-    def _closed(self, thread: Thread, begun: list[int], at: int) -> None:
+    def _closed(self, thread: ThreadEvents, begun: list[int], at: int) -> None:
         """The last one that began ends."""
         if not begun:
             self.builder.findings.add("ends (ph E) without a begin were left out")
@@ -260,7 +260,7 @@ class _Collector:
         elif key == "otherData":
             self.own = OwnExport.of(value)
 
-    def build(self, source: Source, *, complete: bool) -> Trace:
+    def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
         # Each part is built from its own columns: a Trace that was handed out never changes.
         builder = TraceBuilder(source.path, NAME, size=source.size, host=self.builder.host)
@@ -276,7 +276,7 @@ class _Collector:
         waiting: dict[tuple[Any, Any], int] = {}
         for (owner, label, _), rows in self._begun.items():
             waiting[owner, label] = waiting.get((owner, label), 0) + len(rows)
-        of_process: dict[Any, list[tuple[Any, Thread]]] = {pid: [] for pid in self.processes}
+        of_process: dict[Any, list[tuple[Any, ThreadEvents]]] = {pid: [] for pid in self.processes}
         for (pid, tid), thread in self.threads.items():
             of_process.setdefault(pid, []).append((tid, thread))
         for pid, threads in of_process.items():
@@ -304,6 +304,6 @@ def _identity(event: dict[str, Any]) -> str:
     return as_text(event.get("id2") or event.get("id", "")) + as_text(event.get("scope", ""))
 
 
-def load(source: Source, progress: Progress) -> Iterator[Trace]:
+def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
     return read(source, progress, _Collector(TraceBuilder(source.path, NAME, size=source.size), arg_text(source)))

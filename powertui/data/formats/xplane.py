@@ -18,14 +18,14 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.formats import xplane_tables
-from powertui.data.formats.builder import LIMIT_PS, Line, ProcessBuilder, TraceBuilder
+from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, TraceBuilder
 from powertui.data.formats.registry import ClockRule, Progress
-from powertui.data.formats.source import MANGLED, MANGLED_HINT, Source, describe, looks_mangled
+from powertui.data.formats.source import MANGLED, MANGLED_HINT, OpenedFile, describe, looks_mangled
 from powertui.data.formats.xplane_tables import EventNames, PlaneStats, TextTable
 from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, Stat, Trace
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
-from powertui.data.wire.windows import Stretch
+from powertui.data.wire.windows import MessagePart
 from powertui.errors import FileChanged, UnreadableFile
 
 NAME = "xplane"
@@ -52,7 +52,7 @@ class _LineHead(NamedTuple):
     name: str
     timestamp_ns: int
     events: int
-    stretches: list[Stretch]  # that hold them
+    stretches: list[MessagePart]  # that hold them
     bad: int
 
 
@@ -137,7 +137,7 @@ CLOCK = ClockRule(zero=_recorded_start)
 # ── loading ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def load(source: Source, progress: Progress) -> Iterator[Trace]:
+def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
     if looks_mangled(source.head):
         raise UnreadableFile(source.path, MANGLED, hint=MANGLED_HINT)
@@ -339,7 +339,7 @@ class _LineReader:
                 place = 0
                 while place < len(data) and at < head.events:
                     rows = slice(at, at + SLICE)
-                    columns = wire.Columns(name[rows], start[rows], duration[rows], far[: min(SLICE, head.events - at)])
+                    columns = wire.EventColumns(name[rows], start[rows], duration[rows], far[: min(SLICE, head.events - at)])
                     scan = wire.scan_events(data, place, len(data), base, columns, 0)
                     self.names.translate(columns.id[: scan.rows], source, scan.wide, scan.wide_ids)
                     places[at : at + scan.rows] = far[: scan.rows] + np.uint64(lo - origin)
@@ -355,13 +355,13 @@ class _LineReader:
                     self._tell(at)
         except FileChanged as error:
             changed = error
-        line = Line(start[:at], duration[:at], name[:at], places[:at], origin)
+        line = LineEvents(start[:at], duration[:at], name[:at], places[:at], origin)
         process.add(head.key, head.name, line, _aggregates(line, counted))
         if changed is not None:
             raise changed
 
 
-def _aggregates(line: Line, counted: list[int]) -> Aggregates | None:
+def _aggregates(line: LineEvents, counted: list[int]) -> Aggregates | None:
     """Take the events that only say how often something ran out of the timeline."""
     if not counted:
         return None

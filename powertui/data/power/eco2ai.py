@@ -72,7 +72,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     return PowerLog(source.path, NAME, (series,), notes.warnings(), guess)
 
 
-def _find(rows: table.Cells, begin: str) -> int | None:
+def _find(rows: table.FileCells, begin: str) -> int | None:
     return next((i for i, name in enumerate(rows.names) if name.split("(", 1)[0].strip() == begin), None)
 
 

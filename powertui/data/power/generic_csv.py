@@ -15,7 +15,7 @@ import numpy as np
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Badge, Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, counters, groups, steps_of_clock, table, times, units
-from powertui.data.power.groups import Group
+from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -66,7 +66,7 @@ def _long_head(head: str, layout: table.Shape) -> bool:
     regular = [row for row in cells if len(row) == len(layout.names)]
     if not regular:
         return False
-    rows = table.Cells(layout.names, np.arange(len(regular)), [list(column) for column in zip(*regular, strict=True)])
+    rows = table.FileCells(layout.names, np.arange(len(regular)), [list(column) for column in zip(*regular, strict=True)])
     return groups.long_form(rows, []) is not None
 
 
@@ -84,7 +84,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 def from_table(
     path: str,
-    rows: table.Cells,
+    rows: table.FileCells,
     options: LogColumns,
     notes: Notes,
     *,
@@ -104,7 +104,7 @@ def from_table(
     parts = groups.of_rows(rows, {item.column for item in picked} | set(clock_columns), quantity)
     if quantity is None and groups.one_after_another(parts, column.ns, column.ok):
         notes.say(f"{parts[0][0].by} names stretches of time, not channels: one channel")
-        parts = [(groups.Group(), np.ones(len(rows), np.bool_))]
+        parts = [(groups.ChannelRows(), np.ones(len(rows), np.bool_))]
     series: list[PowerSeries] = []
     kinds: dict[tuple[str, str], str] = {}
     ns_all, clock = assemble.zeroed(column, column.ok)
@@ -149,7 +149,7 @@ def from_table(
 
 
 @dataclass(frozen=True)
-class Picked:
+class PickedColumn:
     """A column of readings."""
 
     column: int
@@ -183,7 +183,7 @@ def _the_other(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
     return [(1, None)] if names[0] == "column 1" or _time_score(names[0]) else []
 
 
-def _pick_power(path: str, rows: table.Cells, options: LogColumns) -> tuple[list[Picked], int | None]:
+def _pick_power(path: str, rows: table.FileCells, options: LogColumns) -> tuple[list[PickedColumn], int | None]:
     """The columns of readings; and in a long table the column that names what was read."""
     given = units.UNITS.get(options.unit or "")
     if options.unit and given is None:
@@ -209,7 +209,7 @@ def _pick_power(path: str, rows: table.Cells, options: LogColumns) -> tuple[list
         if not options.watts_col and bool((bad | np.isnan(values)).all()) and len(found) > 1:
             continue
         by_size, sure = _size(rows.names[column], values)
-        picked.append(Picked(column, rows.names[column], given or unit or by_size, bool(given or unit) or sure))
+        picked.append(PickedColumn(column, rows.names[column], given or unit or by_size, bool(given or unit) or sure))
     if not picked:
         raise UnreadableFile(
             path,
@@ -219,9 +219,9 @@ def _pick_power(path: str, rows: table.Cells, options: LogColumns) -> tuple[list
     return picked, None
 
 
-def _long(rows: table.Cells, long: groups.Long, unit: Unit | None, where: Bools, given: Unit | None) -> Picked:
+def _long(rows: table.FileCells, long: groups.Long, unit: Unit | None, where: Bools, given: Unit | None) -> PickedColumn:
     by_size, sure = _size(rows.names[long.value], rows.floats(long.value)[0][where])
-    return Picked(long.value, rows.names[long.value], given or unit or by_size, bool(given or unit) or sure, where)
+    return PickedColumn(long.value, rows.names[long.value], given or unit or by_size, bool(given or unit) or sure, where)
 
 
 def _size(name: str, values: Floats) -> tuple[Unit, bool]:
@@ -234,7 +234,7 @@ def _size(name: str, values: Floats) -> tuple[Unit, bool]:
     return unit, unit.name == "W" and least <= middle < _DOUBTFUL_W
 
 
-def _by_turn(column: times.TimeColumn, values: Floats, notes: Notes) -> list[tuple[Group, Bools]]:
+def _by_turn(column: times.TimeColumn, values: Floats, notes: Notes) -> list[tuple[ChannelRows, Bools]]:
     """Rows of one nameless column: those of several channels that take turns, where times and readings say so."""
     good = np.flatnonzero(column.ok & np.isfinite(values))
     found = groups.in_turn(column.ns[good], values[good])
@@ -268,7 +268,7 @@ def _time_score(name: str) -> int:
 
 
 def _pick_time(
-    path: str, rows: table.Cells, options: LogColumns, taken: set[int], default: bool
+    path: str, rows: table.FileCells, options: LogColumns, taken: set[int], default: bool
 ) -> tuple[list[int], times.TimeColumn]:
     if options.time_col:
         given = rows.find(options.time_col)
@@ -303,7 +303,7 @@ def _pick_time(
     return [i], column
 
 
-def _time_column(rows: table.Cells, i: int, default: bool) -> times.TimeColumn:
+def _time_column(rows: table.FileCells, i: int, default: bool) -> times.TimeColumn:
     if rows.is_numeric(i):
         return times.from_numbers(rows.floats(i)[0].copy(), rows.names[i])
     texts = rows.texts(i)
@@ -327,7 +327,7 @@ def _rises(column: times.TimeColumn) -> bool:
     return len(ns) < 2 or bool((np.diff(ns) >= 0).mean() >= 0.6)
 
 
-def _date_and_time(rows: table.Cells, named: Sequence[int], default: bool) -> tuple[list[int], times.TimeColumn] | None:
+def _date_and_time(rows: table.FileCells, named: Sequence[int], default: bool) -> tuple[list[int], times.TimeColumn] | None:
     """A date in one column and the time of day in another."""
     dates = [
         i
@@ -347,8 +347,8 @@ def _date_and_time(rows: table.Cells, named: Sequence[int], default: bool) -> tu
 
 def _series(
     path: str,
-    item: Picked,
-    group: Group,
+    item: PickedColumn,
+    group: ChannelRows,
     ns: Int64s,
     values: Floats,
     clock: Clock,

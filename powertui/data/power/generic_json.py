@@ -57,7 +57,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         raise UnreadableFile(
             source.path, "is JSON without objects of members", hint="powertui reads objects that hold a time and a power."
         )
-    cells = table.Cells(tuple(names), np.array(lines, np.int64), [[_text(row.get(name)) for row in rows] for name in names])
+    cells = table.FileCells(tuple(names), np.array(lines, np.int64), [[_text(row.get(name)) for row in rows] for name in names])
     if any(power_gadget.is_column(name) for name in names):
         return power_gadget.from_table(source.path, cells, options, notes)
     return generic_csv.from_table(source.path, cells, options, notes, label=NAME)

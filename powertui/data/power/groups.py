@@ -33,7 +33,7 @@ _DCGM = {"155": "DCGM_FI_DEV_POWER_USAGE", "156": "DCGM_FI_DEV_TOTAL_ENERGY_CONS
 
 
 @dataclass(frozen=True)
-class Group:
+class ChannelRows:
     """Rows of one channel."""
 
     name: str = ""
@@ -54,7 +54,7 @@ class Long:
 # ── long tables ──────────────────────────────────────────────────────────────────────────────────
 
 
-def long_form(rows: table.Cells, powers: Sequence[int]) -> Long | None:
+def long_form(rows: table.FileCells, powers: Sequence[int]) -> Long | None:
     """The power among the rows of a long table; None for a table whose columns are the channels. `powers`: those named so."""
     value = next((i for i, name in enumerate(rows.names) if _is(name, _VALUES, 2) and _numbers(rows, i)), None)
     if value is None and len(powers) == 1:
@@ -84,13 +84,13 @@ def is_value(name: str) -> bool:
     return _is(name, _VALUES, 2)
 
 
-def _numbers(rows: table.Cells, column: int) -> bool:
+def _numbers(rows: table.FileCells, column: int) -> bool:
     """Most of the first cells are numbers."""
     cells = rows.columns[column][:200]
     return len(cells) > 0 and 2 * sum(bool(np.isfinite(table.number(str(cell)))) for cell in cells) > len(cells)
 
 
-def _by_unit(rows: table.Cells, value: int, quantity: int | None, of_unit: int) -> Long | None:
+def _by_unit(rows: table.FileCells, value: int, quantity: int | None, of_unit: int) -> Long | None:
     cells = rows.texts(of_unit)
     known = {cell: unit for cell in dict.fromkeys(cells) if (unit := units.written(cell)) is not None}
     if not known:
@@ -108,14 +108,14 @@ def _by_unit(rows: table.Cells, value: int, quantity: int | None, of_unit: int) 
     return Long(value, named, kept) if kept else None
 
 
-def _named_by_text(rows: table.Cells, taken: set[int]) -> int | None:
+def _named_by_text(rows: table.FileCells, taken: set[int]) -> int | None:
     """The column that names the sensors, where none of its names says that it is power."""
     return next(
         (i for i, name in enumerate(rows.names) if i not in taken and _is(name, _QUANTITIES) and not rows.is_numeric(i)), None
     )
 
 
-def quantities(rows: table.Cells, column: int) -> list[str]:
+def quantities(rows: table.FileCells, column: int) -> list[str]:
     """The cells that name what was read; DCGM's field numbers by their names."""
     cells = [cell.removesuffix(".0") for cell in rows.texts(column)] if rows.is_numeric(column) else rows.texts(column)
     if all(cell.isdigit() for cell in cells[:50]) and _is(rows.names[column], {"field", "fieldid"}):
@@ -140,7 +140,7 @@ def _is(name: str, words: set[str], at_most: int = 3) -> bool:
 # ── channels ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def of_rows(rows: table.Cells, taken: set[int], quantity: int | None = None) -> list[tuple[Group, Bools]]:
+def of_rows(rows: table.FileCells, taken: set[int], quantity: int | None = None) -> list[tuple[ChannelRows, Bools]]:
     """Rows by channel, when some column names the channel. One group of everything otherwise."""
     keys: list[tuple[int, list[str], dict[str, None]]] = []
     for i, name in enumerate(rows.names):
@@ -157,7 +157,7 @@ def of_rows(rows: table.Cells, taken: set[int], quantity: int | None = None) -> 
         keys.append((i, values, distinct))
     everything = np.ones(len(rows), np.bool_)
     if not keys and quantity is None:
-        return [(Group(), everything)]
+        return [(ChannelRows(), everything)]
     hosts = next((key for key in keys if set(units.tokens(rows.names[key[0]])) & _HOSTS), None)
     others = sorted((key for key in keys if key is not hosts), key=lambda key: _is_address(key[1][0]) if key[1] else False)
     told = _telling(rows, others)
@@ -172,10 +172,10 @@ def of_rows(rows: table.Cells, taken: set[int], quantity: int | None = None) -> 
     numbers: dict[tuple[str, str], int] = {}
     which = np.array([numbers.setdefault(pair, len(numbers)) for pair in zip(owners, labels, strict=True)])
     if len(numbers) > MAX_CHANNELS:
-        return [(Group(), everything)]
+        return [(ChannelRows(), everything)]
     first = {number: row for row, number in reversed(list(enumerate(which.tolist())))}
     return [
-        (Group(label, owner, by, _device(rows, others, first[number])), which == number)
+        (ChannelRows(label, owner, by, _device(rows, others, first[number])), which == number)
         for (owner, label), number in numbers.items()
     ]  # fmt: skip
 
@@ -201,7 +201,7 @@ def _names_rows(values: Sequence[str], distinct: dict[str, None]) -> bool:
     return least >= 0.8 * most or (counted and changes >= 0.9 * (len(values) - 1) and least >= 0.1 * most)
 
 
-def _telling(rows: table.Cells, keys: Sequence[tuple[int, list[str], dict[str, None]]]) -> list[tuple[str, list[str]]]:
+def _telling(rows: table.FileCells, keys: Sequence[tuple[int, list[str], dict[str, None]]]) -> list[tuple[str, list[str]]]:
     """The columns that tell channels apart, without those that say again what the ones before said."""
     told: list[tuple[str, list[str]]] = []
     apart = 1
@@ -238,7 +238,7 @@ def _with_quantity(labels: Sequence[str], names: Sequence[str], owners: Sequence
     return out
 
 
-def _device(rows: table.Cells, keys: Sequence[tuple[int, list[str], dict[str, None]]], row: int) -> Device | None:
+def _device(rows: table.FileCells, keys: Sequence[tuple[int, list[str], dict[str, None]]], row: int) -> Device | None:
     found: Device | None = None
     for i, values, _ in keys:
         if set(units.tokens(rows.names[i])) & _DEVICES:
@@ -246,7 +246,7 @@ def _device(rows: table.Cells, keys: Sequence[tuple[int, list[str], dict[str, No
     return found
 
 
-def one_after_another(parts: Sequence[tuple[Group, Bools]], ns: Int64s, ok: Bools) -> bool:
+def one_after_another(parts: Sequence[tuple[ChannelRows, Bools]], ns: Int64s, ok: Bools) -> bool:
     """No two of these channels ever speak at one time: they are phases of one sensor. Devices and hosts stay what they are."""
     if len(parts) < 2 or any(group.device is not None or group.host for group, _ in parts):
         return False
@@ -254,14 +254,14 @@ def one_after_another(parts: Sequence[tuple[Group, Bools]], ns: Int64s, ok: Bool
     return all(before[1] < after[0] for before, after in itertools.pairwise(spans)) and any(lo < hi for lo, hi in spans)
 
 
-def in_turn(ns: Int64s, values: Floats) -> list[tuple[Group, Bools]]:
+def in_turn(ns: Int64s, values: Floats) -> list[tuple[ChannelRows, Bools]]:
     """Channels that nothing names but their turn; one group of everything when there is but one."""
     everything = np.ones(len(ns), np.bool_)
     count = turns.of_values(ns, values)
     if count == 1:
-        return [(Group(), everything)]
+        return [(ChannelRows(), everything)]
     place, torn = turns.places(ns, count)
-    return [(Group(f"channel {k}", "", "their turn"), (place == k) & ~torn) for k in range(count)]
+    return [(ChannelRows(f"channel {k}", "", "their turn"), (place == k) & ~torn) for k in range(count)]
 
 
 def _channel_word(name: str, value: str) -> str:
@@ -273,7 +273,7 @@ def _channel_word(name: str, value: str) -> str:
     return f"{what} {value}".strip()
 
 
-def scope(group: Group, name: str, column: str) -> Scope:
+def scope(group: ChannelRows, name: str, column: str) -> Scope:
     """What a channel covers, by its own name or else its column's."""
     own = units.scope_of(name)
     if own is Scope.UNKNOWN:

@@ -93,7 +93,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
-def _time(path: str, rows: table.Cells, plain: Sequence[str], options: LogColumns) -> int:
+def _time(path: str, rows: table.FileCells, plain: Sequence[str], options: LogColumns) -> int:
     if options.time_col:
         given = rows.find(options.time_col)
         if given is None:
@@ -111,7 +111,7 @@ def _time(path: str, rows: table.Cells, plain: Sequence[str], options: LogColumn
     )
 
 
-def _draws(path: str, rows: table.Cells, plain: Sequence[str], options: LogColumns) -> list[tuple[int, str]]:
+def _draws(path: str, rows: table.FileCells, plain: Sequence[str], options: LogColumns) -> list[tuple[int, str]]:
     if options.watts_col:
         given = rows.find(options.watts_col)
         if given is None:
@@ -147,7 +147,7 @@ class _Gpu:
     rows: Bools
 
 
-def _gpus(rows: table.Cells, plain: Sequence[str], ns: Int64s, good: Int64s, notes: Notes) -> tuple[list[_Gpu], str]:
+def _gpus(rows: table.FileCells, plain: Sequence[str], ns: Int64s, good: Int64s, notes: Notes) -> tuple[list[_Gpu], str]:
     """The GPUs of the log, and by what they were told apart."""
     named = next((i for i, name in enumerate(plain) if name in _MODELS), None)
     models = _cells(rows, named, good) if named is not None else [""] * len(good)
@@ -179,12 +179,12 @@ def _gpus(rows: table.Cells, plain: Sequence[str], ns: Int64s, good: Int64s, not
     return gpus, how
 
 
-def _cells(rows: table.Cells, column: int, good: Int64s) -> list[str]:
+def _cells(rows: table.FileCells, column: int, good: Int64s) -> list[str]:
     own = [text.removesuffix(".0") for text in rows.texts(column)] if rows.is_numeric(column) else rows.texts(column)
     return [own[i].strip() for i in good]
 
 
-def _identities(rows: table.Cells, plain: Sequence[str], good: Int64s) -> list[tuple[int, list[str]]]:
+def _identities(rows: table.FileCells, plain: Sequence[str], good: Int64s) -> list[tuple[int, list[str]]]:
     """Columns whose cells name devices, the best first: by the column's name, or without a header by the cells."""
     out = []
     for name in _IDENTITY:

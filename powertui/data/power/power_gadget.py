@@ -58,7 +58,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     return from_table(source.path, rows, options, notes)
 
 
-def from_table(path: str, rows: table.Cells, options: LogColumns, notes: Notes) -> PowerLog:
+def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Notes) -> PowerLog:
     """The same, of a table that something else has cut into columns."""
     when = next((i for i, name in enumerate(rows.names) if name.strip().startswith("Elapsed Time")), None)
     of_day = rows.find("System Time")
@@ -102,7 +102,7 @@ def from_table(path: str, rows: table.Cells, options: LogColumns, notes: Notes) 
     return PowerLog(path, NAME, tuple(series), notes.warnings(), f"Power Gadget: mean watts per interval, {words}")
 
 
-def _joules(rows: table.Cells, what: str, number: str, good: np.ndarray) -> np.ndarray | None:
+def _joules(rows: table.FileCells, what: str, number: str, good: np.ndarray) -> np.ndarray | None:
     """Joules since the row before, from the counter beside the watts."""
     at = rows.find(f"Cumulative {what} Energy_{number}(Joules)")
     if at is None:

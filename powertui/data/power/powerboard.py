@@ -127,7 +127,7 @@ def _both(epoch: times.TimeColumn, elapsed: np.ndarray, good: np.ndarray) -> tup
     return ns - zero, times.clock(epoch, zero)
 
 
-def _interleaved(source: LogFile, layout: table.Shape, notes: Notes) -> table.Cells:
+def _interleaved(source: LogFile, layout: table.Shape, notes: Notes) -> table.FileCells:
     """Rows of name, then (value, elapsed) fourteen times: every copy of the elapsed time but one is taken out."""
     width = 2 * VALUES - 1
     wide = tuple(f"{i}" for i in range(width))
@@ -139,7 +139,7 @@ def _interleaved(source: LogFile, layout: table.Shape, notes: Notes) -> table.Ce
         keep[row] = all(copy[row] == copies[0][row] for copy in copies)
     notes.drop_all(raw.lines[~keep], "the elapsed times within the row differ")
     notes.say("written by a pre-release PowerBoard: the elapsed time follows every value; read by position")
-    return table.Cells(layout.names, raw.lines, [raw.columns[i] for i in (*values, width - 1)]).take(keep)
+    return table.FileCells(layout.names, raw.lines, [raw.columns[i] for i in (*values, width - 1)]).take(keep)
 
 
 # ── database ─────────────────────────────────────────────────────────────────────────────────────

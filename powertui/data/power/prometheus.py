@@ -220,7 +220,7 @@ def _text(source: LogFile, notes: Notes) -> list[_Found]:
         )
     out: list[_Found] = []
     zero = min((when for points in channels.values() for _, when, _ in points if when is not None), default=0)
-    kind: times.Kind = "local" if naive else "absolute"
+    kind: times.TimeKind = "local" if naive else "absolute"
     clock = (
         times.clock(times.TimeColumn(np.zeros(0, np.int64), np.zeros(0, np.bool_), kind, "times of the scrapes"), zero)
         if timed

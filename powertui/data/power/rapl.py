@@ -126,7 +126,7 @@ def _columns(source: LogFile, options: LogColumns) -> PowerLog:
     return generic_csv.from_table(source.path, rows, options, notes, label=NAME, wrap_j=_range(rows, ranged), counter=True)
 
 
-def _range(rows: table.Cells, column: int | None) -> float | None:
+def _range(rows: table.FileCells, column: int | None) -> float | None:
     if column is None:
         return None
     values = rows.floats(column)[0]

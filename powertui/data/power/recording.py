@@ -19,7 +19,7 @@ from powertui.data.model import Badge, Clock, Device, Figure, Int64s, PowerKind,
 from powertui.data.power import assemble, devices, recording_marks, recording_rows, steps_of_clock, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.recording_rows import Rows
+from powertui.data.power.recording_rows import RecordingRows
 from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
@@ -110,7 +110,7 @@ def _device(channel: dict[str, Any]) -> Device | None:
 
 
 def _series(
-    path: str, key: tuple[str, str], about: _Channel, rows: Rows, mine: Int64s, zero: int, clock: Clock, host: str,
+    path: str, key: tuple[str, str], about: _Channel, rows: RecordingRows, mine: Int64s, zero: int, clock: Clock, host: str,
     notes: Notes,
 ) -> PowerSeries:  # fmt: skip
     quantum = Figure(about.quantum_w, Badge.ASSUMED) if about.quantum_w else None

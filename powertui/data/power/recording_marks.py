@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from powertui.data.model import Mark
 from powertui.data.power import times
-from powertui.data.power.recording_rows import BEGIN, END, Rows, Said
+from powertui.data.power.recording_rows import BEGIN, END, NamedMoment, RecordingRows
 from powertui.data.power.steps_of_clock import Joined
 
 
-def on_one_time(rows: Rows, joined: Joined) -> list[Said]:
+def on_one_time(rows: RecordingRows, joined: Joined) -> list[NamedMoment]:
     """What was said, moved with the readings around it where the machine's clock was set. `rows` still has its own times."""
     if not joined.steps_ns:
         return rows.said
     return [said._replace(ns=said.ns + _moved(rows, joined, said)) for said in rows.said]
 
 
-def _moved(rows: Rows, joined: Joined, said: Said) -> int:
+def _moved(rows: RecordingRows, joined: Joined, said: NamedMoment) -> int:
     """As far as that reading was moved whose two clocks lie as far apart as this row's: the one before it, or the one after."""
     beside = [row for row in (said.row - 1, said.row) if 0 <= row < len(rows.ns)]
 
@@ -29,7 +29,7 @@ def _moved(rows: Rows, joined: Joined, said: Said) -> int:
     return int(joined.ns[nearest]) - int(rows.ns[nearest])
 
 
-def paired(said: Sequence[Said], zero: int) -> tuple[Mark, ...]:
+def paired(said: Sequence[NamedMoment], zero: int) -> tuple[Mark, ...]:
     """Marks by their start. An end closes the last window of its name that is open; one that was never ended is a moment.
 
     An end without a begin (its part of the file is gone) says nothing.

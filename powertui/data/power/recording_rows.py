@@ -29,7 +29,7 @@ UNKNOWN = ("none", "suspect")  # qualities of rows without a value that counts
 CUT = "the last line is incomplete"
 
 
-class Said(NamedTuple):
+class NamedMoment(NamedTuple):
     """A row that names a moment."""
 
     row: int  # readings before it
@@ -40,7 +40,7 @@ class Said(NamedTuple):
 
 
 @dataclass(eq=False)
-class Rows:
+class RecordingRows:
     """Readings in file order. `key` counts (source, channel) pairs in their order of appearance."""
 
     ns: Int64s
@@ -52,10 +52,10 @@ class Rows:
     keys: list[tuple[str, str]]
     gaps: dict[str, int] = field(default_factory=dict)  # reason → how often
     stale: int = 0
-    said: list[Said] = field(default_factory=list)  # in file order
+    said: list[NamedMoment] = field(default_factory=list)  # in file order
 
 
-def read(source: LogFile, notes: Notes) -> Rows:
+def read(source: LogFile, notes: Notes) -> RecordingRows:
     """All readings of a recording."""
     if len(source.data) >= table.LARGE:
         rows = _large(source, notes)
@@ -77,11 +77,11 @@ def _misfit(found: int, width: int) -> str:
     return f"has {found} fields where the others have {width}" if width else "has no header above it"
 
 
-def _small(source: LogFile, notes: Notes) -> Rows:
+def _small(source: LogFile, notes: Notes) -> RecordingRows:
     keys: dict[tuple[str, str], int] = {}
     gaps: dict[str, int] = {}
     found: list[tuple[int, int, float, float, float, int]] = []
-    said: list[Said] = []
+    said: list[NamedMoment] = []
     columns: dict[str, int] = {}
     stale = block = 0
     lines = source.text.split("\n")
@@ -105,7 +105,7 @@ def _small(source: LogFile, notes: Notes) -> Rows:
         ns = unix_ns(at[FIRST])
         if not at.get("channel"):
             if ns is not None and (kind := at.get("quality", "")) in (MARK, BEGIN, END):
-                said.append(Said(len(found), ns, table.number(at.get(MONO, "")), kind, _name(at.get("mark", ""))))
+                said.append(NamedMoment(len(found), ns, table.number(at.get(MONO, "")), kind, _name(at.get("mark", ""))))
             continue
         watts = table.number(at.get("watts", ""))
         if ns is None or (at.get("watts") and not np.isfinite(watts)):
@@ -119,7 +119,7 @@ def _small(source: LogFile, notes: Notes) -> Rows:
         key = keys.setdefault((at.get("source", ""), at["channel"]), len(keys))
         found.append((ns, key, watts, table.number(at.get("joules", "")), table.number(at.get(MONO, "")), block))
     ns_, key_, watts_, counted, mono, block_ = zip(*found, strict=True) if found else ((), (), (), (), (), ())
-    return Rows(
+    return RecordingRows(
         ns=np.array(ns_, np.int64),
         key=np.array(key_, np.int32),
         watts=np.array(watts_, float),
@@ -149,7 +149,7 @@ def _heads(body: bytes) -> list[int]:
     return heads
 
 
-def _large(source: LogFile, notes: Notes) -> Rows | None:
+def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     data = source.utf8
     start = data.find(FIRST.encode())
     while start > 0 and data[start - 1 : start] != b"\n":
@@ -198,7 +198,7 @@ def _large(source: LogFile, notes: Notes) -> Rows | None:
     reasons = frame["reason"][silent].astype(object).where(frame["reason"][silent].notna(), "no reading")
     gaps = {str(reason): int(count) for reason, count in reasons.value_counts(sort=False).items() if count}
     counted = frame["joules"].to_numpy(np.float64) if "joules" in frame else np.full(len(frame), np.nan)
-    return Rows(
+    return RecordingRows(
         ns=ns,
         key=rank[key.reshape(-1)],
         watts=watts,
@@ -219,7 +219,7 @@ def _to_us(seconds: Floats) -> Int64s:
     return ns
 
 
-def _said(frame: pd.DataFrame) -> list[Said]:
+def _said(frame: pd.DataFrame) -> list[NamedMoment]:
     """The rows that name a moment."""
     if "mark" not in frame:
         return []
@@ -230,7 +230,7 @@ def _said(frame: pd.DataFrame) -> list[Said]:
     mono = some[MONO].tolist() if MONO in some else [math.nan] * len(some)
     names = some["mark"].astype(object).where(some["mark"].notna(), "")
     return [
-        Said(row, ns, mono_s, str(kind), _name(str(name)))
+        NamedMoment(row, ns, mono_s, str(kind), _name(str(name)))
         for row, ns, mono_s, kind, name in zip(
             before, _to_us(some[FIRST].to_numpy(np.float64)).tolist(), mono, some["quality"], names, strict=True
         )

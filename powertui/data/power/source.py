@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from powertui.data import limits
-from powertui.data.limits import MACHINE, Limit
+from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.errors import UnreadableFile
 
 HEAD = 65536  # what sniffing may look at
@@ -25,7 +25,7 @@ SQLITE = b"SQLite format 3\x00"
 class LogFile:
     """One file. `head` is cheap; `data` and `text` read it whole, once."""
 
-    def __init__(self, path: str, limit: Limit = MACHINE) -> None:
+    def __init__(self, path: str, limit: MemoryLimit = MACHINE) -> None:
         self.path = path
         self.limit = limit
 

@@ -52,7 +52,7 @@ class Shape:
 
 
 @dataclass(eq=False)
-class Cells:
+class FileCells:
     """Rows of equal length. Irregular ones were counted in the notes that `read` was given."""
 
     names: tuple[str, ...]
@@ -98,11 +98,11 @@ class Cells:
                 bad[row] = False
         return values, bad
 
-    def take(self, rows: Any) -> Cells:
+    def take(self, rows: Any) -> FileCells:
         """Some of the rows."""
         picked = np.arange(len(self))[rows]
         columns = [c[picked] if isinstance(c, np.ndarray) else [c[i] for i in picked] for c in self.columns]
-        return Cells(self.names, self.lines[picked], columns)
+        return FileCells(self.names, self.lines[picked], columns)
 
 
 def fields(line: str, delimiter: str) -> list[str]:
@@ -171,7 +171,7 @@ def _delimiter(lines: Sequence[str]) -> str | None:
     )
 
 
-def read(source: LogFile, layout: Shape, notes: Notes, *, names: tuple[str, ...] | None = None, end: str = "") -> Cells:
+def read(source: LogFile, layout: Shape, notes: Notes, *, names: tuple[str, ...] | None = None, end: str = "") -> FileCells:
     """The whole file. Rows that are short or long are dropped, counted and named; so is a last line that was cut.
 
     `end`: a line that begins so ends the table (a summary below it).
@@ -182,7 +182,7 @@ def read(source: LogFile, layout: Shape, notes: Notes, *, names: tuple[str, ...]
     return table if table is not None else _small(source, layout, names, notes, end)
 
 
-def _small(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str = "") -> Cells:
+def _small(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str = "") -> FileCells:
     width = len(names)
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -220,7 +220,7 @@ def _small(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes,
         notes.drop(lines.pop(), "the last line is incomplete")
         rows.pop()
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in names]
-    return Cells(names, np.array(lines, np.int64), columns)
+    return FileCells(names, np.array(lines, np.int64), columns)
 
 
 def _lenient(reader: Any) -> Any:
@@ -254,7 +254,7 @@ def was_cut(cell: str, others: Sequence[str]) -> bool:
     return len(cell) < min(len(other) for other in others)
 
 
-def _large(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str) -> Cells | None:
+def _large(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str) -> FileCells | None:
     """pandas' C parser over the regular lines. None when quotes make lines and rows different things."""
     data = source.utf8
     if b'"' in data or b"\r" in data.replace(b"\r\n", b"", 1)[:4096].replace(b"\r\n", b""):
@@ -288,7 +288,7 @@ def _large(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes,
             columns.append(
                 [cell.strip() if isinstance(cell, str) else "" if cell != cell else str(cell) for cell in column.tolist()]
             )
-    return Cells(names, lines, columns)
+    return FileCells(names, lines, columns)
 
 
 def _offset(data: bytes, line: int) -> int:

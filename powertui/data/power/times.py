@@ -31,7 +31,7 @@ BMC = "BMC clock"
 _FALL = 1800 * S  # stamps that fall by more are those of clocks that were put back
 BMC_SLACK = 120 * S  # BMCs are often not synchronised: minutes have been seen
 
-Kind = Literal["absolute", "local", "time of day", "elapsed"]
+TimeKind = Literal["absolute", "local", "time of day", "elapsed"]
 
 _ISO = re.compile(
     r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T _]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,:](\d{1,9}))?)?)?"
@@ -62,7 +62,7 @@ _HOURS = {
 _SHARED = frozenset({"CST", "IST", "AST", "SST", "GST", "AMT", "WST", "ECT", "BDT", "MST"})  # of several zones: a local time
 
 
-class Stamp(NamedTuple):
+class WrittenTime(NamedTuple):
     """One written time, as if it were UTC, and the zone if it names one."""
 
     ns: int
@@ -76,7 +76,7 @@ class TimeColumn:
 
     ns: Int64s
     ok: Bools
-    kind: Kind
+    kind: TimeKind
     words: str  # "Unix seconds", for a person
     offset_s: int | None = None
     later_ns: int = 0  # all of it may lie so much later: it was written in an hour that the clocks repeat
@@ -111,7 +111,7 @@ def _ns(year: int, month: int, day: int, clock: tuple[str | None, ...], half: st
     return seconds * S + int((fraction or "0").ljust(9, "0"))
 
 
-def parse(text: str, *, day_first: bool = False) -> Stamp | None:
+def parse(text: str, *, day_first: bool = False) -> WrittenTime | None:
     """One time as loggers and BMCs write it; None when it is none."""
     text = text.strip().strip('"')
     if len(text) > _LONGEST:
@@ -122,26 +122,26 @@ def parse(text: str, *, day_first: bool = False) -> Stamp | None:
         if zone and offset is None and zone not in _SHARED:
             return None
         ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7], match[8])
-        return None if ns is None else Stamp(ns, offset, True)
+        return None if ns is None else WrittenTime(ns, offset, True)
     if match := _DAY.fullmatch(text):
         ns = _ns(1970, 1, 1, match.groups()[:4], match[5])
-        return None if ns is None else Stamp(ns, None, False)
+        return None if ns is None else WrittenTime(ns, None, False)
     if match := _DMY.fullmatch(text):
         a, b = int(match[1]), int(match[3])
         if a > 12 or (b <= 12 and (day_first or match[2] == ".")):
             a, b = b, a
         ns = _ns(int(match[4]), a, b, match.groups()[4:8], match[9])
-        return None if ns is None else Stamp(ns, zone_offset(match[10]) if match[10] else None, True)
+        return None if ns is None else WrittenTime(ns, zone_offset(match[10]) if match[10] else None, True)
     if match := _COMPACT.fullmatch(text):
         ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7])
-        return None if ns is None else Stamp(ns, zone_offset(match[8]) if match[8] else None, True)
+        return None if ns is None else WrittenTime(ns, zone_offset(match[8]) if match[8] else None, True)
     if match := _CTIME.fullmatch(text):
         month, day, year = _MONTHS.get(match[1] or match[4]), int(match[2] or match[3]), match[5] or match[12]
         if month is None or year is None:
             return None
         ns = _ns(int(year), month, day, match.groups()[5:9], match[10])
         zone = match[11] or match[13]
-        return None if ns is None else Stamp(ns, zone_offset(zone) if zone else None, True)
+        return None if ns is None else WrittenTime(ns, zone_offset(zone) if zone else None, True)
     return None
 
 
@@ -211,7 +211,7 @@ def from_texts(texts: Sequence[str], name: str = "", *, day_first: bool = False)
     if texts and (fast := _fast(texts)) is not None:
         return TimeColumn(fast, np.ones(len(fast), np.bool_), "local", "local time without a zone")
     numbers = np.full(len(texts), np.nan)
-    stamps: list[Stamp | None] = [None] * len(texts)
+    stamps: list[WrittenTime | None] = [None] * len(texts)
     numeric = 0
     for i, text in enumerate(texts):
         try:

@@ -16,7 +16,7 @@ from powertui.data.model import Bools, Int32s, Int64s, Trace
 from powertui.data.run import candidates
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.handover import HOPS, Handed
-from powertui.data.run.rows import Rows, extended
+from powertui.data.run.rows import StepRows, extended
 from powertui.data.run.work import Work, extents
 
 GROUP, LINE, ORDER, TIME = "group id", "device step line", "order of modules", "time"
@@ -24,7 +24,7 @@ _MOST = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnSteps:
     """The steps that collectors drew on devices, and which of the run's steps each is (-1: none)."""
 
     device: list[str]
@@ -42,10 +42,10 @@ class Given:
     direct: bool = True  # launches lie inside marks; else only inside the stretch from one mark to the next
 
 
-NOTHING = Drawn([], np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+NOTHING = DrawnSteps([], np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def drawn(trace: Trace, lines: Candidate | None, rows: Rows, work: Work | None, *, own: bool) -> Drawn:
+def drawn(trace: Trace, lines: Candidate | None, rows: StepRows, work: Work | None, *, own: bool) -> DrawnSteps:
     """What the step lines of the devices say. `own`: they are what the rows were made of."""
     if lines is None:
         return NOTHING
@@ -53,11 +53,11 @@ def drawn(trace: Trace, lines: Candidate | None, rows: Rows, work: Work | None, 
     names = {line: process.name for line, (process, _) in enumerate(trace.tracks())}
     device = [names[line] for line in marks.lines.tolist()]
     row = rows.row_of if own else _rows_of(marks.group, marks.number, marks.start, marks.duration, device, rows, work)
-    return Drawn(device, marks.start, marks.duration, row)
+    return DrawnSteps(device, marks.start, marks.duration, row)
 
 
 def _rows_of(
-    group: Int64s, number: Int64s, start: Int64s, duration: Int64s, device: Sequence[str], rows: Rows, work: Work | None
+    group: Int64s, number: Int64s, start: Int64s, duration: Int64s, device: Sequence[str], rows: StepRows, work: Work | None
 ) -> Int64s:
     by_group = _looked_up(group, rows.marks.group, rows.row_of)
     if (by_group >= 0).mean() > _MOST:
@@ -70,7 +70,7 @@ def _rows_of(
     return by_number if (by_number >= 0).mean() > _MOST else _by_order(start, device, rows)
 
 
-def _by_order(start: Int64s, device: Sequence[str], rows: Rows) -> Int64s:
+def _by_order(start: Int64s, device: Sequence[str], rows: StepRows) -> Int64s:
     """On devices that drew as many steps as were marked, each after its mark began: the first is the first one's, and so on."""
     out = np.full(len(start), -1, np.int64)
     for name in dict.fromkeys(device):
@@ -91,7 +91,7 @@ def _looked_up(keys: Int64s, known: Int64s, values: Int64s) -> Int64s:
     return np.where((names[place] == keys) & (keys >= 0), values[has][first][place], -1)
 
 
-def _by_number(number: Int64s, start: Int64s, rows: Rows) -> Int64s:
+def _by_number(number: Int64s, start: Int64s, rows: StepRows) -> Int64s:
     """The last step of that number that began before; the next one where none did."""
     count = len(rows)
     # (number, time) as one key each, of the rows and of what is asked for.
@@ -107,7 +107,7 @@ def _by_number(number: Int64s, start: Int64s, rows: Rows) -> Int64s:
 
 def _by_majority(start: Int64s, duration: Int64s, device: Sequence[str], work: Work, row: Int64s) -> Int64s:
     """The step that launched most of the work that began inside each drawn one, on its device."""
-    lines = Drawn(list(device), start, duration, np.arange(len(start)))
+    lines = DrawnSteps(list(device), start, duration, np.arange(len(start)))
     line = _in_lines(work, lines)
     known = (line >= 0) & (row >= 0)
     pairs, counts = np.unique(np.stack([line[known], row[known]]), axis=1, return_counts=True)
@@ -117,7 +117,9 @@ def _by_majority(start: Int64s, duration: Int64s, device: Sequence[str], work: W
     return out
 
 
-def beyond(rows: Rows, lines: Candidate, drawn: Drawn, other: Int64s, *, roots: bool) -> tuple[Rows, Drawn, Int64s]:
+def beyond(
+    rows: StepRows, lines: Candidate, drawn: DrawnSteps, other: Int64s, *, roots: bool
+) -> tuple[StepRows, DrawnSteps, Int64s]:
     """(the same with steps that only a device's line tells, before the first and after the last marked one; those lines).
 
     The profile's ends cut off their marks. `other` are the groups of other work: an evaluation's are no steps. Where the marks are
@@ -144,18 +146,18 @@ def beyond(rows: Rows, lines: Candidate, drawn: Drawn, other: Int64s, *, roots: 
     made, place = extended(rows, np.where(own, marks.number[cut[first]], -1), start, end, labels)
     row = np.where(has, place[np.maximum(drawn.row, 0)], -1)
     row[cut] = place[len(rows) :][which]
-    return made, Drawn(drawn.device, drawn.start, drawn.duration, row), cut
+    return made, DrawnSteps(drawn.device, drawn.start, drawn.duration, row), cut
 
 
-def filled(given: Given, work: Work, drawn: Drawn, cut: Int64s) -> Given:
+def filled(given: Given, work: Work, drawn: DrawnSteps, cut: Int64s) -> Given:
     """Work without a step that ran in the line of one whose mark was cut off belongs to that."""
     if not len(cut):
         return given
-    lines = Drawn([drawn.device[i] for i in cut.tolist()], drawn.start[cut], drawn.duration[cut], drawn.row[cut])
+    lines = DrawnSteps([drawn.device[i] for i in cut.tolist()], drawn.start[cut], drawn.duration[cut], drawn.row[cut])
     return Given(np.where(given.row >= 0, given.row, _in_lines(work, lines)), given.by, given.direct)
 
 
-def in_order(trace: Trace, rows: Rows) -> Drawn:
+def in_order(trace: Trace, rows: StepRows) -> DrawnSteps:
     """Modules that ran once a step on each device: the first is the first step's, and so on. None where their count is another."""
     names = {line: process.name for line, (process, _) in enumerate(trace.tracks())}
     for one in candidates.modules(trace):
@@ -163,12 +165,17 @@ def in_order(trace: Trace, rows: Rows) -> Drawn:
         counts = np.bincount(found.number, minlength=len(rows))
         if len(counts) == len(rows) and (counts == counts[0]).all() and (found.start >= rows.start[found.number]).all():
             device = [names[line] for line in found.lines.tolist()]
-            return Drawn(device, found.start, found.duration, found.number)
+            return DrawnSteps(device, found.start, found.duration, found.number)
     return NOTHING
 
 
 def give(
-    work: Work, rows: Rows, lines: Drawn, modules: Drawn, ends: Int64s, handed: Callable[[], Handed | None] = lambda: None
+    work: Work,
+    rows: StepRows,
+    lines: DrawnSteps,
+    modules: DrawnSteps,
+    ends: Int64s,
+    handed: Callable[[], Handed | None] = lambda: None,
 ) -> Given:
     """The step of all work. `ends` is where each step ends at the latest: where the next one begins."""
     if (work.group >= 0).mean() > _MOST:
@@ -189,11 +196,11 @@ def give(
     return Given(_in_stretch(work.start, rows.start, ends), TIME, direct=False)
 
 
-def _on_devices(rows: Rows, lines: Drawn) -> bool:
+def _on_devices(rows: StepRows, lines: DrawnSteps) -> bool:
     return lines.row is rows.row_of
 
 
-def by_call(work: Work, rows: Rows, handed: Callable[[], Handed | None] = lambda: None) -> tuple[Int64s, bool]:
+def by_call(work: Work, rows: StepRows, handed: Callable[[], Handed | None] = lambda: None) -> tuple[Int64s, bool]:
     """(the row whose mark was open when each piece of work was asked for, -1 for none; whether that is so for most).
 
     `handed` tells who asked for what another thread launched: that thread may be steps behind, so it goes before the time.
@@ -216,7 +223,7 @@ def by_call(work: Work, rows: Rows, handed: Callable[[], Handed | None] = lambda
     return out, int(work.duration[out >= 0].sum()) > _MOST * int(work.duration[work.launched].sum())
 
 
-def _open_at(moment: Int64s, line_of: Int32s, wanted: Bools, rows: Rows) -> Int64s:
+def _open_at(moment: Int64s, line_of: Int32s, wanted: Bools, rows: StepRows) -> Int64s:
     """The row whose mark was open at each moment, -1 for none."""
     marks = rows.marks
     out = np.full(len(moment), -1, np.int64)
@@ -241,7 +248,7 @@ def _in_stretch(moments: Int64s, start: Int64s, ends: Int64s) -> Int64s:
     return np.where((place >= 0) & (moments < ends[at]), at, -1)
 
 
-def _in_lines(work: Work, lines: Drawn) -> Int64s:
+def _in_lines(work: Work, lines: DrawnSteps) -> Int64s:
     """The step drawn on the same device that was open when the work began."""
     out = np.full(len(work), -1, np.int64)
     names = np.array([work.devices.index(name) if name in work.devices else -1 for name in lines.device], np.int32)

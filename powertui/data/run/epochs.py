@@ -19,7 +19,7 @@ from powertui.data.model import PS_PER_NS, Clock, Epoch, Epochs, Int32s, Steps, 
 from powertui.data.run import clocks, steps
 from powertui.data.run.logged import Logged, from_logs, in_trace
 from powertui.data.run.phases import phases_of
-from powertui.data.run.steps import Found
+from powertui.data.run.steps import FoundSteps
 
 # How the number of an epoch is known, for a person.
 _HOW = {
@@ -35,7 +35,7 @@ def mark(trace: Trace, logs: Sequence[EventLog] = (), *, marker: str | None = No
     return place(trace, steps.search(trace, marker=marker), logs)
 
 
-def place(trace: Trace, found: Found, logs: Sequence[EventLog] = ()) -> tuple[Steps, Epochs]:
+def place(trace: Trace, found: FoundSteps, logs: Sequence[EventLog] = ()) -> tuple[Steps, Epochs]:
     """Give the steps their epochs, and the epochs their bounds."""
     if trace.told is not None and found.steps is trace.told[0]:
         return trace.told
@@ -59,7 +59,7 @@ def _moment(trace: Trace) -> int | None:
     return trace.clock.mid_ns + (trace.span[0] + trace.span[1]) // 2 // PS_PER_NS
 
 
-def _numbers(found: Found, clock: Clock, logged: Sequence[Logged]) -> tuple[Int32s, str]:
+def _numbers(found: FoundSteps, clock: Clock, logged: Sequence[Logged]) -> tuple[Int32s, str]:
     """(the epoch number of each step, -1 for none; how they are known)."""
     raw = found.steps.epoch
     if found.epoch_num:

@@ -38,7 +38,7 @@ _LEVELS = {"ProcessBatch": 2, "BatchingSessionRun": 1, "TraceContext": 1}
 _ROUNDS = 200
 
 
-class Group(NamedTuple):
+class EventGroup(NamedTuple):
     """One group: usually a step."""
 
     name: str  # as TensorBoard shows it: "train 12"
@@ -51,7 +51,7 @@ class Group(NamedTuple):
 class Groups:
     """Group ids for every event of a trace; -1 for events of no group."""
 
-    groups: Sequence[Group]
+    groups: Sequence[EventGroup]
     source: str
     starts: Int64s  # of each group's root
     marked: Bools  # whether that marks a step
@@ -182,7 +182,7 @@ def _stored(trace: Trace, processes: list[tuple[list[_Line], _Said]]) -> Groups:
                 for row in np.flatnonzero(column.present).tolist():
                     titles.setdefault(int(of[number][titled[row]]), column.text(row) or "")
     groups = tuple(
-        Group(titles.get(i, str(int(value))), int(first[i]), int(last[i] - first[i]), i in titles)
+        EventGroup(titles.get(i, str(int(value))), int(first[i]), int(last[i] - first[i]), i in titles)
         for i, value in enumerate(values.tolist())
     )
     marked = np.array([group.marked for group in groups], np.bool_)
@@ -355,7 +355,7 @@ def _computed(forest: _Forest) -> Groups:
     return Groups(groups, how, forest.start[roots[own]], marked, forest.trace, {}, nodes, _launched(forest, nodes))
 
 
-class _Titled(Sequence[Group]):
+class _Titled(Sequence[EventGroup]):
     """The groups that these nodes start: what they are called is looked up when somebody asks."""
 
     def __init__(self, forest: _Forest, roots: Int64s) -> None:
@@ -365,15 +365,15 @@ class _Titled(Sequence[Group]):
         return len(self._roots)
 
     @overload
-    def __getitem__(self, group: int) -> Group: ...
+    def __getitem__(self, group: int) -> EventGroup: ...
     @overload
-    def __getitem__(self, group: slice) -> list[Group]: ...
-    def __getitem__(self, group: int | slice) -> Group | list[Group]:
+    def __getitem__(self, group: slice) -> list[EventGroup]: ...
+    def __getitem__(self, group: int | slice) -> EventGroup | list[EventGroup]:
         if isinstance(group, slice):
             return [self[i] for i in range(*group.indices(len(self)))]
         node = int(self._roots[range(len(self))[group]])
         name, marked = _title(self._forest, node, group)
-        return Group(name, int(self._forest.start[node]), int(self._forest.end[node] - self._forest.start[node]), marked)
+        return EventGroup(name, int(self._forest.start[node]), int(self._forest.end[node] - self._forest.start[node]), marked)
 
 
 def _no_groups(trace: Trace, why: str) -> Groups:

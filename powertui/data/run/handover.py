@@ -18,7 +18,7 @@ _AROUND = 8  # consumers that began before a moment and may still hold it: they 
 HOPS = 3
 
 
-class Ends(NamedTuple):
+class HandoverEnds(NamedTuple):
     """The ends of hand-overs of one kind: producers, or consumers, with what ties them."""
 
     start: Int64s
@@ -31,8 +31,8 @@ class Ends(NamedTuple):
 class Handed(NamedTuple):
     """All hand-overs of the host."""
 
-    producers: Ends
-    consumers: Ends
+    producers: HandoverEnds
+    consumers: HandoverEnds
 
     def back(self, moments: Int64s, lines: Int32s) -> tuple[Int64s, Int32s]:
         """Where what ran at each moment, on its line, was asked for; the same moment where nothing says."""
@@ -72,8 +72,8 @@ class Handed(NamedTuple):
 
 def of(trace: Trace) -> Handed | None:
     """The hand-overs of the host's threads; None where the file has none."""
-    made: list[Ends] = []
-    used: list[Ends] = []
+    made: list[HandoverEnds] = []
+    used: list[HandoverEnds] = []
     number = -1
     for process in trace.processes:
         tracks = []
@@ -94,7 +94,9 @@ def of(trace: Trace) -> Handed | None:
             for side, kind, key in ((made, "_pt", "_p"), (used, "_ct", "_c")):
                 has = np.flatnonzero(columns[key].present)
                 where = np.full(len(has), line, np.int32)
-                side.append(Ends(events.start[has], events.end[has], where, whole(columns[kind])[has], columns[key].ints[has]))
+                side.append(
+                    HandoverEnds(events.start[has], events.end[has], where, whole(columns[kind])[has], columns[key].ints[has])
+                )
     if not sum(len(one.key) for one in made) or not sum(len(one.key) for one in used):
         return None
-    return Handed(*(Ends(*(np.concatenate(parts) for parts in zip(*side, strict=True))) for side in (made, used)))
+    return Handed(*(HandoverEnds(*(np.concatenate(parts) for parts in zip(*side, strict=True))) for side in (made, used)))

@@ -14,13 +14,15 @@ from powertui.data.by_number import ByNumber
 from powertui.data.model import Bools, Clock, Epoch, Int64s, Phase, Steps
 from powertui.data.run.logged import Logged, in_trace
 from powertui.data.run.marks import EVALUATIONS, PHASES, Marks
-from powertui.data.run.steps import Found
+from powertui.data.run.steps import FoundSteps
 
 _TRACING = 5  # a first step this many times the median is tracing and compiling
 _GAP = 10  # a gap between epochs this many times the median step has a name
 
 
-def phases_of(marked: Steps, found: Found, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]) -> tuple[Phase, ...]:
+def phases_of(
+    marked: Steps, found: FoundSteps, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]
+) -> tuple[Phase, ...]:
     """All of them, by start."""
     out = _marked(marked, found)
     tracing = _tracing(marked, found) if not marked.inferred else None
@@ -52,7 +54,7 @@ def training(marked: Steps, phases: Sequence[Phase]) -> list[Phase]:
     return out
 
 
-def _tracing(marked: Steps, found: Found) -> Phase | None:
+def _tracing(marked: Steps, found: FoundSteps) -> Phase | None:
     """The first step of a program traces and compiles."""
     if len(marked) < 4:
         return None
@@ -66,7 +68,7 @@ def _tracing(marked: Steps, found: Found) -> Phase | None:
     return Phase("tracing", start, start + first, epoch if epoch >= 0 else None, source)
 
 
-def _marked(marked: Steps, found: Found) -> list[Phase]:
+def _marked(marked: Steps, found: FoundSteps) -> list[Phase]:
     """Marks of one kind of work are one phase, until their own line trains again or, beside training, their numbers start again."""
     other = found.other
     if not len(other):
@@ -84,7 +86,7 @@ def _marked(marked: Steps, found: Found) -> list[Phase]:
     return [_phase(marked, found, *one) for one in _joined(out)]
 
 
-def _apart(other: Marks, mine: Int64s, found: Found, line: int) -> Bools:
+def _apart(other: Marks, mine: Int64s, found: FoundSteps, line: int) -> Bools:
     """Before which of these marks of one line (but the first) something else ran there."""
     training = found.training.start[found.training.lines == line]
     if len(training) and not found.alone:
@@ -104,7 +106,7 @@ def _joined(parts: list[tuple[int, int, int, Int64s]]) -> list[tuple[int, int, i
     return out
 
 
-def _phase(marked: Steps, found: Found, kind: int, start: int, end: int, rows: Int64s) -> Phase:
+def _phase(marked: Steps, found: FoundSteps, kind: int, start: int, end: int, rows: Int64s) -> Phase:
     before = 0 if found.alone else int(np.sort(marked.start).searchsorted(start))
     epoch = int(marked.epoch[before - 1]) if before else -1
     events = "1 event" if len(rows) == 1 else f"{len(rows)} events"

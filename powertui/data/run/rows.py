@@ -22,7 +22,7 @@ _OVERLAPPING = 0.1  # share of marks that overlap one of another line: from here
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class StepRows:
     """Steps as their marks tell them, by start."""
 
     number: Int64s
@@ -46,7 +46,7 @@ class Rows:
         return len(self.number)
 
 
-def of(marks: Marks, *, apart: bool = False) -> Rows:
+def of(marks: Marks, *, apart: bool = False) -> StepRows:
     """The steps that these marks (by start) tell of. `apart`: each line is known to count for itself, as those of devices do."""
     marks = _outermost_of_lines(marks)
     count = len(marks)
@@ -77,7 +77,7 @@ def of(marks: Marks, *, apart: bool = False) -> Rows:
     marked_start, marked = _longest(marks, row_of, len(first))
     restarts = own or bool((turn > turn.min()).any()) if count else False
     several = np.unique(np.stack([row_of, marks.lines.astype(np.int64)]), axis=1).shape[1] < count if count else False
-    return Rows(
+    return StepRows(
         number[first], np.where(restarts, turn[first], -1).astype(np.int32), start, end, marked, marked_start,
         covered(row_of, marks.start, marks.start + marks.duration, len(first)), [marks.labels[i] for i in first.tolist()],
         marks.lines[first], row_of, marks, tuple((int(marks.lines[rows[0]]), rows) for rows in sequences) if side_by_side else (),
@@ -293,7 +293,7 @@ def until(start: Int64s, other: Int64s) -> Int64s:
     return np.where((place < len(other)) & (begins < following), begins, UNKNOWN)
 
 
-def extended(rows: Rows, number: Int64s, start: Int64s, end: Int64s, labels: list[str]) -> tuple[Rows, Int64s]:
+def extended(rows: StepRows, number: Int64s, start: Int64s, end: Int64s, labels: list[str]) -> tuple[StepRows, Int64s]:
     """(the same with steps that no mark of the host tells, where each row went, the new ones last): the profile's ends cut them."""
     count = len(number)
     starts = np.concatenate([rows.start, start])

@@ -16,18 +16,18 @@ import numpy as np
 
 from powertui.data.model import Bools, Int64s, Marker, ProcessKind, Steps, StepsOn, Trace
 from powertui.data.run import assign, candidates, dispatch, handover, ladder, marks, rows, telling, times, work
-from powertui.data.run.assign import Drawn, Given
+from powertui.data.run.assign import DrawnSteps, Given
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.ladder import Judged
 from powertui.data.run.marks import EVALUATIONS, TRAINING, Marks
-from powertui.data.run.rows import Rows
+from powertui.data.run.rows import StepRows
 from powertui.data.run.work import Work
 from powertui.errors import UsageError
 
 _SHOWN = 6  # candidates that are kept for a person to choose from
 
 
-class Found(NamedTuple):
+class FoundSteps(NamedTuple):
     """Steps, and the marks of other work that ran between them."""
 
     steps: Steps
@@ -43,10 +43,10 @@ def find(trace: Trace, *, marker: str | None = None) -> Steps:
     return search(trace, marker=marker).steps
 
 
-def search(trace: Trace, *, marker: str | None = None) -> Found:
+def search(trace: Trace, *, marker: str | None = None) -> FoundSteps:
     """As `find`, with the marks of other work apart. Steps.epoch counts restarts of the step number, or is epoch_num."""
     if trace.told is not None and marker is None:
-        return Found(trace.told[0], marks.join([]))
+        return FoundSteps(trace.told[0], marks.join([]))
     pattern = _pattern(marker) if marker is not None else None
     ran = work.of(trace)
     found = marks.marked(trace)
@@ -66,9 +66,9 @@ def search(trace: Trace, *, marker: str | None = None) -> Found:
     return _found(trace, judged, found, other, lines, ran, asked=pattern is not None)
 
 
-def nothing(why: str = "") -> Found:
+def nothing(why: str = "") -> FoundSteps:
     """No steps, and the reason."""
-    return Found(Steps.none(why), marks.join([]))
+    return FoundSteps(Steps.none(why), marks.join([]))
 
 
 def _pattern(marker: str) -> re.Pattern[str]:
@@ -116,7 +116,7 @@ def _judged(trace: Trace, found: Marks, ran: Work | None) -> tuple[list[Judged],
 
 def _found(
     trace: Trace, judged: list[Judged], found: Marks, other: Marks, lines: Candidate | None, ran: Work | None, *, asked: bool
-) -> Found:
+) -> FoundSteps:
     chosen = judged[0].candidate
     alone = bool(len(chosen.marks)) and bool((chosen.marks.phase != TRAINING).all())  # nothing but an evaluation was profiled
     whole = chosen.marks
@@ -142,7 +142,7 @@ def _found(
     gaps = rows.holes(made.number[order], made.turn[order], steady=not made.replicas or chosen.apart)
     beside = other.start[np.isin(other.lines, made.marks.lines)] if not alone else np.empty(0, np.int64)
     on = [_placed(one, place) for one in timed.on] + _replicas(trace, made, place, chosen)
-    told = telling.Told(made, judged, given, ran, later, alone, len(bare) + len(cut_lines), asked)
+    told = telling.StepsTold(made, judged, given, ran, later, alone, len(bare) + len(cut_lines), asked)
     steps = Steps(
         made.number[order], start, timed.duration[order], made.turn[order],
         [made.labels[i] for i in order.tolist()], telling.source(told), later,
@@ -153,10 +153,10 @@ def _found(
         markers=_markers(judged, len(made)), notes=telling.notes(told, gaps, made.number[order]),
     )  # fmt: skip
     first = None if chosen.device or not len(made) else (int(made.start[0]), int(made.end[0] - made.start[0]))
-    return Found(steps, other, made.epoch_num, alone, first, made.marks)
+    return FoundSteps(steps, other, made.epoch_num, alone, first, made.marks)
 
 
-def _given(trace: Trace, made: Rows, drawn: Drawn, ran: Work | None, *, on_devices: bool) -> Given | None:
+def _given(trace: Trace, made: StepRows, drawn: DrawnSteps, ran: Work | None, *, on_devices: bool) -> Given | None:
     if ran is None:
         return None
     following = np.append(made.start[1:], max(trace.span[1], int(made.end.max())) + 1)
@@ -186,7 +186,7 @@ def _placed(one: StepsOn, place: Int64s) -> StepsOn:
     return StepsOn(one.name, one.kind, place[one.row], one.start, one.duration, one.work)
 
 
-def _replicas(trace: Trace, made: Rows, place: Int64s, chosen: Candidate) -> list[StepsOn]:
+def _replicas(trace: Trace, made: StepRows, place: Int64s, chosen: Candidate) -> list[StepsOn]:
     """The steps of each line, where several run side by side on the host."""
     if chosen.device or len(made.replicas) < 2:
         return []

@@ -11,7 +11,7 @@ from powertui.data.model import Bools, Int64s
 from powertui.data.run.assign import TIME, Given
 from powertui.data.run.candidates import NAMED, inside
 from powertui.data.run.ladder import LITTLE, STEP_NAMES, Judged
-from powertui.data.run.rows import Rows
+from powertui.data.run.rows import StepRows
 from powertui.data.run.work import Work
 
 _CLOSE = 0.1  # scores nearer than this could go either way
@@ -20,10 +20,10 @@ _SEVERAL = 2
 _LOST = 0.05  # of the devices' work without a step: worth a sentence
 
 
-class Told(NamedTuple):
+class StepsTold(NamedTuple):
     """All that the sentences are made of."""
 
-    rows: Rows
+    rows: StepRows
     judged: list[Judged]
     given: Given | None
     work: Work | None
@@ -33,13 +33,13 @@ class Told(NamedTuple):
     asked: bool  # a person named the marker
 
 
-def source(told: Told) -> str:
+def source(told: StepsTold) -> str:
     """What marked the steps."""
     title = told.judged[0].candidate.title
     return title + (", numbered in order" if told.rows.ordinal and not told.judged[0].candidate.inferred else "")
 
 
-def confidence(told: Told) -> str:
+def confidence(told: StepsTold) -> str:
     """How far to trust the steps and their times, in words: "sure", "likely" or "unsure" first, then why."""
     best = told.judged[0]
     unsure = [*_times(told), *([] if told.asked else _doubts(told, best))]
@@ -51,12 +51,12 @@ def confidence(told: Told) -> str:
     return "sure: " + ("--step-marker names them" if told.asked else "the program numbers its steps")
 
 
-def _times(told: Told) -> Iterator[str]:
+def _times(told: StepsTold) -> Iterator[str]:
     if told.given is not None and told.given.by == TIME and told.asynchronous:
         yield "the devices' work carries no link to the calls that asked for it, and runs on after them"
 
 
-def _doubts(told: Told, best: Judged) -> Iterator[str]:
+def _doubts(told: StepsTold, best: Judged) -> Iterator[str]:
     if best.candidate.inferred:
         yield "nothing marks steps, these are launches that repeat: a step_num or --step-marker would tell"
     if best.candidate.doubt:
@@ -72,7 +72,7 @@ def _doubts(told: Told, best: Judged) -> Iterator[str]:
             yield f"{other.title} would fit nearly as well"
 
 
-def _parts(told: Told, best: Judged) -> Iterator[str]:
+def _parts(told: StepsTold, best: Judged) -> Iterator[str]:
     """Marks inside the chosen ones that cover as much and come several times as often, where no name says which are the steps."""
     marks = best.candidate.marks
     if best.candidate.device or best.candidate.inferred or (marks.kinds and STEP_NAMES.search(marks.kinds[0])):
@@ -84,7 +84,7 @@ def _parts(told: Told, best: Judged) -> Iterator[str]:
             yield f"{inner.title} lie inside these and cover as much: {len(inner.marks)} steps, or parts of {len(marks)}"
 
 
-def _weaknesses(told: Told, best: Judged) -> Iterator[str]:
+def _weaknesses(told: StepsTold, best: Judged) -> Iterator[str]:
     if (best.candidate.numbering < NAMED or best.candidate.device) and not told.asked:
         yield "the marks carry no step_num"
     if told.given is not None and told.given.by == TIME:
@@ -93,12 +93,12 @@ def _weaknesses(told: Told, best: Judged) -> Iterator[str]:
         yield "device work was launched between the marks, and given to the one before"
 
 
-def notes(told: Told, gaps: Bools, number: Int64s) -> tuple[str, ...]:
+def notes(told: StepsTold, gaps: Bools, number: Int64s) -> tuple[str, ...]:
     """What is odd about them, a sentence each."""
     return tuple(_notes(told, gaps, number))
 
 
-def _notes(told: Told, gaps: Bools, number: Int64s) -> Iterator[str]:
+def _notes(told: StepsTold, gaps: Bools, number: Int64s) -> Iterator[str]:
     if told.alone:
         yield "Only an evaluation was profiled: these are its steps, no training ran."
     if told.cut:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.model import UNKNOWN, Bools, Int64s, StepsOn
-from powertui.data.run.assign import TIME, Drawn, Given
-from powertui.data.run.rows import Rows
+from powertui.data.run.assign import TIME, DrawnSteps, Given
+from powertui.data.run.rows import StepRows
 from powertui.data.run.work import Work, covered, extents
 
 _NEAR = 0.5  # of a step's stretch that its devices cover: with less they lie apart
@@ -33,7 +33,9 @@ class Times(NamedTuple):
     told: Bools  # a device tells where the step lies
 
 
-def of(rows: Rows, drawn: Drawn, work: Work | None, given: Given | None, *, on_devices: bool, whole: bool = False) -> Times:
+def of(
+    rows: StepRows, drawn: DrawnSteps, work: Work | None, given: Given | None, *, on_devices: bool, whole: bool = False
+) -> Times:
     """The times of steps that host marks tell (or `on_devices`: lines of devices), with what devices did for them.
 
     `whole`: a mark is the step by definition, wherever its work ran. So it is with PyTorch's.
@@ -62,7 +64,9 @@ def of(rows: Rows, drawn: Drawn, work: Work | None, given: Given | None, *, on_d
     return Times(start, end - start, host, device, step, on, later, wins)
 
 
-def _device_steps(drawn: Drawn, work: Work | None, given: Given | None, count: int) -> tuple[list[str], Int64s, Int64s, Int64s]:
+def _device_steps(
+    drawn: DrawnSteps, work: Work | None, given: Given | None, count: int
+) -> tuple[list[str], Int64s, Int64s, Int64s]:
     """(names of devices; for each step of each device its key, device * count + row; its start; its end)."""
     names = list(dict.fromkeys([*drawn.device, *(work.devices if work is not None else ())]))
     index = {name: i for i, name in enumerate(names)}
@@ -114,7 +118,7 @@ def _stretch(row: Int64s, lo: Int64s, hi: Int64s, count: int, longest: Int64s) -
     return np.where(near, whole_lo, out_lo), np.where(near, whole_hi, out_hi)
 
 
-def _component(row: Int64s, lo: Int64s, hi: Int64s, count: int, rows: Rows) -> tuple[Int64s, Int64s]:
+def _component(row: Int64s, lo: Int64s, hi: Int64s, count: int, rows: StepRows) -> tuple[Int64s, Int64s]:
     """Where each step's marks lie: all its parts; of replicas that lie apart in time the longest with those that overlap it."""
     if not rows.replicas:
         return rows.start, rows.end
@@ -150,7 +154,7 @@ def _worked(
     return device, tuple(on)
 
 
-def _asynchronous(rows: Rows, work: Work | None, given: Given | None) -> bool | None:
+def _asynchronous(rows: StepRows, work: Work | None, given: Given | None) -> bool | None:
     """Whether most of the devices' work for the steps runs when their own mark is not open: before it or after."""
     if work is None or given is None or not (given.row >= 0).any():
         return None

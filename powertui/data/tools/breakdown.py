@@ -19,21 +19,21 @@ from powertui.data.run import grouping
 from powertui.data.run.grouping import Groups, Nodes
 from powertui.data.run.work import extents
 from powertui.data.tools import event_types, sweep
-from powertui.data.tools.event_types import KINDS, MARK, NOTHING, Kind, Typed
+from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType, Typed
 
 MANY = 5  # of more steps than this, today's converter leaves out the first and the last
 
 # The categories of the page: (id, label, TensorBoard's id of the same, its types).
-CATEGORIES: tuple[tuple[str, str, str, tuple[Kind, ...]], ...] = (
-    ("device_compute", "Device compute", "deviceComputeTimeMs", (Kind.COMPUTE_16, Kind.COMPUTE_32)),
-    ("device_to_device", "Device to device", "deviceToDeviceTimeMs", (Kind.DEVICE_TO_DEVICE, Kind.WAIT_DEVICE)),
-    ("collectives", "Device collective communication", "deviceCollectivesTimeMs", (Kind.COLLECTIVES,)),
-    ("host_compute", "Host compute", "hostComputeTimeMs", (Kind.HOST_COMPUTE,)),
-    ("kernel_launch", "Kernel launch", "kernelLaunchTimeMs", (Kind.HOST_PREPARE,)),
-    ("input", "Input", "infeedTimeMs", (Kind.WAIT_INPUT, Kind.HOST_TO_DEVICE, Kind.WAIT_HOST)),
-    ("output", "Output", "outfeedTimeMs", (Kind.DEVICE_TO_HOST,)),
-    ("compile", "Compilation", "compileTimeMs", (Kind.HOST_COMPILE,)),
-    ("other", "All others", "otherTimeMs", (Kind.UNKNOWN,)),
+CATEGORIES: tuple[tuple[str, str, str, tuple[EventType, ...]], ...] = (
+    ("device_compute", "Device compute", "deviceComputeTimeMs", (EventType.COMPUTE_16, EventType.COMPUTE_32)),
+    ("device_to_device", "Device to device", "deviceToDeviceTimeMs", (EventType.DEVICE_TO_DEVICE, EventType.WAIT_DEVICE)),
+    ("collectives", "Device collective communication", "deviceCollectivesTimeMs", (EventType.COLLECTIVES,)),
+    ("host_compute", "Host compute", "hostComputeTimeMs", (EventType.HOST_COMPUTE,)),
+    ("kernel_launch", "Kernel launch", "kernelLaunchTimeMs", (EventType.HOST_PREPARE,)),
+    ("input", "Input", "infeedTimeMs", (EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE, EventType.WAIT_HOST)),
+    ("output", "Output", "outfeedTimeMs", (EventType.DEVICE_TO_HOST,)),
+    ("compile", "Compilation", "compileTimeMs", (EventType.HOST_COMPILE,)),
+    ("other", "All others", "otherTimeMs", (EventType.UNKNOWN,)),
 )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ class Breakdown:
     def __len__(self) -> int:
         return len(self.start)
 
-    def of(self, kinds: tuple[Kind, ...]) -> Int64s:
+    def of(self, kinds: tuple[EventType, ...]) -> Int64s:
         """The time of some types in each step."""
         return np.asarray(self.parts[:, list(kinds)].sum(axis=1), np.int64)
 
@@ -228,7 +228,9 @@ def _of_groups(trace: Trace, groups: Groups, flat: _Flat, compat: Compat, *, has
     hosts = hosts.take(~mark)
     swept, present = _swept(devices, hosts, lo, hi)
     parts = swept.inside(np.arange(count), lo, hi)
-    formed = (present[:, Kind.COMPUTE_16] | present[:, Kind.COMPUTE_32]) if has_device else present[:, Kind.HOST_COMPUTE]
+    formed = (
+        (present[:, EventType.COMPUTE_16] | present[:, EventType.COMPUTE_32]) if has_device else present[:, EventType.HOST_COMPUTE]
+    )
     rows = np.flatnonzero((hi > lo) & formed)
     notes = []
     if compat == "xprof" and len(rows) > MANY:

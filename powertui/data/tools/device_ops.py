@@ -16,9 +16,9 @@ from powertui.data.asked import Compat
 from powertui.data.hlo import Instruction, Module
 from powertui.data.model import Int64s, Process, Track, TrackKind
 from powertui.data.opened import Profile
-from powertui.data.texts import Check, unhindered
+from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import kernels, op_names, tensor_cores
-from powertui.data.tools.kernels import Line, Said
+from powertui.data.tools.kernels import DeviceLine, KernelFacts
 
 
 @dataclass(eq=False)
@@ -26,7 +26,7 @@ class DeviceOp:
     """One op on all devices. Times in ps."""
 
     name: str  # of the HLO op; of others "op/kernel"
-    framework: op_names.Op | None  # the framework's op; None where nothing tells
+    framework: op_names.OpName | None  # the framework's op; None where nothing tells
     category: str
     program: str = ""  # label of XLA's program
     program_id: str = ""
@@ -65,14 +65,14 @@ class DeviceOps:
         return sum(op.self_time for op in self.ops)
 
 
-def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected", check: Check = unhindered) -> DeviceOps:
+def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected", check: CancelCheck = unhindered) -> DeviceOps:
     """The ops of all devices of a profile in [lo, hi); of an op that the window cuts, the part inside."""
     work = kernels.of(profile)
     programs = hlo.modules(profile)
     keys = [_key(one, programs, compat) for one in work.said]
     found: dict[tuple[str, str], DeviceOp] = {}
     idle = unnamed = span = 0
-    devices: dict[int, tuple[Process, list[Line]]] = {}
+    devices: dict[int, tuple[Process, list[DeviceLine]]] = {}
     for line in work.lines:
         devices.setdefault(id(line.process), (line.process, []))[1].append(line)
     for process, lines in devices.values():
@@ -133,7 +133,7 @@ def _selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
     return np.asarray(np.maximum(own, 0), np.int64)
 
 
-def _key(said: Said, programs: dict[str, Module], compat: Compat) -> tuple[str, str] | None:
+def _key(said: KernelFacts, programs: dict[str, Module], compat: Compat) -> tuple[str, str] | None:
     """What tells an op from another: (program, HLO op), or ("", "op/kernel"); None where no op is known."""
     if said.hlo_op and (compat == "corrected" or hlo.find(programs, said.program, said.hlo_module) is not None):
         return said.program or said.hlo_module, said.hlo_op.rpartition("::")[2]
@@ -143,7 +143,7 @@ def _key(said: Said, programs: dict[str, Module], compat: Compat) -> tuple[str, 
     return ("", f"{op.name}/{said.name}") if op is not None else None
 
 
-def framework_op(said: Said, compat: Compat) -> op_names.Op | None:
+def framework_op(said: KernelFacts, compat: Compat) -> op_names.OpName | None:
     """The framework op that a kernel belongs to. Today's converter does not know the name under which old files tell it."""
     if said.operator:
         return op_names.torch(said.operator) if compat == "corrected" else None
@@ -151,7 +151,7 @@ def framework_op(said: Said, compat: Compat) -> op_names.Op | None:
     return op_names.parsed(told, compat) if told else None
 
 
-def _new(said: Said, key: tuple[str, str], programs: dict[str, Module], compat: Compat) -> DeviceOp:
+def _new(said: KernelFacts, key: tuple[str, str], programs: dict[str, Module], compat: Compat) -> DeviceOp:
     module = hlo.find(programs, said.program, said.hlo_module)
     if not (said.hlo_op or said.category) or (said.hlo_op and module is None and compat != "corrected"):
         op = framework_op(said, compat)
@@ -169,7 +169,7 @@ def _new(said: Said, key: tuple[str, str], programs: dict[str, Module], compat: 
     )  # fmt: skip
 
 
-def _add(op: DeviceOp, said: Said, length: Int64s, own: Int64s, event: tuple[int, int], longest: int) -> None:
+def _add(op: DeviceOp, said: KernelFacts, length: Int64s, own: Int64s, event: tuple[int, int], longest: int) -> None:
     count, total = len(length), int(length.sum())
     op.occurrences += count
     op.total += total

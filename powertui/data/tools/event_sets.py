@@ -14,7 +14,7 @@ import numpy as np
 from powertui.data import search
 from powertui.data.model import Bools, Events, Floats, Int64s, Trace, Track
 from powertui.data.table import Column, Fact, Lazy, Place, Result, Table
-from powertui.data.texts import Check, unhindered
+from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools.registry import Question
 from powertui.data.window import lane_rows
 
@@ -56,7 +56,7 @@ def answer(question: Question) -> Result:
     return Result("event_sets", "Event sets", (_table(found, question),), facts)
 
 
-def of(trace: Trace, lo: int, hi: int, names: Bools | None = None, check: Check = unhindered) -> EventSets:
+def of(trace: Trace, lo: int, hi: int, names: Bools | None = None, check: CancelCheck = unhindered) -> EventSets:
     """The sets of [lo, hi), of these names alone where some are given."""
     size = len(trace.names)
     count = np.zeros(size, np.int64)
@@ -96,7 +96,7 @@ def of(trace: Trace, lo: int, hi: int, names: Bools | None = None, check: Check 
     return EventSets(trace, used, count[used], total, shortest, longest, deviation, spread, first[used], last[used])
 
 
-def _parts(trace: Trace, lo: int, hi: int, check: Check) -> Iterator[Events]:
+def _parts(trace: Trace, lo: int, hi: int, check: CancelCheck) -> Iterator[Events]:
     """The events of the window, some at a time. Lines that were drawn from others are left out."""
     for _, track in trace.tracks():
         if track.derived:
@@ -124,7 +124,7 @@ def _groups(count: Int64s) -> Iterator[tuple[int, int]]:
         lo = hi
 
 
-def _lengths(trace: Trace, lo: int, hi: int, group: Int64s, first: int, last: int, check: Check) -> tuple[Int64s, Int64s]:
+def _lengths(trace: Trace, lo: int, hi: int, group: Int64s, first: int, last: int, check: CancelCheck) -> tuple[Int64s, Int64s]:
     lengths, which = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for some in _parts(trace, lo, hi, check):
         number = group[some.name]
@@ -153,7 +153,7 @@ class OneSet:
     last: int
 
 
-def together(trace: Trace, lo: int, hi: int, names: Bools | None = None, check: Check = unhindered) -> OneSet | None:
+def together(trace: Trace, lo: int, hi: int, names: Bools | None = None, check: CancelCheck = unhindered) -> OneSet | None:
     """All events of these names in [lo, hi) as one set; None where there are none."""
     lengths = [np.empty(0, np.int64)]
     first, last = np.iinfo(np.int64).max, np.iinfo(np.int64).min

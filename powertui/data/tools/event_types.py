@@ -21,7 +21,7 @@ from powertui.data.run.marks import carried, whole
 from powertui.data.run.work import working
 
 
-class Kind(enum.IntEnum):
+class EventType(enum.IntEnum):
     """The types, by priority. The first two are no work: what nothing tells, and marks of steps."""
 
     UNKNOWN = 0
@@ -40,7 +40,7 @@ class Kind(enum.IntEnum):
     WAIT_HOST = 13
 
 
-KINDS = len(Kind)
+KINDS = len(EventType)
 MARK = 254  # marks a step: no work itself
 NOTHING = 255  # counts nowhere
 
@@ -51,10 +51,11 @@ _COPY_AS_PARSED = re.compile(r"(?i)^memcpy(htod|dtoh|dtod|htoh)")
 _COPY = re.compile(r"(?i)(?:^|hip|cuda)(?:memcpy|copy)[ _]?"
                    r"(host ?to ?device|device ?to ?host|device ?to ?device|[hd](?:to|2)[hd]|p(?:to|2)p)")  # fmt: skip
 _WAYS = {
-    "htod": Kind.HOST_TO_DEVICE, "h2d": Kind.HOST_TO_DEVICE, "hosttodevice": Kind.HOST_TO_DEVICE,
-    "dtoh": Kind.DEVICE_TO_HOST, "d2h": Kind.DEVICE_TO_HOST, "devicetohost": Kind.DEVICE_TO_HOST,
-    "dtod": Kind.DEVICE_TO_DEVICE, "d2d": Kind.DEVICE_TO_DEVICE, "devicetodevice": Kind.DEVICE_TO_DEVICE,
-    "ptop": Kind.DEVICE_TO_DEVICE, "p2p": Kind.DEVICE_TO_DEVICE, "htoh": Kind.HOST_TO_HOST, "h2h": Kind.HOST_TO_HOST,
+    "htod": EventType.HOST_TO_DEVICE, "h2d": EventType.HOST_TO_DEVICE, "hosttodevice": EventType.HOST_TO_DEVICE,
+    "dtoh": EventType.DEVICE_TO_HOST, "d2h": EventType.DEVICE_TO_HOST, "devicetohost": EventType.DEVICE_TO_HOST,
+    "dtod": EventType.DEVICE_TO_DEVICE, "d2d": EventType.DEVICE_TO_DEVICE, "devicetodevice": EventType.DEVICE_TO_DEVICE,
+    "ptop": EventType.DEVICE_TO_DEVICE, "p2p": EventType.DEVICE_TO_DEVICE,
+    "htoh": EventType.HOST_TO_HOST, "h2h": EventType.HOST_TO_HOST,
 }  # fmt: skip
 _COLLECTIVE = re.compile(r"(?i)^(?:nccl|rccl|msccl)")
 _HALF = re.compile(r"(?i)half|fp16|bf16|bfloat16|[_.](?:h|s)16816|h884|h1688|hgemm|_f16|_hhs_|_bbs_")
@@ -77,7 +78,7 @@ class Typed(NamedTuple):
     number: int  # of the line, over Trace.tracks()
     process: Process
     track: Track
-    by_name: UInt8s  # for each name of the trace a Kind, MARK or NOTHING
+    by_name: UInt8s  # for each name of the trace an EventType, MARK or NOTHING
     rows: Int64s  # events whose type their stats tell, ascending
     kinds: UInt8s  # of those
 
@@ -91,7 +92,7 @@ class Typed(NamedTuple):
 
     def telling(self) -> Int64s:
         """The events that are more than the host's computing, or that mark a step, ascending."""
-        names = (self.by_name != NOTHING) & (self.by_name != Kind.HOST_COMPUTE)
+        names = (self.by_name != NOTHING) & (self.by_name != EventType.HOST_COMPUTE)
         rows = where(self.track.events.name, names)
         if not len(self.rows):
             return rows
@@ -147,8 +148,8 @@ def _device(trace: Trace, process: Process, tracks: list[Track], numbers: dict[i
             column = process.source.columns(track.events.positions(rows), ("shape",))["shape"]
             texts = column.texts or [None] * len(rows)
             half = np.array([text is not None and "half" in text for text in texts], np.bool_)
-            compute = np.isin(kinds, (Kind.COMPUTE_16, Kind.COMPUTE_32)) & column.present
-            kinds = np.where(compute, np.where(half, Kind.COMPUTE_16, Kind.COMPUTE_32), kinds).astype(np.uint8)
+            compute = np.isin(kinds, (EventType.COMPUTE_16, EventType.COMPUTE_32)) & column.present
+            kinds = np.where(compute, np.where(half, EventType.COMPUTE_16, EventType.COMPUTE_32), kinds).astype(np.uint8)
         if compat != "corrected" and not tpu and not carry["correlation_id"][name].all():  # without one it counts nowhere
             kinds = _of(table, name, rows, kinds)
             rows = np.arange(len(name))
@@ -164,17 +165,17 @@ def _of(table: UInt8s, name: UInt32s, rows: Int64s, kinds: UInt8s) -> UInt8s:
     return out
 
 
-def device_kind(name: str, compat: Compat) -> Kind:
+def device_kind(name: str, compat: Compat) -> EventType:
     """The type of an event of a GPU's stream."""
     copy = (_COPY if compat == "corrected" else _COPY_AS_PARSED).search(name)
     if copy is not None:
         return _WAYS[copy[1].lower().replace(" ", "")]
     if (_COLLECTIVE if compat == "corrected" else _NCCL).search(name):
-        return Kind.COLLECTIVES
+        return EventType.COLLECTIVES
     low = name.lower()
     if compat == "corrected":
-        return Kind.COMPUTE_16 if _HALF.search(name) else Kind.COMPUTE_32
-    return Kind.COMPUTE_16 if "half" in low or "fp16" in low else Kind.COMPUTE_32
+        return EventType.COMPUTE_16 if _HALF.search(name) else EventType.COMPUTE_32
+    return EventType.COMPUTE_16 if "half" in low or "fp16" in low else EventType.COMPUTE_32
 
 
 _NCCL = re.compile(r"(?i)^nccl")
@@ -182,12 +183,12 @@ _NCCL = re.compile(r"(?i)^nccl")
 
 def _tpu_kind(name: str) -> int:
     for pattern, kind in (
-        (_TPU_IDLE, NOTHING), (_TPU_WAIT_HOST, Kind.WAIT_HOST), (_TPU_TO_HOST, Kind.DEVICE_TO_HOST),
-        (_TPU_COLLECTIVE, Kind.COLLECTIVES), (_TPU_BETWEEN, Kind.WAIT_DEVICE),
+        (_TPU_IDLE, NOTHING), (_TPU_WAIT_HOST, EventType.WAIT_HOST), (_TPU_TO_HOST, EventType.DEVICE_TO_HOST),
+        (_TPU_COLLECTIVE, EventType.COLLECTIVES), (_TPU_BETWEEN, EventType.WAIT_DEVICE),
     ):  # fmt: skip
         if pattern.search(name):
             return int(kind)
-    return int(Kind.COMPUTE_16 if "bf16" in name else Kind.COMPUTE_32)
+    return int(EventType.COMPUTE_16 if "bf16" in name else EventType.COMPUTE_32)
 
 
 # ── hosts ────────────────────────────────────────────────────────────────────────────────────────
@@ -200,13 +201,13 @@ def _host(
     used = np.zeros(len(trace.names), np.bool_)
     for track in tracks:
         used[track.events.name] = True
-    table = np.full(len(trace.names), Kind.HOST_COMPUTE, np.uint8)
+    table = np.full(len(trace.names), EventType.HOST_COMPUTE, np.uint8)
     marks: Bools = np.zeros(len(trace.names), np.bool_)
     for index in np.flatnonzero(used).tolist():
         name = trace.names.full(index)
         marks[index] = (name.startswith(_MARKS) and "/" not in name) or name.startswith("ProfilerStep#")
         table[index] = MARK if marks[index] else host_kind(name, has_device=has_device, compat=compat)
-    table[carry["_ipl_stage_id"] & (table != MARK) & (table != NOTHING)] = Kind.WAIT_INPUT
+    table[carry["_ipl_stage_id"] & (table != MARK) & (table != NOTHING)] = EventType.WAIT_INPUT
     if compat == "corrected":  # whatever carries a step's number marks it
         table[carry["step_num"]] = MARK
     asks = (carry["step_name"] & ~marks) | (carry["correlation_id"] & has_device & ~np.isin(table, (MARK, NOTHING)))
@@ -218,8 +219,8 @@ def _host(
         if len(rows):
             columns = process.source.columns(track.events.positions(rows), ("correlation_id", "step_name"))
             launched = (whole(columns["correlation_id"]) >= 0) & has_device
-            plain = ~np.isin(kinds, (NOTHING, Kind.HOST_TO_DEVICE, Kind.HOST_TO_HOST))
-            kinds = np.where(launched & plain, Kind.HOST_PREPARE, kinds).astype(np.uint8)
+            plain = ~np.isin(kinds, (NOTHING, EventType.HOST_TO_DEVICE, EventType.HOST_TO_HOST))
+            kinds = np.where(launched & plain, EventType.HOST_PREPARE, kinds).astype(np.uint8)
             kinds[columns["step_name"].present] = MARK
         out.append(Typed(numbers[id(track)], process, track, table, rows, kinds))
     return out
@@ -231,16 +232,16 @@ def host_kind(name: str, *, has_device: bool, compat: Compat) -> int:
         return NOTHING
     low = name[:64].lower()
     if name.startswith("InfeedEnqueue") or low.startswith("memcpyhtod"):
-        return int(Kind.HOST_TO_DEVICE)
+        return int(EventType.HOST_TO_DEVICE)
     if low.startswith("memcpyhtoh"):
-        return int(Kind.HOST_TO_HOST)
+        return int(EventType.HOST_TO_HOST)
     if has_device and name.startswith("ExecutorState::Process"):
-        return int(Kind.HOST_PREPARE)
+        return int(EventType.HOST_PREPARE)
     if low.startswith("iteratorgetnext") or (compat == "corrected" and _INPUT.match(low)):
-        return int(Kind.WAIT_INPUT)
+        return int(EventType.WAIT_INPUT)
     if compat == "corrected" and ("ompil" in low or "autotun" in low) and _COMPILING.search(name[:64]):
-        return int(Kind.HOST_COMPILE)
-    return int(Kind.HOST_COMPUTE)
+        return int(EventType.HOST_COMPILE)
+    return int(EventType.HOST_COMPUTE)
 
 
 def waits(name: str) -> bool:

@@ -19,7 +19,7 @@ from powertui.data.formats.builder import is_sorted
 from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.opened import Profile
 from powertui.data.run import marks
-from powertui.data.texts import Check, unhindered
+from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import op_names, op_stack, torch_links
 from powertui.data.tools.op_names import OpTable
 from powertui.data.tools.op_stats import exact
@@ -51,7 +51,7 @@ class _Rows(NamedTuple):
     op: Int32s
 
 
-def of(trace: Trace, lo: int, hi: int, compat: Compat = "corrected", check: Check = unhindered) -> HostOps:
+def of(trace: Trace, lo: int, hi: int, compat: Compat = "corrected", check: CancelCheck = unhindered) -> HostOps:
     """The ops of all hosts of a trace in [lo, hi); of an op that the window cuts, the part inside."""
     table = OpTable.empty()
     sums = _Sums()
@@ -117,7 +117,7 @@ class _Sums:
 # ── which events are ops ─────────────────────────────────────────────────────────────────────────
 
 
-def _lines(trace: Trace, table: OpTable, compat: Compat, check: Check) -> Iterator[tuple[Process, Track, _Rows]]:
+def _lines(trace: Trace, table: OpTable, compat: Compat, check: CancelCheck) -> Iterator[tuple[Process, Track, _Rows]]:
     for process in trace.processes:
         if process.kind is not ProcessKind.HOST:
             continue

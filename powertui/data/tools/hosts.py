@@ -31,7 +31,7 @@ _MOST = 512  # shifts that are tried either way
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
+class CommonSteps:
     """Common steps of several hosts. `rows[host][i]`: which of its steps the i-th common one is."""
 
     hosts: tuple[str, ...]
@@ -78,12 +78,12 @@ class Straggler(NamedTuple):
     worst: tuple[int, ...]  # common steps, the worst first
 
 
-def together(opened: Opened, compat: Compat) -> Together | None:
+def together(opened: Opened, compat: Compat) -> CommonSteps | None:
     """The hosts of a run with steps; None where fewer than two have some, or none in common."""
     return opened.cached(("hosts", compat), lambda: _together(opened, compat))
 
 
-def _together(opened: Opened, compat: Compat) -> Together | None:
+def _together(opened: Opened, compat: Compat) -> CommonSteps | None:
     found = [(profile, breakdown.of(profile, compat)) for profile in opened.profiles]
     found = [(profile, steps) for profile, steps in found if len(steps)]
     if len(found) < 2:
@@ -97,7 +97,7 @@ def _together(opened: Opened, compat: Compat) -> Together | None:
         rows, by = _by_overlap(every, chief), "overlap"
     if not len(rows[0]):
         return None
-    return Together(tuple(profile.host for profile, _ in found), tuple(every), tuple(rows), chief, by)
+    return CommonSteps(tuple(profile.host for profile, _ in found), tuple(every), tuple(rows), chief, by)
 
 
 def _span(steps: Breakdown) -> int:

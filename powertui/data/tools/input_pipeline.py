@@ -17,7 +17,7 @@ from powertui.data.opened import Profile
 from powertui.data.table import Column, Fact, Place, Result, Table
 from powertui.data.tools import advice, breakdown, host_ops, shares
 from powertui.data.tools.breakdown import Breakdown
-from powertui.data.tools.event_types import Kind
+from powertui.data.tools.event_types import EventType
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 
@@ -139,7 +139,7 @@ def broken_up(trace: Trace, ops: list[InputOp], steps: Breakdown, compat: Compat
         sums[op.category] += op.self_time
     enqueue = sums[ENQUEUE]
     three = sums[DEMANDED] + sums[ADVANCED] + sums[PREPROCESSING]
-    copies = float(steps.of((Kind.HOST_TO_DEVICE,)).sum()) if len(steps) else 0.0
+    copies = float(steps.of((EventType.HOST_TO_DEVICE,)).sum()) if len(steps) else 0.0
     if compat == "corrected" and not enqueue:  # GPUs: nothing enqueues, copies do
         return Breakup(copies, sums[DEMANDED], sums[ADVANCED], sums[PREPROCESSING], 0.0)
     ratio = _enqueuing(trace)

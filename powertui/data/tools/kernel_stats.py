@@ -18,7 +18,7 @@ from powertui.data.category import Category
 from powertui.data.model import PS_PER_NS, Int64s, ProcessKind
 from powertui.data.table import Column, Fact, Place, Result, Table, optional
 from powertui.data.tools import device_facts, device_ops, kernel_streams, kernels, launches, tensor_cores
-from powertui.data.tools.kernels import Kernels, Said
+from powertui.data.tools.kernels import KernelFacts, Kernels
 from powertui.data.tools.launches import Launches
 from powertui.data.tools.registry import Question
 
@@ -158,7 +158,7 @@ def _sorts(row: _Row) -> tuple[object, ...]:
     return (row.kernel, known.grid, known.block, known.registers or 0, known.shared or 0, row.tensor_core, row.eligible, row.op)
 
 
-def row_of(said: Said, compat: Compat) -> _Row:
+def row_of(said: KernelFacts, compat: Compat) -> _Row:
     """The row that a kernel belongs to, by what is said of it."""
     op = device_ops.framework_op(said, compat)
     name = op.name if op is not None else ""

@@ -18,7 +18,7 @@ from powertui.data.run.work import working
 from powertui.data.tools import torch_links
 
 _CHUNK = 1 << 16
-# Field of `Said` → the stat that tells it. The event's own value goes before that of its name.
+# Field of `KernelFacts` → the stat that tells it. The event's own value goes before that of its name.
 _TEXTS = {
     "details": "kernel_details", "copy": "memcpy_details", "tf_op": "tf_op", "level": "level 0", "annotation": "annotation",
     "equation": "equation", "provenance": "name", "hlo_op": "hlo_op", "hlo_module": "hlo_module", "program": "program_id",
@@ -35,7 +35,7 @@ _NUMBERS = {
 _SAID = (*_TEXTS.values(), *_NUMBERS.values(), "is_eager")
 
 
-class Said(NamedTuple):
+class KernelFacts(NamedTuple):
     """What is known of a kind of work. Texts are empty and numbers None where the collector says nothing."""
 
     name: str  # as recorded
@@ -66,7 +66,7 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class DeviceLine:
     """One line of real work: `said[i]` is the number of what is known of its event i."""
 
     number: int  # over Trace.tracks()
@@ -79,8 +79,8 @@ class Line:
 class Kernels:
     """The work of all devices."""
 
-    lines: tuple[Line, ...]
-    said: tuple[Said, ...]
+    lines: tuple[DeviceLine, ...]
+    said: tuple[KernelFacts, ...]
 
     def __len__(self) -> int:
         return sum(len(line.said) for line in self.lines)
@@ -103,7 +103,7 @@ def _operators(profile: Profile) -> dict[int, Int64s]:
 def read(trace: Trace, operators: dict[int, Int64s] | None = None) -> Kernels:
     """The same of a trace, read now. `operators`: who launched the events of a line, by name."""
     known: dict[tuple[object, ...], int] = {}
-    said: list[Said] = []
+    said: list[KernelFacts] = []
     of_name: dict[int, dict[str, object]] = {}
     lines = []
     for number, process, track in _lines(trace):
@@ -123,7 +123,7 @@ def read(trace: Trace, operators: dict[int, Int64s] | None = None) -> Kernels:
                     said.append(one if key[1] < 0 else one._replace(operator=trace.names.full(key[1])))
                 some.append(code)
             codes[rows] = some
-        lines.append(Line(number, process, track, codes))
+        lines.append(DeviceLine(number, process, track, codes))
     return Kernels(tuple(lines), tuple(said))
 
 
@@ -145,7 +145,7 @@ def _values(column: StatColumn) -> list[object]:
     return [column.text(row) if there else None for row, there in enumerate(column.present.tolist())]
 
 
-def _said(trace: Trace, name: int, own: dict[str, object], of_name: dict[int, dict[str, object]]) -> Said:
+def _said(trace: Trace, name: int, own: dict[str, object], of_name: dict[int, dict[str, object]]) -> KernelFacts:
     common = of_name.get(name)
     if common is None:
         common = of_name[name] = {stat.name: stat.value for stat in trace.names.stats(name) if not isinstance(stat.value, bytes)}
@@ -154,7 +154,7 @@ def _said(trace: Trace, name: int, own: dict[str, object], of_name: dict[int, di
     numbers = {field: _number(told[stat]) for field, stat in _NUMBERS.items()}
     eager = str(told["is_eager"]).lower() in ("1", "true")
     fields: dict[str, Any] = {**texts, **numbers}
-    return Said(trace.names.full(name), trace.names.display(name), eager, **fields)
+    return KernelFacts(trace.names.full(name), trace.names.display(name), eager, **fields)
 
 
 def _number(value: object) -> float | None:

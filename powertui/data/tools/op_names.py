@@ -27,7 +27,7 @@ _COPY = re.compile(r"MEMCPY(?:HToD|DToH|DToD|HToH)", re.IGNORECASE)
 _TAIL = re.compile(r"_\d+$")
 
 
-class Op(NamedTuple):
+class OpName(NamedTuple):
     """One op: its name without the type, its type, and which of the forms it has ("" for none of them)."""
 
     name: str
@@ -35,35 +35,39 @@ class Op(NamedTuple):
     form: str  # "tf", "jax", "dataset", "copy", "hlo", "torch"; "" for none
 
 
-def parsed(full: str, compat: Compat = "corrected") -> Op:
+def parsed(full: str, compat: Compat = "corrected") -> OpName:
     """What a full name stands for."""
     name, colon, kind = full.partition(":")
     if not colon:
         copy = _COPY.match(full)
-        return Op(full, _copy_type(copy[0]), "copy") if copy is not None else Op(full, "" if compat == "xprof" else UNKNOWN, "")
+        return (
+            OpName(full, _copy_type(copy[0]), "copy")
+            if copy is not None
+            else OpName(full, "" if compat == "xprof" else UNKNOWN, "")
+        )
     if name == "Iterator":
-        return Op(full, DATASET, "dataset")
+        return OpName(full, DATASET, "dataset")
     if (_NAME_TF2 if compat == "tf2" else _NAME).fullmatch(name):
         if _TYPE.fullmatch(kind):
-            return Op(name, kind, "tf")
+            return OpName(name, kind, "tf")
         if _JAX_TYPE.fullmatch(kind):
-            return Op(name, kind.partition("[")[0], "jax")
+            return OpName(name, kind.partition("[")[0], "jax")
         if not kind:
-            return Op(name, _TAIL.sub("", name.rpartition("/")[2]), "tf")
-    return Op(full, "" if compat == "xprof" else UNKNOWN, "")
+            return OpName(name, _TAIL.sub("", name.rpartition("/")[2]), "tf")
+    return OpName(full, "" if compat == "xprof" else UNKNOWN, "")
 
 
 _INSTANCE = re.compile(r"(?:\.\d+)+$")
 
 
-def hlo(name: str) -> Op:
+def hlo(name: str) -> OpName:
     """An op of XLA's: its type is its name without the number of the instance."""
-    return Op(name, _INSTANCE.sub("", name) or UNKNOWN, "hlo")
+    return OpName(name, _INSTANCE.sub("", name) or UNKNOWN, "hlo")
 
 
-def torch(name: str) -> Op:
+def torch(name: str) -> OpName:
     """An operator of PyTorch's: its type is the kind of its work."""
-    return Op(name, category.of(name).value, "torch")
+    return OpName(name, category.of(name).value, "torch")
 
 
 def _copy_type(said: str) -> str:
@@ -75,7 +79,7 @@ def _copy_type(said: str) -> str:
 class OpTable:
     """Ops by the order in which they came up. Names are told apart; a further type of the same name changes nothing."""
 
-    ops: list[Op]
+    ops: list[OpName]
     _index: dict[str, int]
 
     @classmethod
@@ -83,7 +87,7 @@ class OpTable:
         """None yet."""
         return cls([], {})
 
-    def index(self, op: Op) -> int:
+    def index(self, op: OpName) -> int:
         """The number of an op."""
         found = self._index.get(op.name)
         if found is None:

@@ -19,8 +19,8 @@ import numpy as np
 
 from powertui.data import category, texts
 from powertui.data.model import Bools, Events, Floats, Int32s, Int64s, Names, Process, ProcessKind, Trace, Track, TrackKind, UInt32s
-from powertui.data.table import Column, Lazy, Part, Place, Quick, Result, Table, Value
-from powertui.data.texts import Check, Texts, unhindered
+from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart, Value
+from powertui.data.texts import CancelCheck, Texts, unhindered
 from powertui.data.tools import op_types
 from powertui.data.tools.registry import Question
 from powertui.data.window import lane_rows
@@ -36,7 +36,7 @@ _EXACT = 1 << 53  # below this, sums of floats are exact
 
 
 @dataclass(frozen=True)
-class Op:
+class OpRow:
     """One name on one device (or host), for a person. Times in ps."""
 
     name: str  # as displayed
@@ -75,18 +75,18 @@ class OpStats:
     def __len__(self) -> int:
         return len(self.name)
 
-    def __getitem__(self, row: int) -> Op:
+    def __getitem__(self, row: int) -> OpRow:
         """One row with its texts."""
         index = int(self.name[row])
         full, display = self.trace.names.full(index), self.trace.names.display(index)
         kind, group = op_types.kind_of(full, display)
-        return Op(
+        return OpRow(
             display, full, kind, group, self.device(row), int(self.count[row]), int(self.total[row]), int(self.self_time[row]),
             float(self.share[row]),
         )  # fmt: skip
 
     @cached_property
-    def ops(self) -> tuple[Op, ...]:
+    def ops(self) -> tuple[OpRow, ...]:
         """All rows with their texts, by self time. For tables that are written out; a screen asks row by row."""
         return tuple(self[row] for row in self.order("self").tolist())
 
@@ -158,7 +158,7 @@ class OpStats:
 
     # ── in an order, and some of them ────────────────────────────────────────────────────────────
 
-    def order(self, key: str, *, descending: bool = True, check: Check = unhindered) -> Int64s:
+    def order(self, key: str, *, descending: bool = True, check: CancelCheck = unhindered) -> Int64s:
         """All rows by one of COLUMNS; equal ones by self time, then by name (very many of those as the file numbers them)."""
         known = self._order.get((key, descending))
         if known is not None:
@@ -180,7 +180,7 @@ class OpStats:
         self._order[key, descending] = order
         return order
 
-    def _column(self, key: str, check: Check) -> Int64s | Floats:
+    def _column(self, key: str, check: CancelCheck) -> Int64s | Floats:
         """A column of numbers that sorts as this one does. Texts sort in any case of their letters."""
         if key == "name":
             return texts.displayed(self.trace.names, self.name, check).lower().ranks(check=check)
@@ -196,13 +196,13 @@ class OpStats:
         }  # fmt: skip
         return columns[key]
 
-    def types(self, check: Check = unhindered) -> tuple[Int32s, tuple[str, ...]]:
+    def types(self, check: CancelCheck = unhindered) -> tuple[Int32s, tuple[str, ...]]:
         """(which type each row has, the types)."""
         if not self._types:
             self._types.append(op_types.of(self.trace.names, self.name, check))
         return self._types[0]
 
-    def matching(self, text: str, check: Check = unhindered) -> Bools:
+    def matching(self, text: str, check: CancelCheck = unhindered) -> Bools:
         """Which rows hold the text in their name, type or device (in any case)."""
         if not text:
             return np.ones(len(self), np.bool_)
@@ -268,15 +268,15 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
     return Result("op_stats", "Ops", (table, *_counted(stats.trace)))
 
 
-def _parts(ops: OpStats) -> tuple[Part, ...]:
+def _parts(ops: OpStats) -> tuple[TablePart, ...]:
     """What ran on devices is not mixed with what ran on the host, unless that is asked for."""
     on_device = ops.on_device
     if on_device.all() or not on_device.any():
         return ()
     every = np.ones(len(ops), np.bool_)
     return (
-        Part("devices", lambda _check: on_device), Part("host", lambda _check: ~on_device),
-        Part("devices and host", lambda _check: every),
+        TablePart("devices", lambda _check: on_device), TablePart("host", lambda _check: ~on_device),
+        TablePart("devices and host", lambda _check: every),
     )  # fmt: skip
 
 
@@ -304,7 +304,7 @@ def _counted(trace: Trace) -> tuple[Table, ...]:
 _KEYS = {"total_s": "total", "self_s": "self", "average_s": "average", "full_name": "name"}
 
 
-def _short(op: Op) -> str:
+def _short(op: OpRow) -> str:
     """The op's own name, its type left to the column beside it."""
     return op.full.rpartition(":")[0] if op.full.endswith(":" + op.type) else op.name
 
@@ -312,7 +312,7 @@ def _short(op: Op) -> str:
 # ── counting ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def of(trace: Trace, lo: int | None = None, hi: int | None = None, check: Check = unhindered) -> OpStats:
+def of(trace: Trace, lo: int | None = None, hi: int | None = None, check: CancelCheck = unhindered) -> OpStats:
     """The op table of [lo, hi) (the whole trace by default). `check` may raise to break it off."""
     lo = trace.span[0] if lo is None else lo
     hi = trace.span[1] + 1 if hi is None else hi
@@ -396,7 +396,7 @@ def exact(name: UInt32s | Int32s, values: Int64s, size: int) -> Int64s:
     return (high.astype(np.int64) << 26) + low.astype(np.int64)
 
 
-def _summed(process: Process, number: int, lo: int, hi: int, check: Check) -> _Sums | None:
+def _summed(process: Process, number: int, lo: int, hi: int, check: CancelCheck) -> _Sums | None:
     lanes = []
     for track in process.tracks:
         if _counts(track):
@@ -466,7 +466,7 @@ def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
 # ── names with the same text ─────────────────────────────────────────────────────────────────────
 
 
-def _merged(names: Names, sums: _Sums, check: Check) -> _Sums:
+def _merged(names: Names, sums: _Sums, check: CancelCheck) -> _Sums:
     """The same with one row for each text: files number some texts twice."""
     marks = np.empty(len(sums.name), np.uint64)
     for rows, full, display in texts.batches(names, sums.name, check):

@@ -13,7 +13,7 @@ import numpy as np
 from powertui.data import category, texts
 from powertui.data.category import Category
 from powertui.data.model import Int32s, Int64s, Names
-from powertui.data.texts import Check, Texts, unhindered
+from powertui.data.texts import CancelCheck, Texts, unhindered
 
 _SEPARATORS = np.zeros(256, np.bool_)
 _SEPARATORS[list(b"._-/:# ")] = True  # a number behind one of these counts instances
@@ -29,7 +29,7 @@ def kind_of(full: str, display: str) -> tuple[str, Category]:
     return category.op_type(full) or kind.value, kind
 
 
-def of(names: Names, indices: Int64s, check: Check = unhindered) -> tuple[Int32s, tuple[str, ...]]:
+def of(names: Names, indices: Int64s, check: CancelCheck = unhindered) -> tuple[Int32s, tuple[str, ...]]:
     """(for each of these names, which type it has; the types). Numbers within a type are taken for those of instances."""
     out = np.zeros(len(indices), np.int32)
     types: dict[str, int] = {}

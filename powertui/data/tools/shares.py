@@ -9,7 +9,7 @@ import numpy as np
 from powertui.data.model import Int64s
 from powertui.data.table import Column
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
-from powertui.data.tools.event_types import Kind
+from powertui.data.tools.event_types import EventType
 
 
 class Spread(NamedTuple):
@@ -52,16 +52,17 @@ def of(steps: Breakdown) -> Shares | None:
     if not whole:
         return None
 
-    def share(*kinds: Kind) -> float:
+    def share(*kinds: EventType) -> float:
         return float(steps.of(kinds).sum(dtype=np.float64)) / whole
 
-    inputs = share(Kind.WAIT_INPUT, Kind.HOST_TO_DEVICE, Kind.WAIT_HOST)
-    output = share(Kind.DEVICE_TO_HOST)
-    compute, collectives = share(Kind.COMPUTE_16, Kind.COMPUTE_32), share(Kind.COLLECTIVES)
-    halves = share(Kind.COMPUTE_16)
+    inputs = share(EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE, EventType.WAIT_HOST)
+    output = share(EventType.DEVICE_TO_HOST)
+    compute, collectives = share(EventType.COMPUTE_16, EventType.COMPUTE_32), share(EventType.COLLECTIVES)
+    halves = share(EventType.COMPUTE_16)
     return Shares(
-        inputs, output, compute, collectives, max(0.0, 1 - inputs - output - compute - collectives), share(Kind.HOST_PREPARE),
-        share(Kind.UNKNOWN), share(Kind.HOST_COMPUTE), share(Kind.HOST_COMPILE), share(Kind.DEVICE_TO_DEVICE, Kind.WAIT_DEVICE),
+        inputs, output, compute, collectives, max(0.0, 1 - inputs - output - compute - collectives), share(EventType.HOST_PREPARE),
+        share(EventType.UNKNOWN), share(EventType.HOST_COMPUTE), share(EventType.HOST_COMPILE),
+        share(EventType.DEVICE_TO_DEVICE, EventType.WAIT_DEVICE),
         halves / compute if compute else None,
     )  # fmt: skip
 

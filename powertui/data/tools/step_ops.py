@@ -21,7 +21,7 @@ from powertui.data.tools.registry import Question
 REFERENCES = 9  # steps that tell what is usual
 LISTED = 500
 
-Key = tuple[str, str]  # an op's name and its device
+OpKey = tuple[str, str]  # an op's name and its device
 
 
 def answer(question: Question) -> Result:
@@ -39,7 +39,7 @@ def answer(question: Question) -> Result:
     middle = int(np.median(length[others]))
     near = others[np.argsort(np.abs(length[others] - middle), kind="stable")[:REFERENCES]]
     here, places = _times(op_stats.of(trace, lo, hi))
-    known: dict[Key, list[int]] = defaultdict(list)
+    known: dict[OpKey, list[int]] = defaultdict(list)
     for row in near.tolist():
         for key, ps in _times(op_stats.of(trace, int(steps.start[row]), int(steps.ends()[row])))[0].items():
             known[key].append(ps)
@@ -77,10 +77,10 @@ def _named(steps: Steps, rows: Int64s) -> str:
     )
 
 
-def _times(stats: OpStats) -> tuple[dict[Key, int], dict[Key, tuple[OpStats, int]]]:
+def _times(stats: OpStats) -> tuple[dict[OpKey, int], dict[OpKey, tuple[OpStats, int]]]:
     """Self time by name and device, and where to look for the longest of each."""
-    times: dict[Key, int] = defaultdict(int)
-    places: dict[Key, tuple[OpStats, int]] = {}
+    times: dict[OpKey, int] = defaultdict(int)
+    places: dict[OpKey, tuple[OpStats, int]] = {}
     for row in range(len(stats)):
         key = (stats.trace.names.display(int(stats.name[row])), stats.device(row))
         times[key] += int(stats.self_time[row])
@@ -89,10 +89,10 @@ def _times(stats: OpStats) -> tuple[dict[Key, int], dict[Key, tuple[OpStats, int
 
 
 def _table(
-    keys: list[Key],
-    here: dict[Key, int],
-    usual: dict[Key, int],
-    places: dict[Key, tuple[OpStats, int]],
+    keys: list[OpKey],
+    here: dict[OpKey, int],
+    usual: dict[OpKey, int],
+    places: dict[OpKey, tuple[OpStats, int]],
     stall: int,
     question: Question,
 ) -> Table:

@@ -38,7 +38,7 @@ _PARALLEL = frozenset(("Map", "Interleave"))
 _ONE_BY_ONE = frozenset(("Filter", "Batch", "Unbatch", "PaddedBatch", "Shuffle", "FlatMap", "Zip", "Concatenate", "Window"))
 
 
-class Calls(NamedTuple):
+class IteratorCalls(NamedTuple):
     """Every call of an iterator, as columns. Times in ps."""
 
     name: Int64s  # index into the trace's names
@@ -93,7 +93,7 @@ def answer(question: Question) -> Result:
     )  # fmt: skip
 
 
-def _conclusion(question: Question, trace: Trace, calls: Calls, found: list[Pipeline]) -> tuple[str, float | None]:
+def _conclusion(question: Question, trace: Trace, calls: IteratorCalls, found: list[Pipeline]) -> tuple[str, float | None]:
     """(whether the pipelines hold the program up, in a sentence; the part of the steps' time that goes into waiting for them)."""
     if not len(calls):
         return "No pipeline of tf.data was recorded.", None
@@ -145,7 +145,7 @@ def _kind(long_name: str) -> str:
 _ITERATOR, _PRODUCE, _CONSUME = 0, 1, 2
 
 
-def of(trace: Trace, lo: int, hi: int) -> Calls:
+def of(trace: Trace, lo: int, hi: int) -> IteratorCalls:
     """All calls that touch the window, each with the one that asked for it."""
     rows = _rows(trace, lo, hi)
     start, duration, track, role, family, ident, element, name = rows
@@ -188,7 +188,7 @@ def of(trace: Trace, lo: int, hi: int) -> Calls:
         if np.array_equal(after, root) and np.array_equal(blocks, blocking):
             break
         root, blocking = after, blocks
-    return Calls(name[calls], start, end, track[calls], ident[calls], parent, overlap, np.maximum(0, own), root, blocking)
+    return IteratorCalls(name[calls], start, end, track[calls], ident[calls], parent, overlap, np.maximum(0, own), root, blocking)
 
 
 def _rows(trace: Trace, lo: int, hi: int) -> tuple[Int64s, ...]:
@@ -241,7 +241,7 @@ def _holders(track: Int64s, start: Int64s, end: Int64s) -> Int64s:
     return out
 
 
-def pipelines(trace: Trace, calls: Calls) -> list[Pipeline]:
+def pipelines(trace: Trace, calls: IteratorCalls) -> list[Pipeline]:
     """The calls of each root, and what held them up; the pipeline with the slowest call first."""
     roots = np.flatnonzero(calls.root == np.arange(len(calls)))
     if not len(roots):
@@ -271,7 +271,7 @@ def pipelines(trace: Trace, calls: Calls) -> list[Pipeline]:
     return sorted(out, key=lambda one: -one.most)
 
 
-def _is_device(trace: Trace, calls: Calls, roots: Int64s) -> bool:
+def _is_device(trace: Trace, calls: IteratorCalls, roots: Int64s) -> bool:
     """Whether a root only hands on to a device what another pipeline made."""
     return trace.names.full(int(calls.name[roots[0]])) == "Iterator::Prefetch" and any(
         trace.names.full(int(name)) == "Iterator::Prefetch::Generator"
@@ -282,7 +282,7 @@ def _is_device(trace: Trace, calls: Calls, roots: Int64s) -> bool:
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _pipelines(question: Question, trace: Trace, calls: Calls, found: list[Pipeline]) -> Table:
+def _pipelines(question: Question, trace: Trace, calls: IteratorCalls, found: list[Pipeline]) -> Table:
     names = [trace.names.full(one.bottleneck) for one in found]
     columns = (
         Column("pipeline", "pipeline", "text", [f"{number + 1}: {one.name}" for number, one in enumerate(found)], weight=8),
@@ -311,7 +311,7 @@ class _Node(NamedTuple):
     rows: Int64s
 
 
-def _tree(trace: Trace, calls: Calls) -> Iterable[_Node]:
+def _tree(trace: Trace, calls: IteratorCalls) -> Iterable[_Node]:
     """The iterators by their paths, each below its parent. `ForeverRepeat[7]` counts its rounds: they are one iterator."""
     by_path: dict[str, list[Int64s]] = {}
     order = np.argsort(calls.name, kind="stable")
@@ -323,7 +323,7 @@ def _tree(trace: Trace, calls: Calls) -> Iterable[_Node]:
         yield _Node(path, path.count("::") - 1, np.concatenate(by_path[path]))
 
 
-def _iterators(question: Question, trace: Trace, calls: Calls) -> Table:
+def _iterators(question: Question, trace: Trace, calls: IteratorCalls) -> Table:
     nodes = list(_tree(trace, calls))
     blamed: dict[str, int] = {}
     for one in pipelines(trace, calls):

@@ -27,7 +27,7 @@ _NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Host:
+class HostCalls:
     """Operators and calls of all threads, thread by thread, each by start; a parent stands before its children."""
 
     line: Int32s  # over Trace.tracks()
@@ -52,7 +52,7 @@ class Host:
 
 
 @dataclass(frozen=True, eq=False)
-class Device:
+class DeviceStreams:
     """The work of all devices, stream by stream in the order of the lines, and which call launched each."""
 
     line: Int32s
@@ -63,7 +63,7 @@ class Device:
     start: Floats  # µs as written
     end: Floats
     duration: Int64s  # ps
-    call: Int64s  # index into Host; -1 where no call is known
+    call: Int64s  # index into HostCalls; -1 where no call is known
 
     def __len__(self) -> int:
         return len(self.row)
@@ -79,8 +79,8 @@ class Links:
     """Host and devices of a PyTorch trace."""
 
     trace: Trace
-    host: Host
-    device: Device
+    host: HostCalls
+    device: DeviceStreams
     operator: Int64s  # for each work of a device the innermost operator around its call; -1 for none
 
 
@@ -104,7 +104,7 @@ def _category(trace: Trace, index: int) -> str:
 # ── the host ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _host(trace: Trace, categories: list[str]) -> tuple[Host, tuple[Int64s, Int64s]]:
+def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, tuple[Int64s, Int64s]]:
     """(operators and calls, (correlations ascending, the call that has each))."""
     is_operator = np.array([category in OPERATORS for category in categories], np.bool_)
     is_call = np.array([category in CALLS for category in categories], np.bool_)
@@ -133,7 +133,7 @@ def _host(trace: Trace, categories: list[str]) -> tuple[Host, tuple[Int64s, Int6
         names.append(name)
         first += len(mine)
     name = np.concatenate(names)
-    host = Host(np.concatenate(lines), np.concatenate(rows), name, is_operator[name], np.concatenate(parents))
+    host = HostCalls(np.concatenate(lines), np.concatenate(rows), name, is_operator[name], np.concatenate(parents))
     correlation, caller = np.concatenate(ids), np.concatenate(callers)
     order = np.argsort(correlation, kind="stable")
     return host, (correlation[order], caller[order])
@@ -160,7 +160,7 @@ def _parents(events: Events) -> Int64s:
 # ── the devices ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _device(trace: Trace, categories: list[str], calls: tuple[Int64s, Int64s]) -> Device:
+def _device(trace: Trace, categories: list[str], calls: tuple[Int64s, Int64s]) -> DeviceStreams:
     parts: list[tuple[int, Process, Events, int]] = []
     for number, (process, track) in enumerate(trace.tracks()):
         real = process.kind is ProcessKind.DEVICE and track.kind is TrackKind.STREAM and not track.derived
@@ -168,7 +168,7 @@ def _device(trace: Trace, categories: list[str], calls: tuple[Int64s, Int64s]) -
             parts.append((number, process, track.events, track.key))
     if not parts:
         none, no = _NONE, np.empty(0)
-        return Device(np.empty(0, np.int32), none, none, none, categories, no, no, none, none)
+        return DeviceStreams(np.empty(0, np.int32), none, none, none, categories, no, no, none, none)
     zero_ns = _zero_ns(trace)
     correlation = [
         whole(process.source.columns(events.position, ("correlation",))["correlation"]) for _, process, events, _ in parts
@@ -180,7 +180,7 @@ def _device(trace: Trace, categories: list[str], calls: tuple[Int64s, Int64s]) -
         call = np.where((calls[0][place] == ids) & (ids >= 0), calls[1][place], -1)
     start = np.concatenate([_us(events.start, zero_ns) for _, _, events, _ in parts])
     duration = np.concatenate([events.duration for _, _, events, _ in parts])
-    return Device(
+    return DeviceStreams(
         np.concatenate([np.full(len(events), number, np.int32) for number, _, events, _ in parts]),
         np.concatenate([np.arange(len(events)) for _, _, events, _ in parts]),
         np.concatenate([np.full(len(events), key, np.int64) for _, _, events, key in parts]),

@@ -16,7 +16,7 @@ from powertui.data.model import PS_PER_US, Bools, Floats, Int64s
 from powertui.data.table import Column, Place, Result, Table, text_column
 from powertui.data.tools import torch_links
 from powertui.data.tools.registry import Question
-from powertui.data.tools.torch_links import COPIES, SETS, Device, Links, covered, covered_by
+from powertui.data.tools.torch_links import COPIES, SETS, DeviceStreams, Links, covered, covered_by
 
 _COMMUNICATION = re.compile(r"nccl|rccl|cross_device_reduce", re.IGNORECASE)
 _COPY_KERNEL = re.compile(
@@ -229,7 +229,7 @@ def _launched(links: Links, question: Question) -> _Launched:
     return _Launched(links, at, named, categories, direct, subtree)
 
 
-def _first_kernels(device: Device, rows: Int64s, which: Int64s, count: int) -> Int64s:
+def _first_kernels(device: DeviceStreams, rows: Int64s, which: Int64s, count: int) -> Int64s:
     """The first work of each launcher."""
     out = np.zeros(count, np.int64)
     order = np.lexsort((-device.start[rows], which))  # backwards: the first is written last

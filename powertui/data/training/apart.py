@@ -14,7 +14,7 @@ import numpy as np
 from powertui.data.energy.findings import boxes
 from powertui.data.energy.findings.box import Box, bridged
 from powertui.data.energy.findings.noise import Noise, spread
-from powertui.data.energy.findings.readings import Readings
+from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Floats
 
 _MOST = 5  # stretches that stand apart: more of them, and it is the noise that has such tails
@@ -27,13 +27,13 @@ _STRADDLE = 0.25  # of the readings between two stretches
 _LEAST = 2  # readings of a stretch
 
 
-def found(readings: Readings) -> tuple[list[Box], Noise]:
+def found(readings: SensorReadings) -> tuple[list[Box], Noise]:
     """Stretches that noise does not explain, and the noise."""
     alone, noise = _one_by_one(readings)
     return _across(readings, layered(alone)), noise
 
 
-def _one_by_one(readings: Readings) -> tuple[list[Box], Noise]:
+def _one_by_one(readings: SensorReadings) -> tuple[list[Box], Noise]:
     first, noise = boxes.found(readings)
     clusters = _clusters(readings)
     if not 1 < len(clusters) <= _MOST or sum(b - a for a, b in clusters) > _SHARE * max(int(readings.judged.sum()), 1):
@@ -72,7 +72,7 @@ def layered(found: Sequence[Box]) -> list[Box]:
     return out
 
 
-def _across(readings: Readings, found: list[Box]) -> list[Box]:
+def _across(readings: SensorReadings, found: list[Box]) -> list[Box]:
     """Boxes of one height as one, where every reading between them may hold as much as well."""
     out: list[Box] = []
     for box in found:
@@ -105,7 +105,7 @@ def joined_up(one: Box, other: Box) -> Box:
     )  # fmt: skip
 
 
-def _clusters(readings: Readings) -> list[tuple[int, int]]:
+def _clusters(readings: SensorReadings) -> list[tuple[int, int]]:
     """First and last (exclusive) reading of the stretches whose readings lie far off, all on one side."""
     beyond: Floats = np.where(readings.judged, readings.beyond(), 0.0)
     known = beyond[readings.judged]

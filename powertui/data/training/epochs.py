@@ -17,14 +17,14 @@ import numpy as np
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import Mark
 from powertui.data.run.logged import Logged, from_logs
-from powertui.data.training.parts import Moment, Rate, Strip, TrainedEpoch
+from powertui.data.training.parts import Moment, Rate, ScalarStrip, TrainedEpoch
 
 LOGGED_NS = 20_000_000  # a record is written within so long of what it tells: callbacks run before it
 _WINDOW = re.compile(r"^epoch[ _-]?(\d+)$", re.IGNORECASE)
 _TRAIN = ("train", "training", "")
 
 
-def of(logs: Sequence[EventLog], strips: Sequence[Strip], rate: Rate, marks: Iterable[Mark] = ()) -> tuple[TrainedEpoch, ...]:
+def of(logs: Sequence[EventLog], strips: Sequence[ScalarStrip], rate: Rate, marks: Iterable[Mark] = ()) -> tuple[TrainedEpoch, ...]:
     """All of them, by number. `marks` lie on Unix time."""
     own = [log for log in logs if log.group != "demo_logs"]
     found = [_of_logged(one) for one in from_logs(own)]
@@ -49,7 +49,7 @@ def _by_windows(marks: Iterable[Mark]) -> list[TrainedEpoch]:
     return sorted(found, key=lambda one: one.number)
 
 
-def _by_value(strips: Sequence[Strip]) -> list[TrainedEpoch]:
+def _by_value(strips: Sequence[ScalarStrip]) -> list[TrainedEpoch]:
     """From a tag `epoch` whose value is the epoch's number."""
     tag = next((one for one in strips if one.tag.casefold() in ("epoch", "train/epoch") and len(one.values) > 1), None)
     if tag is None:
@@ -68,7 +68,7 @@ def _by_value(strips: Sequence[Strip]) -> list[TrainedEpoch]:
     ]
 
 
-def _by_tags(strips: Sequence[Strip], rate: Rate) -> list[TrainedEpoch]:
+def _by_tags(strips: Sequence[ScalarStrip], rate: Rate) -> list[TrainedEpoch]:
     """From a tag of the training with one record an epoch."""
     usable = [one for one in strips if one.unit == "epochs" and one.group in _TRAIN and len(one.step) > 1]
     if not usable:
@@ -91,7 +91,7 @@ def _between(lo: int, hi: int) -> Moment:
 # ── steps and validation ─────────────────────────────────────────────────────────────────────────
 
 
-def _validated(found: Sequence[TrainedEpoch], strips: Sequence[Strip], rate: Rate) -> list[TrainedEpoch]:
+def _validated(found: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip], rate: Rate) -> list[TrainedEpoch]:
     """With the steps of each, and when its validation ran."""
     results = sorted(
         {int(ns) for one in strips if one.group not in _TRAIN for ns in one.at_ns[:: max(1, len(one.at_ns) // 100_000)].tolist()}
@@ -135,7 +135,7 @@ def _steps_of_each(found: Sequence[TrainedEpoch], rate: Rate) -> int | None:
     return first if found and first > 0 and first < high and first + 1 >= high - 1e-9 else None
 
 
-def iterations(found: Sequence[TrainedEpoch], strips: Sequence[Strip]) -> int | None:
+def iterations(found: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip]) -> int | None:
     """Steps of an epoch by tags that count iterations at its end (Keras' `evaluation_…_vs_iterations`); None: they disagree."""
     told: set[int] = set()
     for one in strips:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from powertui.data.energy.findings.readings import Readings
+from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.findings.windows import Unsure
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Floats
@@ -30,7 +30,7 @@ _DRIFT_S = 600.0  # warmth and fans: a level is that of so long around it
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownCourse:
     """What is known of a training's course, on the axis of the readings (s)."""
 
     stretches: Stretches
@@ -41,15 +41,15 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Expected:
+class ExpectedOfTraining:
     """Readings with what is explained of them, the watts of each kind, or why nothing can be told."""
 
-    readings: Readings
+    readings: SensorReadings
     watts: tuple[tuple[str, float], ...]
     reason: str = ""
 
 
-def of(data: Samples, known: Known, unsure: Unsure) -> Expected:
+def of(data: Samples, known: KnownCourse, unsure: Unsure) -> ExpectedOfTraining:
     """Every reading; `data` lies on the axis already, and `unsure` tells how well its windows are known."""
     lo_ns, hi_ns = (known.zero_ns + np.round(side * NS_PER_S).astype(np.int64) for side in (data.lo, data.hi))
     shares = known.stretches.shares(lo_ns, hi_ns)
@@ -57,11 +57,11 @@ def of(data: Samples, known: Known, unsure: Unsure) -> Expected:
     inside = shares.sum(axis=1)
     judged = good & (inside >= _WHOLE) & (shares[:, KINDS.index(STARTING)] < 1 - _WHOLE) & ~_covered(data, known.islands)
     flat = np.zeros(len(data))
-    nothing = Readings(data.lo, data.hi, data.watts, flat, flat, flat, np.zeros(len(data), np.bool_), data.quantum)
+    nothing = SensorReadings(data.lo, data.hi, data.watts, flat, flat, flat, np.zeros(len(data), np.bool_), data.quantum)
     if judged.sum() < LEAST:
-        return Expected(nothing, (), f"too few readings of the power log lie in the training ({int(judged.sum())})")
+        return ExpectedOfTraining(nothing, (), f"too few readings of the power log lie in the training ({int(judged.sum())})")
     if not known.by_steps and len(known.epochs) < 2:
-        return Expected(nothing, (), "one epoch, and no records within it: there is nothing to hold its power against")
+        return ExpectedOfTraining(nothing, (), "one epoch, and no records within it: there is nothing to hold its power against")
     kinds = [kind for kind in KINDS if shares[judged, KINDS.index(kind)].sum() > 0.5]
     columns = shares[:, [KINDS.index(kind) for kind in kinds]]
     low = float(np.percentile(data.watts[good], 3))
@@ -81,8 +81,8 @@ def of(data: Samples, known: Known, unsure: Unsure) -> Expected:
     floor = np.where(judged, floor, low)
     ceiling = np.where(judged, ceiling, np.inf)
     doubt = np.where(judged, doubt, 0.25 * swing)
-    found = Readings(data.lo, data.hi, np.where(good, data.watts, np.nan), floor, ceiling, doubt, judged, data.quantum)
-    return Expected(found, tuple(zip(kinds, watts.tolist(), strict=True)))
+    found = SensorReadings(data.lo, data.hi, np.where(good, data.watts, np.nan), floor, ceiling, doubt, judged, data.quantum)
+    return ExpectedOfTraining(found, tuple(zip(kinds, watts.tolist(), strict=True)))
 
 
 def _covered(data: Samples, islands: tuple[tuple[float, float], ...]) -> Bools:
@@ -122,7 +122,7 @@ def _fitted(columns: Floats, watts: Floats, low: float, quantum: float) -> Float
 
 
 def _doubt(
-    data: Samples, known: Known, kinds: list[str], watts: Floats, shares: Floats, place_s: float, swing: float
+    data: Samples, known: KnownCourse, kinds: list[str], watts: Floats, shares: Floats, place_s: float, swing: float
 ) -> Floats:  # fmt: skip
     """One sigma of what is not known of the expectation, for each reading."""
     length = np.maximum(data.hi - data.lo, 1e-9)
@@ -144,7 +144,7 @@ def _doubt(
     return doubt
 
 
-def _windows(data: Samples, known: Known, kinds: list[str], watts: Floats, unsure: Unsure) -> Floats:
+def _windows(data: Samples, known: KnownCourse, kinds: list[str], watts: Floats, unsure: Unsure) -> Floats:
     """One sigma of what is not known of how long the windows are: what other ones would have held."""
     off = np.zeros(len(data))
     columns = [KINDS.index(kind) for kind in kinds]
@@ -200,7 +200,7 @@ def _starting(data: Samples, epochs: tuple[tuple[float, float], ...]) -> Bools:
 # ── epochs against epochs ────────────────────────────────────────────────────────────────────────
 
 
-def _course(data: Samples, residual: Floats, judged: Bools, known: Known) -> tuple[Floats, Floats, Floats]:
+def _course(data: Samples, residual: Floats, judged: Bools, known: KnownCourse) -> tuple[Floats, Floats, Floats]:
     """(least, most) that the other epochs drew more than their level at the same share of theirs, and one sigma of it."""
     below, above, unlike = np.zeros(len(data)), np.zeros(len(data)), np.zeros(len(data))
     length = np.array([hi - lo for lo, hi in known.epochs])

@@ -21,7 +21,7 @@ from powertui.data.energy.findings.noise import Noise, noise_of
 from powertui.data.model import NS_PER_S, PS_PER_S, Badge, Floats, PowerOnTrace
 from powertui.data.training import apart, expected
 from powertui.data.training.epochs import iterations
-from powertui.data.training.expected import Expected, Known
+from powertui.data.training.expected import ExpectedOfTraining, KnownCourse
 from powertui.data.training.parts import TrainedEpoch
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ WOULD_TELL = "not profiled: a capture here would tell"
 
 
 @dataclass(frozen=True)
-class Part:
+class EpochPart:
     """The part of a stretch that lies in one epoch: its batches, as far as records or its share of the epoch tell."""
 
     epoch: int | None
@@ -54,7 +54,7 @@ class Part:
 class _Looked(NamedTuple):
     weight: float
     offset: float
-    expected: Expected
+    expected: ExpectedOfTraining
     boxes: list[Box]
     noise: Noise
 
@@ -115,7 +115,7 @@ def _look(training: Training, seen: Seen, power: PowerOnTrace) -> list[_Looked]:
     if len(data) > MOST_READINGS:
         data = data.gathered(float(data.hi[-1] - data.lo[0]) / MOST_READINGS)
     bounds = [(one.start, one.end) for one in training.epochs if one.start is not None and one.end is not None]
-    known = Known(
+    known = KnownCourse(
         training.stretches, seen.zero_ns,
         tuple(((a.ns - seen.zero_ns) / NS_PER_S, (b.ns - seen.zero_ns) / NS_PER_S) for a, b in bounds),
         len(training.rate) > 2, _islands(seen),
@@ -163,7 +163,7 @@ class _Telling:
             )  # fmt: skip
             yield replace(one, text=sentence(one))
 
-    def _parts(self, box: Box) -> Iterator[Part]:
+    def _parts(self, box: Box) -> Iterator[EpochPart]:
         cuts = []
         for epoch in self.training.epochs:
             if epoch.start is None or epoch.end is None:
@@ -174,13 +174,13 @@ class _Telling:
                 cuts.append((epoch, a, b, lo, hi))
         big = [cut for cut in cuts if cut[2] - cut[1] >= _LEAST_PART * (box.end - box.start)] or cuts
         if not big:
-            yield Part(None, box.start, box.end, *self._batches(None, box.start, box.end, box))
+            yield EpochPart(None, box.start, box.end, *self._batches(None, box.start, box.end, box))
             return
         for number, (epoch, a, b, lo, hi) in enumerate(big):
             start = box.start if number == 0 else a
             end = box.end if number == len(big) - 1 else b
             share = (max(0.0, (a - lo) / (hi - lo)), min(1.0, (b - lo) / (hi - lo)))
-            yield Part(epoch.number, start, end, *self._batches(epoch, start, end, box), share)
+            yield EpochPart(epoch.number, start, end, *self._batches(epoch, start, end, box), share)
 
     def _batches(self, epoch: TrainedEpoch | None, start: float, end: float, box: Box) -> tuple[int | None, int | None, int]:
         """(first, last, ±) of the batches that ran meanwhile, counted in the epoch where there is one."""
@@ -259,7 +259,7 @@ class _Telling:
             return done, float(done), done
         return found
 
-    def _elsewhere(self, part: Part) -> tuple[tuple[int | None, int, int], ...]:
+    def _elsewhere(self, part: EpochPart) -> tuple[tuple[int | None, int, int], ...]:
         """The same batches, else the same share, of the other epochs."""
         out: list[tuple[int | None, int, int]] = []
         for epoch in self.training.epochs:
@@ -274,7 +274,7 @@ class _Telling:
                 out.append((epoch.number, self.seen.at(ends[0]), self.seen.at(ends[1])))
         return tuple(out)
 
-    def _longer(self, part: Part) -> float | None:
+    def _longer(self, part: EpochPart) -> float | None:
         """Seconds that the batches took longer than the same ones of other epochs."""
         if part.first is None or part.last is None or part.last - part.first < 2 * max(self.training.rate.every, 1):
             return None
@@ -306,7 +306,7 @@ class _Telling:
             least = min(least, OF_EPOCH * self._joules(self.seen.at(epoch.start.ns), self.seen.at(epoch.end.ns)))
         return abs(one.delta_joules or 0.0) >= max(OF_STRETCH * stretch, least)
 
-    def could(self, model: Expected, noise: Noise) -> tuple[could_find.Limits, str]:
+    def could(self, model: ExpectedOfTraining, noise: Noise) -> tuple[could_find.Limits, str]:
         """What would have been found."""
         stretches = self.training.stretches
         begin, end = self._s(int(stretches.start[0])), self._s(int(stretches.end.max()))

@@ -103,7 +103,7 @@ class Rate:
 
 
 @dataclass(frozen=True, eq=False)
-class Strip:
+class ScalarStrip:
     """One tag of the scalars over the whole training."""
 
     group: str  # "train", "validation", or "" at the top

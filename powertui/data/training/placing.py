@@ -10,7 +10,7 @@ import numpy as np
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, align, anchor, samples, signal
 from powertui.data.energy.align import Alignment, Placed
-from powertui.data.energy.predict import OUTSIDE, Shares
+from powertui.data.energy.predict import OUTSIDE, WindowShares
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
@@ -27,7 +27,7 @@ _SAME_MACHINE_S = 0.010
 
 
 @dataclass(frozen=True, eq=False)
-class Channel:
+class PlacedChannel:
     """One power channel, and where its log's zero lies: `alignment` counts in s from `base_ns` (Unix ns)."""
 
     series: PowerSeries
@@ -60,12 +60,12 @@ class Channel:
         return _wider(self.alignment.moved((self.base_ns - zero_ns) / NS_PER_S), half_ns / NS_PER_S)
 
 
-def all_of(training: Training) -> tuple[Channel, ...]:
+def all_of(training: Training) -> tuple[PlacedChannel, ...]:
     """Every channel of a training. Those of one file have one clock, so they are placed together."""
     groups: dict[str, list[PowerSeries]] = {}
     for number, series in enumerate(training.logs.power):
         groups.setdefault(series.path or str(number), []).append(series)
-    out: list[Channel] = []
+    out: list[PlacedChannel] = []
     for channels in groups.values():
         lead = max(channels, key=align.liveliness)
         base, found = _place(training, lead)
@@ -73,7 +73,7 @@ def all_of(training: Training) -> tuple[Channel, ...]:
             shift = 0.0
             if series.clock.known and lead.clock.known:
                 shift = (series.clock.mid_ns - lead.clock.mid_ns) / NS_PER_S
-            out.append(Channel(series, base, found.moved(shift)))
+            out.append(PlacedChannel(series, base, found.moved(shift)))
     return tuple(out)
 
 
@@ -228,7 +228,7 @@ def _by_epochs(training: Training, data: samples.Samples, base: int, said: list[
     return Alignment(fold.offset_s, fold.lo_s, fold.hi_s, status, align.SIGNAL, (*said, fold.words), places=fold.places)
 
 
-def shares_of(training: Training, base: int) -> Shares | None:
+def shares_of(training: Training, base: int) -> WindowShares | None:
     """What a sensor should have seen of the training: steps, validation, pauses, and neither. Seconds from `base`."""
     stretches = training.stretches
     if not len(stretches) or not stretches.seconds(TRAINING):
@@ -241,7 +241,7 @@ def shares_of(training: Training, base: int) -> Shares | None:
         return None
     table = np.stack([stretches.running(kind, grid) / NS_PER_S for kind in names], axis=1)
     span = ((lo - base) / NS_PER_S, (hi - base) / NS_PER_S)
-    return Shares(("base", *names, OUTSIDE), span, span, table, table[-1] / max(length, 1e-12), length / _BINS, True)
+    return WindowShares(("base", *names, OUTSIDE), span, span, table, table[-1] / max(length, 1e-12), length / _BINS, True)
 
 
 def _wider(found: Alignment, by_s: float) -> Alignment:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.model import Int64s, ScalarSeries
-from powertui.data.training.parts import NO_RATE, Rate, Strip
+from powertui.data.training.parts import NO_RATE, Rate, ScalarStrip
 
 FEW = 4  # records that tell a rate
 _ALIKE = 0.02  # of the steps between two records: so near the line a tag counts the same
@@ -19,7 +19,7 @@ _EPOCH = "epoch"
 _NO_STEPS = ("validation", "val", "valid", "eval", "test", "demo_logs")
 
 
-def strips(scalars: Sequence[ScalarSeries]) -> tuple[Strip, ...]:
+def strips(scalars: Sequence[ScalarSeries]) -> tuple[ScalarStrip, ...]:
     """Every tag as one strip: what several files hold of it joined, by time."""
     by: dict[tuple[str, str], list[ScalarSeries]] = {}
     for one in scalars:
@@ -32,18 +32,18 @@ def strips(scalars: Sequence[ScalarSeries]) -> tuple[Strip, ...]:
         if len(at) > 1 and (np.diff(at) < 0).any():
             order = np.argsort(at, kind="stable")
             at, step, values = at[order], step[order], values[order]
-        joined.append(Strip(group, tag, at, step, values, ""))
+        joined.append(ScalarStrip(group, tag, at, step, values, ""))
     main = _main(joined)
     return tuple(_with_unit(one, main) for one in joined)
 
 
-def of(found: Sequence[Strip]) -> Rate:
+def of(found: Sequence[ScalarStrip]) -> Rate:
     """The rate by the strip that tells it best; empty where none does."""
     main = _main(found)
     return NO_RATE if main is None else _rate(main)
 
 
-def _rate(main: Strip) -> Rate:
+def _rate(main: ScalarStrip) -> Rate:
     keep = np.concatenate([[True], (np.diff(main.step) != 0)])
     at, step = main.at_ns[keep], main.step[keep]
     goes_on = np.concatenate([[False], np.diff(step) > 0])
@@ -53,7 +53,7 @@ def _rate(main: Strip) -> Rate:
     return Rate(at, step, goes_on, f"{main.label}, {each}", every)
 
 
-def _main(found: Sequence[Strip]) -> Strip | None:
+def _main(found: Sequence[ScalarStrip]) -> ScalarStrip | None:
     """The strip with the finest steps of training; epochs are none."""
     usable = [one for one in found if one.group not in _NO_STEPS and not _counts_epochs(one) and _grows(one.step) >= FEW]
     if not usable:
@@ -71,7 +71,7 @@ def _grows(step: Int64s) -> int:
     return forward + 1 if forward >= 0.9 * max(1, int((moved != 0).sum())) else 0
 
 
-def _counts_epochs(one: Strip) -> bool:
+def _counts_epochs(one: ScalarStrip) -> bool:
     """Whether a tag has one record an epoch: by its name, which Keras and many people give."""
     if one.tag.startswith("epoch_"):
         return True
@@ -79,16 +79,16 @@ def _counts_epochs(one: Strip) -> bool:
     return _EPOCH in one.tag.casefold() and len(moved) > 0 and bool((moved[moved > 0] == 1).all())
 
 
-def _with_unit(one: Strip, main: Strip | None) -> Strip:
+def _with_unit(one: ScalarStrip, main: ScalarStrip | None) -> ScalarStrip:
     unit = ""
     if _counts_epochs(one):
         unit = "epochs"
     elif main is not None and (one is main or _same_line(one, main)):
         unit = "steps"
-    return Strip(one.group, one.tag, one.at_ns, one.step, one.values, unit)
+    return ScalarStrip(one.group, one.tag, one.at_ns, one.step, one.values, unit)
 
 
-def _same_line(one: Strip, main: Strip) -> bool:
+def _same_line(one: ScalarStrip, main: ScalarStrip) -> bool:
     """Whether its numbers lie between those that the main strip had logged before and after."""
     if not len(one.at_ns):
         return False

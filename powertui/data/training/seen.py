@@ -18,7 +18,7 @@ from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.marks import on_trace as marks_on_trace
 from powertui.data.model import PS_PER_NS, Epoch, Epochs, Int64s, Phase, PowerOnTrace
 from powertui.data.opened import Profile
-from powertui.data.training.parts import Island, Moment, Rate, Strip
+from powertui.data.training.parts import Island, Moment, Rate, ScalarStrip
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
@@ -90,7 +90,7 @@ class Seen:
         return self.training.rate
 
     @property
-    def strips(self) -> tuple[Strip, ...]:
+    def strips(self) -> tuple[ScalarStrip, ...]:
         """The scalars: likewise."""
         return self.training.strips
 

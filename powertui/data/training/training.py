@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from powertui.data.asked import Aligning, LogColumns, Reading
+from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import marks as recorded_marks
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Placed
@@ -23,8 +23,8 @@ from powertui.data.model import Mark, PowerSeries, Warn
 from powertui.data.opened import Opened, Profile
 from powertui.data.training import epochs, islands, placing, rate, seen, stretches
 from powertui.data.training.findings import joined
-from powertui.data.training.parts import Island, Moment, Rate, Strip, TrainedEpoch
-from powertui.data.training.placing import Channel
+from powertui.data.training.parts import Island, Moment, Rate, ScalarStrip, TrainedEpoch
+from powertui.data.training.placing import PlacedChannel
 from powertui.data.training.seen import Seen
 from powertui.data.training.stretches import Stretches
 from powertui.errors import UnreadableFile
@@ -44,9 +44,9 @@ class Logs:
 class Training:
     """One training. It is the `around` of its sessions."""
 
-    def __init__(self, entry: TrainingEntry, options: Reading | None = None, aligning: Aligning | None = None) -> None:
+    def __init__(self, entry: TrainingEntry, options: ReadOptions | None = None, aligning: Aligning | None = None) -> None:
         self.entry = entry
-        self.options = options or Reading()
+        self.options = options or ReadOptions()
         self.aligning = aligning or Aligning()
         self.beside = Beside()
         self._opened: dict[str, Opened] = {}
@@ -144,7 +144,7 @@ class Training:
         return (*self.logs.warnings, *(warn for series in self.logs.power for warn in series.warnings))
 
     @functools.cached_property
-    def strips(self) -> tuple[Strip, ...]:
+    def strips(self) -> tuple[ScalarStrip, ...]:
         """Every tag of the scalars."""
         return rate.strips([series for log in self.logs.events for series in log.scalars])
 
@@ -180,7 +180,7 @@ class Training:
                     yield Mark(mark.name, zero + mark.start_ns, end)
 
     @functools.cached_property
-    def power(self) -> tuple[Channel, ...]:
+    def power(self) -> tuple[PlacedChannel, ...]:
         """Its power channels, and where each lies."""
         return placing.all_of(self)
 
@@ -233,7 +233,7 @@ class Training:
 class Trainings:
     """The trainings of a logdir, and the sessions that belong to each."""
 
-    def __init__(self, found: Logdir, options: Reading | None = None, aligning: Aligning | None = None) -> None:
+    def __init__(self, found: Logdir, options: ReadOptions | None = None, aligning: Aligning | None = None) -> None:
         self.found = found
         self.all = tuple(Training(entry, options, aligning) for entry in found.trainings)
         self._options = options

@@ -34,7 +34,7 @@ from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
 
 if TYPE_CHECKING:
     from powertui.data.training.seen import Seen
-    from powertui.data.training.windows import Found
+    from powertui.data.training.windows import FoundWindow
 
 HOUR_NS = 3600 * NS_PER_S
 MOST_HOURS = 24 * 400
@@ -43,7 +43,7 @@ _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
 
 
 @dataclass(frozen=True)
-class Window:
+class TrainingWindow:
     """A stretch of a training with a name, and what it drew (None: no power lies there)."""
 
     kind: str  # "epoch", "validation", "pause", "starting", "before", "after", "hour", "training", "whole", "window"
@@ -69,7 +69,7 @@ class Whole:
         """Any window of the axis (ps)."""
         return self.account.energy(lo, hi, edge_ps=half / 1.96)
 
-    def epochs(self) -> list[Window]:
+    def epochs(self) -> list[TrainingWindow]:
         """Each epoch whose bounds are known."""
         out = []
         for index, epoch in enumerate(self.seen.epochs):
@@ -78,7 +78,7 @@ class Whole:
                 out.append(self._window("epoch", f"epoch {epoch.number}", epoch.number, epoch.start, epoch.end, epoch.slack, steps))
         return out
 
-    def phases(self) -> list[Window]:
+    def phases(self) -> list[TrainingWindow]:
         """What was no step: validation, pauses, starting; and the idle machine before and after."""
         stretches = self.seen.training.stretches
         out = []
@@ -94,7 +94,7 @@ class Whole:
         out.sort(key=lambda one: one.start)
         return [*self._beside("before"), *out, *self._beside("after")]
 
-    def hours(self) -> list[Window]:
+    def hours(self) -> list[TrainingWindow]:
         """Hour by hour of wall time, where it is longer than one."""
         lo, hi = self.seen.unix_ns(self.seen.start), self.seen.unix_ns(self.seen.end)
         if hi - lo < HOUR_NS or (hi - lo) // HOUR_NS > MOST_HOURS:
@@ -106,7 +106,7 @@ class Whole:
             out.append(self._window("hour", f"hour {number}", None, self.seen.at(a), self.seen.at(b), 0))
         return out
 
-    def training(self) -> Window | None:
+    def training(self) -> TrainingWindow | None:
         """From its first to its last step or epoch."""
         stretches = self.seen.training.stretches
         if not len(stretches):
@@ -116,7 +116,7 @@ class Whole:
         steps = (int(rate.step[0]) - rate.every, int(rate.step[-1])) if len(rate) and rate.goes_on[1:].all() else None
         return self._window("training", "the training", None, self.seen.at(a), self.seen.at(b), 20_000_000 * PS_PER_NS, steps)
 
-    def whole(self) -> Window:
+    def whole(self) -> TrainingWindow:
         """Everything that is placed."""
         lo, hi = self.seen.start, self.seen.end
         power = self.account.power
@@ -124,7 +124,7 @@ class Whole:
             lo, hi = max(lo, min(int(power.times[0]), hi)), min(hi, max(int(power.times[-1]), lo))
         return self._window("whole", "everything", None, lo, hi, 0)
 
-    def window(self, found: Found) -> Window:
+    def window(self, found: FoundWindow) -> TrainingWindow:
         """Any window that was asked for."""
         steps = None
         if found.epoch is not None:
@@ -132,7 +132,7 @@ class Whole:
             steps = epoch.steps if found.words == f"epoch {found.epoch}" else None
         return self._window("window", found.words, found.epoch, found.lo, found.hi, found.half, steps)
 
-    def _beside(self, which: str) -> list[Window]:
+    def _beside(self, which: str) -> list[TrainingWindow]:
         """The machine before the first and after the last record, as far as power was logged."""
         training, power = self.training(), self.account.power
         if training is None or power is None or not len(power.times):
@@ -144,9 +144,9 @@ class Whole:
 
     def _window(
         self, kind: str, name: str, epoch: int | None, lo: int, hi: int, half: int, steps: tuple[int, int] | None = None
-    ) -> Window:
+    ) -> TrainingWindow:
         found = self.energy(lo, hi, half)
-        return Window(kind, name, epoch, lo, hi, half, found, steps, _per_step(found, steps, self.seen.training.rate.every))
+        return TrainingWindow(kind, name, epoch, lo, hi, half, found, steps, _per_step(found, steps, self.seen.training.rate.every))
 
 
 def of(seen: Seen, idle_w: float | None = None) -> Whole:

@@ -23,7 +23,7 @@ _RANGE = re.compile(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*")
 
 
 @dataclass(frozen=True)
-class Asked:
+class WindowRequest:
     """Which window. Nothing said: all of the training."""
 
     start: str | None = None  # "19:52:50", "2021-03-20 19:52:50", or a time of the axis like "27.31s"
@@ -40,7 +40,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundWindow:
     """The window on the axis (ps), the ± of its ends, and its name."""
 
     lo: int
@@ -50,7 +50,7 @@ class Found:
     epoch: int | None = None
 
 
-def find(seen: Seen, asked: Asked) -> Found:
+def find(seen: Seen, asked: WindowRequest) -> FoundWindow:
     """The window that was asked for. Raises `UsageError` with what there is."""
     by_time = asked.start is not None or asked.end is not None
     by_epoch = asked.epoch is not None or asked.batches is not None
@@ -69,7 +69,7 @@ def find(seen: Seen, asked: Asked) -> Found:
             f"The window ends before it starts ({units.duration(lo - hi)}).", hint="Give --from and then a later --to."
         )
     words = f"{asked.start or 'the start'} to {asked.end or 'the end'}" if by_time else "everything"
-    return Found(lo, hi, 0, words)
+    return FoundWindow(lo, hi, 0, words)
 
 
 def is_wall(words: str) -> bool:
@@ -155,15 +155,15 @@ def _of_number(seen: Seen, number: int) -> TrainedEpoch:
     raise UsageError(f"There is no epoch {number} with known bounds.", hint=f"Epochs of this training: {known}")
 
 
-def _epoch(seen: Seen, number: int) -> Found:
+def _epoch(seen: Seen, number: int) -> FoundWindow:
     epoch = _of_number(seen, number)
     assert epoch.start is not None
     assert epoch.end is not None
     half = max(epoch.start.half_ns, epoch.end.half_ns) + seen.half_ns
-    return Found(seen.at(epoch.start.ns), seen.at(epoch.end.ns), half * PS_PER_NS, f"epoch {number}", number)
+    return FoundWindow(seen.at(epoch.start.ns), seen.at(epoch.end.ns), half * PS_PER_NS, f"epoch {number}", number)
 
 
-def _batches(seen: Seen, number: int | None, wanted: str) -> Found:
+def _batches(seen: Seen, number: int | None, wanted: str) -> FoundWindow:
     """From when so many batches were done to when the last of them was: by interpolation between records."""
     match = _RANGE.fullmatch(wanted)
     if match is None:
@@ -191,10 +191,10 @@ def _batches(seen: Seen, number: int | None, wanted: str) -> Found:
         known = f"{int(rate.step[0])} to {int(rate.step[-1])}"
         raise UsageError("No record tells of these batches.", hint=f"Steps that are logged: {known}, {rate.source}")
     usual = (int(rate.at_ns[-1]) - int(rate.at_ns[0])) // max(len(rate) - 1, 1)
-    return Found(seen.at(at[0]), seen.at(at[1]), (usual // 2 + seen.half_ns) * PS_PER_NS, words, number)
+    return FoundWindow(seen.at(at[0]), seen.at(at[1]), (usual // 2 + seen.half_ns) * PS_PER_NS, words, number)
 
 
-def _session(seen: Seen, name: str) -> Found:
+def _session(seen: Seen, name: str) -> FoundWindow:
     placed = [one for one in seen.islands if one.start is not None and one.end is not None]
     found = [one for one in placed if name in (one.island.entry.name, one.island.entry.name.rsplit("/", 1)[-1])]
     found = found or [one for one in placed if name in one.island.entry.name]
@@ -202,4 +202,4 @@ def _session(seen: Seen, name: str) -> Found:
         names = ", ".join(dict.fromkeys(plain(one.island.entry.name, 80) for one in placed)) or "none that is placed"
         raise UsageError(f"No session, or more than one, is named {plain(name, 80)!r}.", hint=f"There are: {names}")
     lo, hi = min(one.start for one in found if one.start is not None), max(one.end for one in found if one.end is not None)
-    return Found(lo, hi, max(one.half for one in found), f"session {found[0].island.entry.name}")
+    return FoundWindow(lo, hi, max(one.half for one in found), f"session {found[0].island.entry.name}")

@@ -8,7 +8,7 @@ is released) and `pure` (numpy, everywhere). `POWERTUI_PURE=1` forces the second
     hop(data, lo, hi, skip=0) -> Hop
         The fields of one message as columns, without a look inside them. LEN fields numbered `skip` are only
         counted: hop(data, lo, hi, skip=EVENTS_FIELD) gives a line's header and, as `.skipped`, its number of events.
-    pick(data, lo, hi, tags) -> Picked
+    pick(data, lo, hi, tags) -> PickedFields
         The last value of each wanted field, `tag(number, wire)`, of many messages: map entries, metadata.
     scan_events(data, lo, hi, base, columns, at, limit) -> Scan
         Events of one XLine into columns from row `at` on, at most `limit` of them: go on at `.next` until it is `hi`.
@@ -60,10 +60,10 @@ from powertui.data.wire.types import (
     STR,
     UINT64,
     VARINT,
-    Columns,
+    EventColumns,
     Hop,
     Laned,
-    Picked,
+    PickedFields,
     RawStat,
     Scan,
     StatScan,
@@ -95,11 +95,11 @@ __all__ = [
     "VARINT",
     "WHY_PURE",
     "Aside",
-    "Columns",
+    "EventColumns",
     "Hop",
     "LaneScan",
     "Laned",
-    "Picked",
+    "PickedFields",
     "RawStat",
     "Scan",
     "StatScan",

@@ -14,12 +14,12 @@ from powertui.data.wire.types import (
     BLOCK,
     MAX_LANES,
     Bytes,
-    Columns,
+    EventColumns,
     Hop,
     Int32s,
     Int64s,
     Laned,
-    Picked,
+    PickedFields,
     RawStat,
     Scan,
     StatScan,
@@ -47,15 +47,15 @@ def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
     return Hop(number, wire.astype(np.uint8), value, start, end, skipped, bad)
 
 
-def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> Picked:
+def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFields:
     """Chosen fields of many messages. See the package's docstring."""
     shape = (len(tags), len(lo))
     present, value, end = np.zeros(shape, np.bool_), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     bad = _scan.pick(data.data, _i64(lo).data, _i64(hi).data, _i64(tags).data, _flat(present), _flat(value), _flat(end))
-    return Picked(present, value, end, bad)
+    return PickedFields(present, value, end, bad)
 
 
-def scan_events(data: Bytes, lo: int, hi: int, base: int, columns: Columns, at: int, limit: int = 1 << 62) -> Scan:
+def scan_events(data: Bytes, lo: int, hi: int, base: int, columns: EventColumns, at: int, limit: int = 1 << 62) -> Scan:
     """Events of one line into columns. See the package's docstring."""
     into = (columns.id.data, columns.start.data, columns.duration.data, columns.position.data)
     rows, place, counted, wide, wide_ids, dropped, bad = _scan.scan_events(data.data, lo, hi, base, *into, at, limit)

@@ -31,11 +31,11 @@ from powertui.data.wire.types import (
     VARINT,
     Bools,
     Bytes,
-    Columns,
+    EventColumns,
     Hop,
     Int32s,
     Int64s,
-    Picked,
+    PickedFields,
     RawStat,
     Scan,
     StatScan,
@@ -265,7 +265,7 @@ def _clip(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s]:
     return np.clip(lo, 0, len(data)).astype(np.int64), np.minimum(hi, len(data)).astype(np.int64)
 
 
-def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> Picked:
+def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFields:
     """Chosen fields of many messages. See the package's docstring."""
     n = len(lo)
     lo, hi = _clip(data, lo, hi)
@@ -285,7 +285,7 @@ def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> Picked:
             if is_len:
                 end[k, row] = part.hi[of]
     broken = np.flatnonzero(malformed)
-    return Picked(present, value, end, int(lo[broken[0]]) if len(broken) else -1)
+    return PickedFields(present, value, end, int(lo[broken[0]]) if len(broken) else -1)
 
 
 # ── events ───────────────────────────────────────────────────────────────────────────────────────
@@ -330,7 +330,7 @@ def _records(data: Bytes, lo: int, hi: int, limit: int) -> tuple[Int64s, int, in
     return _i64(prefixes), at, -1
 
 
-def scan_events(data: Bytes, lo: int, hi: int, base: int, columns: Columns, at: int, limit: int = 1 << 62) -> Scan:
+def scan_events(data: Bytes, lo: int, hi: int, base: int, columns: EventColumns, at: int, limit: int = 1 << 62) -> Scan:
     """Events of one line into columns. See the package's docstring."""
     lo, hi = _range(data, lo, hi)
     if not 0 <= at <= len(columns.id):

@@ -25,7 +25,7 @@ def _anything(need: float) -> None:
     """No limit."""
 
 
-class Stamp(NamedTuple):
+class FileState(NamedTuple):
     """What tells one state of a file from another."""
 
     device: int
@@ -34,7 +34,7 @@ class Stamp(NamedTuple):
     mtime_ns: int
 
     @classmethod
-    def of(cls, status: os.stat_result) -> Stamp:
+    def of(cls, status: os.stat_result) -> FileState:
         """From what the file system says."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
@@ -46,7 +46,7 @@ class Stored:
         """Exactly one of the two. The descriptor is duplicated, and closed with this object."""
         self.path = path
         self.admit: Callable[[float], None] = _anything  # told how many bytes will be made of the file; may raise
-        self.stamp: Stamp | None = None
+        self.stamp: FileState | None = None
         self._memory = np.empty(0, np.uint8)
         self._file = -1
         if file is None:
@@ -55,7 +55,7 @@ class Stored:
             return
         self._file = os.dup(file)
         weakref.finalize(self, os.close, self._file)
-        self.stamp = Stamp.of(os.fstat(self._file))
+        self.stamp = FileState.of(os.fstat(self._file))
         self.size = self.stamp.size
 
     def read(self, lo: int, hi: int, into: Bytes | None = None) -> Bytes:
@@ -76,15 +76,15 @@ class Stored:
 
     def check(self) -> None:
         """Raise `FileChanged` unless the open file is as it was: what is read from another state of it means nothing."""
-        if self._file >= 0 and Stamp.of(os.fstat(self._file)) != self.stamp:
+        if self._file >= 0 and FileState.of(os.fstat(self._file)) != self.stamp:
             raise FileChanged(self.path)
 
 
-def changed(path: str, stamp: Stamp | None) -> bool:
+def changed(path: str, stamp: FileState | None) -> bool:
     """Whether the file of this name is another than the one that was read, or is gone. A pipe never changes."""
     if stamp is None or path == "-":
         return False
     try:
-        return Stamp.of(Path(path).stat()) != stamp
+        return FileState.of(Path(path).stat()) != stamp
     except OSError:
         return True

@@ -72,7 +72,7 @@ class Hop(NamedTuple):
         return int(values[-1]) if len(values) else 0
 
 
-class Columns(NamedTuple):
+class EventColumns(NamedTuple):
     """Where events are decoded to: 28 bytes each."""
 
     id: UInt32s  # metadata id; see Scan.wide for those that do not fit
@@ -81,7 +81,7 @@ class Columns(NamedTuple):
     position: UInt64s  # where the record lies: at its length prefix
 
     @classmethod
-    def empty(cls, rows: int) -> Columns:
+    def empty(cls, rows: int) -> EventColumns:
         """Room for so many events, not yet touched (so not yet resident)."""
         return cls(np.empty(rows, np.uint32), np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.uint64))
 
@@ -109,7 +109,7 @@ class Laned(NamedTuple):
     end: int  # when the last event ends
 
 
-class Picked(NamedTuple):
+class PickedFields(NamedTuple):
     """Chosen fields of many messages: `present[k, i]` says whether message i has the field of tag k."""
 
     present: Bools

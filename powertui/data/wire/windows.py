@@ -13,7 +13,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.wire.stored import Stored
-from powertui.data.wire.types import Bytes, Hop, Int64s, Picked, RawStat
+from powertui.data.wire.types import Bytes, Hop, Int64s, PickedFields, RawStat
 
 WINDOW = 1 << 20
 OUTLINE = 1 << 16  # of a message whose payloads are jumped over
@@ -23,7 +23,7 @@ FIELD = 200  # bytes of memory for a field that is kept: its columns twice, and 
 PREFIX = 10  # the longest varint
 
 
-class Stretch(NamedTuple):
+class MessagePart(NamedTuple):
     """A part of a message that begins and ends between two fields."""
 
     lo: int
@@ -34,7 +34,7 @@ class Outline(NamedTuple):
     """A message as fields, and where it can be cut into pieces."""
 
     hop: Hop
-    stretches: list[Stretch]  # those that hold fields which were only counted
+    stretches: list[MessagePart]  # those that hold fields which were only counted
 
 
 def hop(stored: Stored, lo: int, hi: int, skip: int = 0) -> Outline:
@@ -43,7 +43,7 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0) -> Outline:
     width = WINDOW if skip else OUTLINE
     buffer = np.empty(min(width, max(hi - lo, 0)), np.uint8)
     parts: list[Hop] = []
-    stretches: list[Stretch] = []
+    stretches: list[MessagePart] = []
     at, skipped, bad, fields = lo, 0, -1, 0
     while at < hi:
         end = min(at + width, hi)
@@ -59,7 +59,7 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0) -> Outline:
             parts.append(_moved(_until(found, found.bad), at))
             after = at + found.bad
         if found.skipped:
-            stretches.append(Stretch(at, after))
+            stretches.append(MessagePart(at, after))
         if bad >= 0:
             break
         if after == at:  # a field of its own that is larger than a window
@@ -72,7 +72,7 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0) -> Outline:
             if number == skip:
                 skipped += whole
                 if whole:
-                    stretches.append(Stretch(at, after))
+                    stretches.append(MessagePart(at, after))
             else:
                 parts.append(_one(number, first, min(after, hi)))
             if not whole:
@@ -139,7 +139,7 @@ def _joined(parts: Sequence[Hop], skipped: int, bad: int) -> Hop:
 # ── texts of many messages ───────────────────────────────────────────────────────────────────────
 
 
-class Texts(NamedTuple):
+class MapTexts(NamedTuple):
     """What the entries of a map<int64, message> hold: their keys, where the messages lie, and some of their texts."""
 
     keys: Int64s
@@ -150,7 +150,7 @@ class Texts(NamedTuple):
     text_hi: Int64s
 
 
-def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> Texts:
+def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> MapTexts:
     """Map entries (1 key, 2 message) with these fields of their messages."""
     tags = [wire.tag(number, wire.LEN) for number in fields]
     keys, los, his = (np.zeros(len(lo), np.int64) for _ in range(3))
@@ -173,10 +173,10 @@ def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> Text
             pieces.append(data[np.repeat(inner.value[k] - (last - length), length) + np.arange(total)])
             kept += total
     arena = np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
-    return Texts(keys, los, his, arena, text_lo, text_hi)
+    return MapTexts(keys, los, his, arena, text_lo, text_hi)
 
 
-def pick(stored: Stored, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> Picked:
+def pick(stored: Stored, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFields:
     """`wire.pick` of many messages, in file order. Malformed ones have what stands before the trouble."""
     present = np.zeros((len(tags), len(lo)), np.bool_)
     value, end = np.zeros((len(tags), len(lo)), np.int64), np.zeros((len(tags), len(lo)), np.int64)
@@ -190,7 +190,7 @@ def pick(stored: Stored, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> Picked:
         by = base * (found.present & payloads)
         present[:, rows], value[:, rows], end[:, rows] = found.present, found.value + by, found.end + by
         bad = found.bad + base if found.bad >= 0 > bad else bad
-    return Picked(present, value, end, bad)
+    return PickedFields(present, value, end, bad)
 
 
 def _ranges(stored: Stored, lo: Int64s, hi: Int64s) -> Iterator[tuple[slice, Bytes | None, int]]:
@@ -208,7 +208,7 @@ def _ranges(stored: Stored, lo: Int64s, hi: Int64s) -> Iterator[tuple[slice, Byt
         row = after
 
 
-def _large(stored: Stored, lo: int, hi: int, fields: Sequence[int]) -> tuple[Picked, Picked, Bytes, int]:
+def _large(stored: Stored, lo: int, hi: int, fields: Sequence[int]) -> tuple[PickedFields, PickedFields, Bytes, int]:
     """One entry of any size: only its key and the wanted texts are read."""
     entry = _whole(hop(stored, lo, hi).hop)
     at, end = entry.payload(2)
@@ -216,10 +216,10 @@ def _large(stored: Stored, lo: int, hi: int, fields: Sequence[int]) -> tuple[Pic
     found = [stored.read(*inner.payload(number)) for number in fields]
     last = np.cumsum([len(piece) for piece in found])
     begin = np.concatenate(([0], last[:-1]))
-    outer = Picked(
+    outer = PickedFields(
         np.array([[True], [end > at]]), np.array([[entry.integer(1)], [at]], np.int64), np.array([[0], [end]], np.int64), -1
     )
-    within = Picked(np.ones((len(fields), 1), np.bool_), begin[:, None].astype(np.int64), last[:, None].astype(np.int64), -1)
+    within = PickedFields(np.ones((len(fields), 1), np.bool_), begin[:, None].astype(np.int64), last[:, None].astype(np.int64), -1)
     return outer, within, np.concatenate(found), 0
 
 

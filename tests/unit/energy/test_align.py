@@ -11,7 +11,7 @@ import pytest
 
 from powertui import demo
 from powertui.data import loading, logdir
-from powertui.data.asked import Aligning, Pins, Reading
+from powertui.data.asked import Aligning, Pins, ReadOptions
 from powertui.data.energy import align, anchor, mixture
 from powertui.data.model import Clock, Epoch, Epochs
 from powertui.data.power import times
@@ -36,8 +36,8 @@ def logged(made):
     return found, taken.offset_s
 
 
-def context(made, logs=tuple) -> align.Context:
-    return align.Context(made.trace, made.steps, made.epochs, logs)
+def context(made, logs=tuple) -> align.AlignmentContext:
+    return align.AlignmentContext(made.trace, made.steps, made.epochs, logs)
 
 
 def clocked(series, made, offset_s: float, half_s: float = 0.0, source: str = times.ABSOLUTE):
@@ -137,7 +137,7 @@ def test_local_times_take_the_profiled_machines_zone(made, logged) -> None:
     local = zero - 3 * 3600 * NS  # the wall clock in Brazil, read as if it were UTC
     naive = replace(series, clock=Clock(local - 14 * 3600 * NS, local + 12 * 3600 * NS, times.LOCAL))
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=-3 * 3600))
-    found = align.place(naive, align.Context(zoned, made.steps, made.epochs)).alignment
+    found = align.place(naive, align.AlignmentContext(zoned, made.steps, made.epochs)).alignment
     assert found.source == align.LOCAL
     assert found.offset_s == pytest.approx(offset, abs=1e-6)
     assert "UTC-03:00" in found.evidence[0]
@@ -151,7 +151,9 @@ def test_a_bmcs_local_time_stays_as_vague_as_its_clock(made, logged) -> None:
     zero = made.trace.clock.mid_ns + round(offset * NS)
     naive = times.bmc(Clock(zero - 14 * 3600 * NS, zero + 12 * 3600 * NS, times.LOCAL))
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=0))
-    found = align.place(replace(series, clock=naive), align.Context(zoned, made.steps, made.epochs), Aligning("clock")).alignment
+    found = align.place(
+        replace(series, clock=naive), align.AlignmentContext(zoned, made.steps, made.epochs), Aligning("clock")
+    ).alignment
     assert found.hi_s - found.lo_s > 200
     assert found.lo_s < offset < found.hi_s
 
@@ -246,7 +248,7 @@ def test_powerboard_run_195247_lies_within_a_second_of_its_evidence(shared_data)
     folder = shared_data / "public"
     entry = logdir.scan(folder / "powerboard_tf22_run195247").runs[0]
     for name in ("data/ipmi_data.csv", "ipmi_data.db"):
-        options = Reading(power=(str(folder / "powerboard_power_run195247" / name),), find_power=False)
+        options = ReadOptions(power=(str(folder / "powerboard_power_run195247" / name),), find_power=False)
         run = loading.load_run(entry, options=options)
         (placed,) = align.place_all(run, 0, entry)
         assert placed.alignment.status == "aligned"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import belongs, hostnames
-from powertui.data.energy.belongs import How
+from powertui.data.energy.belongs import HostEvidence
 from powertui.data.model import Badge, PowerSeries, Run, Scope, Sensor, Trace
 from powertui.errors import UsageError
 from tests.synthetic import traces
@@ -103,7 +103,7 @@ def test_a_person_says_whose_it_is() -> None:
     assert owners(hosts, ["host-a"], (("host-a", "host-b"),)) == ["host-b"]
     assert owners(hosts, ["host-a"], (("host-a", "host-z"),)) == [None]
     (gone,) = belongs.of([channel("host-a")], [trace(host) for host in hosts], (("host-a", "host-z"),)).owners
-    assert (gone.how, gone.why) == (How.NOBODY, "it was said to belong to another host")
+    assert (gone.how, gone.why) == (HostEvidence.NOBODY, "it was said to belong to another host")
     # power that names nobody: by its file, or by an empty name
     unlabelled = [channel(path="/logs/left.csv"), channel(path="/logs/right.csv")]
     found = belongs.of(unlabelled, [trace(host) for host in hosts], (("left.csv", "host-b"), ("", "host-a")))
@@ -125,9 +125,9 @@ def test_what_was_said_and_fits_nothing_is_one_sentence() -> None:
 
 def test_the_only_host_is_assumed_and_only_for_power_without_a_name() -> None:
     found = belongs.of([channel()], [trace("madrid")])
-    assert (found.owners[0].how, found.owners[0].badge) == (How.ALONE, Badge.ASSUMED)
+    assert (found.owners[0].how, found.owners[0].badge) == (HostEvidence.ALONE, Badge.ASSUMED)
     found = belongs.of([channel("madrid")], [trace("madrid")])
-    assert (found.owners[0].how, found.owners[0].badge) == (How.EQUAL, Badge.MEASURED)
+    assert (found.owners[0].how, found.owners[0].badge) == (HostEvidence.EQUAL, Badge.MEASURED)
     run = Run("r", "r", (trace("madrid"),), (), (), power=(channel(),))
     assert belongs.share(run, 0).notes == (
         "watts names no host of this run: taken for the power of madrid, the only host of this run (assumed).",
@@ -139,15 +139,15 @@ def test_a_controller_that_the_only_host_recorded_itself_is_assumed_to_be_its_ow
         made = channel(host)
         return replace(made, sensor=replace(made.sensor, logged_on=logged_on))
 
-    def how(power: list[PowerSeries], *hosts: str) -> list[How]:
+    def how(power: list[PowerSeries], *hosts: str) -> list[HostEvidence]:
         return [one.how for one in belongs.of(power, [trace(host) for host in hosts]).owners]
 
-    assert how([bmc("10.0.0.7", "madrid.cluster")], "madrid") == [How.HERE]
-    assert how([bmc("bmc-17", "madrid")], "madrid") == [How.HERE]
-    assert how([bmc("10.0.0.7", "login")], "madrid") == [How.NOBODY]  # from another machine it can be anybody's
-    assert how([bmc("valencia", "madrid")], "madrid") == [How.NOBODY]  # that is a host's name
-    assert how([bmc("10.0.0.7", "madrid"), bmc("10.0.0.8", "madrid")], "madrid") == [How.NOBODY] * 2
-    assert how([bmc("10.0.0.7", "madrid")], "madrid", "valencia") == [How.NOBODY]
+    assert how([bmc("10.0.0.7", "madrid.cluster")], "madrid") == [HostEvidence.HERE]
+    assert how([bmc("bmc-17", "madrid")], "madrid") == [HostEvidence.HERE]
+    assert how([bmc("10.0.0.7", "login")], "madrid") == [HostEvidence.NOBODY]  # from another machine it can be anybody's
+    assert how([bmc("valencia", "madrid")], "madrid") == [HostEvidence.NOBODY]  # that is a host's name
+    assert how([bmc("10.0.0.7", "madrid"), bmc("10.0.0.8", "madrid")], "madrid") == [HostEvidence.NOBODY] * 2
+    assert how([bmc("10.0.0.7", "madrid")], "madrid", "valencia") == [HostEvidence.NOBODY]
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from powertui.data.energy.findings import boxes, could_find
-from powertui.data.energy.findings.readings import Readings
+from powertui.data.energy.findings.readings import SensorReadings
 
 
 def readings(
     length: float, width: float, pace: float, loads: list[tuple[float, float, float]], *, noise: float = 0.5, seed: int = 0
-) -> Readings:
+) -> SensorReadings:
     """A sensor that averages over `width`, read every `pace`, of a machine at 200 W with such (start, end, watts) on top."""
     hi = np.arange(width, length, pace)
     watts = 200 + noise * np.random.default_rng(seed).standard_normal(len(hi))
     for start, end, load in loads:
         watts += load * np.clip(np.minimum(hi, end) - np.maximum(hi - width, start), 0, None) / width
     flat = np.full(len(hi), 200.0)
-    return Readings(hi - width, hi, watts, flat, flat, np.full(len(hi), 0.2), np.ones(len(hi), np.bool_), 0.0)
+    return SensorReadings(hi - width, hi, watts, flat, flat, np.full(len(hi), 0.2), np.ones(len(hi), np.bool_), 0.0)
 
 
 @pytest.mark.parametrize(("width", "pace"), [(0.025, 0.1), (0.1, 0.1), (0.5, 0.5), (1.0, 1.0), (1.0, 0.1), (3.0, 3.0)])
@@ -54,14 +54,14 @@ def test_noise_is_nothing_however_alike_neighbours_are() -> None:
         one = readings(60, 0.5, 0.5, [], noise=0.0)
         drift = np.convolve(np.random.default_rng(seed).standard_normal(len(one) + 20), np.ones(8) / 8, "valid")[: len(one)]
         told += bool(
-            boxes.found(Readings(one.lo, one.hi, one.watts + drift, *(one.floor, one.ceiling, one.doubt, one.judged, 0.0)))[0]
+            boxes.found(SensorReadings(one.lo, one.hi, one.watts + drift, *(one.floor, one.ceiling, one.doubt, one.judged, 0.0)))[0]
         )
     assert told <= 2
 
 
 def test_where_a_range_is_explained_only_what_lies_beyond_counts() -> None:
     one = readings(60, 1.0, 1.0, [(10, 20, 30.0), (30, 40, 80.0)])
-    wide = Readings(one.lo, one.hi, one.watts, one.floor, one.ceiling + 40, one.doubt, one.judged, 0.0)
+    wide = SensorReadings(one.lo, one.hi, one.watts, one.floor, one.ceiling + 40, one.doubt, one.judged, 0.0)
     (box,) = boxes.found(wide)[0]
     assert 29 < box.start < 31
 
@@ -93,7 +93,7 @@ def test_noise_with_tails_is_noise() -> None:
         one = readings(60, 0.1, 0.1, [], seed=seed)
         tails = np.where(rng.random(len(one)) < 0.08, rng.choice([-100.0, 100.0], len(one), p=[0.7, 0.3]), 0.0)
         told += bool(
-            boxes.found(Readings(one.lo, one.hi, one.watts + tails, *(one.floor, one.ceiling, one.doubt, one.judged, 0.0)))[0]
+            boxes.found(SensorReadings(one.lo, one.hi, one.watts + tails, *(one.floor, one.ceiling, one.doubt, one.judged, 0.0)))[0]
         )
     assert told <= 1
 
@@ -103,7 +103,7 @@ def test_a_load_goes_on_where_nothing_is_judged_as_long_as_readings_show_it() ->
     judged = (one.lo < 20) | (one.lo > 45)
     watts = np.where((one.lo > 24) & (one.lo < 28), one.watts - 50, one.watts)  # a pause of the training within the load
     ceiling = np.where((one.lo > 24) & (one.lo < 28), 200.0, one.ceiling)
-    (box,) = boxes.found(Readings(one.lo, one.hi, watts, one.floor - 50, ceiling, one.doubt, judged, 0.0))[0]
+    (box,) = boxes.found(SensorReadings(one.lo, one.hi, watts, one.floor - 50, ceiling, one.doubt, judged, 0.0))[0]
     assert (round(box.start), round(box.end)) == (10, 40)
     assert box.watts == pytest.approx(60, rel=0.1)
 

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.power_world import SENSORS, make, plan, record, write, write_log
 from powertui.data import logdir
-from powertui.data.asked import Reading
+from powertui.data.asked import ReadOptions
 from powertui.data.energy import account
 from powertui.data.energy.findings import pace, phases
 from powertui.data.model import Clock, ScalarSeries
@@ -50,7 +50,7 @@ def test_checkpoints_and_compiling_are_no_foreign_load_and_no_throttling(tmp_pat
     logs = write(world, tmp_path / "logs")
     log = write_log(record(world, SENSORS[sensor], seed), tmp_path / "power.csv", "wall")
     (entry, *_) = logdir.scan(str(logs)).chosen(None)
-    opened = Opened(entry, Reading(power=(str(log),), find_power=False, tz="UTC"))
+    opened = Opened(entry, ReadOptions(power=(str(log),), find_power=False, tz="UTC"))
     found = account.findings(opened.profiles[0])
     assert [one.text for one in found.findings if one.kind == "power"] == []
     assert found.limits
@@ -61,7 +61,7 @@ def test_a_session_of_two_seconds_beside_a_slow_sensor_is_not_judged(tmp_path) -
     """Its few readings tell nothing; those of the training around it do."""
     long_training(tmp_path)
     for entry in logdir.scan(str(tmp_path)).chosen(None):
-        opened = Opened(entry, Reading(power=(str(tmp_path / "power.csv"),), find_power=False))
+        opened = Opened(entry, ReadOptions(power=(str(tmp_path / "power.csv"),), find_power=False))
         assert [
             one for one in account.findings(opened.profiles[0]).findings if one.kind == "power" and one.step_lo is not None
         ] == []

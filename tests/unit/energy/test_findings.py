@@ -23,7 +23,7 @@ def compared(one, name: str, seed: int, **options: object) -> Findings:
 
 
 def told(one, epochs: Epochs, power: PowerOnTrace | None, **options: object) -> Findings:
-    return joined.of(joined.Told(one.trace, one.steps, epochs, power), **options)  # type: ignore[arg-type]
+    return joined.of(joined.FindingInputs(one.trace, one.steps, epochs, power), **options)  # type: ignore[arg-type]
 
 
 def power_of(result: Findings) -> list[Finding]:
@@ -99,7 +99,7 @@ def test_one_epoch_has_nothing_to_be_compared_with() -> None:
 def test_without_power_times_are_compared_all_the_same() -> None:
     steps = _steps(2, 60, slow=(1, 20, 40, 1.8))
     two = Epochs((Epoch(0, None, None, ""), Epoch(1, None, None, "")))
-    result = joined.of(joined.Told(make(1, QUIET).trace, steps, two, None))
+    result = joined.of(joined.FindingInputs(make(1, QUIET).trace, steps, two, None))
     (finding,) = result.findings
     assert (finding.kind, finding.epoch, finding.step_lo, finding.step_hi) == ("time", 1, 20, 40)
     assert finding.delta_watts is None

@@ -12,7 +12,7 @@ import pytest
 
 from powertui import demo
 from powertui.data import export, loading, logdir
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import align
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Run
@@ -29,7 +29,7 @@ Rows = list[tuple[float, str]]
 def recorded() -> tuple[RunEntry, Run, Rows]:
     """The demo's run, and its log as Unix seconds and watts."""
     entry = logdir.scan(demo.folder()).runs[0]
-    run = loading.load_run(entry, options=Reading(find_power=False))
+    run = loading.load_run(entry, options=ReadOptions(find_power=False))
     lines = demo.power_file().read_text().splitlines()[1:]
     rows = [(float(time), watts) for time, watts in (line.split(",") for line in lines)]
     return entry, run, rows

@@ -10,7 +10,7 @@ import pytest
 
 from powertui import demo
 from powertui.data import logdir, window
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account, integrate
 from powertui.data.opened import Opened, Profile
 from powertui.report import energy, export, summary
@@ -44,9 +44,9 @@ def test_the_table_the_context_pane_and_the_energies_agree(profile: Profile) -> 
 
 def test_both_tables_of_steps_say_the_same_length(profile: Profile, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(demo.folder())
-    assert summary.tell(path, None, Reading(), "csv") == 0
+    assert summary.tell(path, None, ReadOptions(), "csv") == 0
     report = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert energy.tell(path, None, Reading(), Aligning(), "csv") == 0
+    assert energy.tell(path, None, ReadOptions(), Aligning(), "csv") == 0
     joules = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert len(report) == len(joules) == len(profile.steps)
     for ours, theirs, end in zip(report, joules, profile.steps.ends().tolist(), strict=True):

@@ -52,7 +52,7 @@ def logged(at, true, *, refresh_s: float = 0.5, phase_s: float = 0.13, seed: int
 
 
 def placed(trace: Trace, series: PowerSeries, epochs: Epochs | None = None) -> Placed:
-    context = align.Context(trace, Steps.none(), epochs or Epochs())
+    context = align.AlignmentContext(trace, Steps.none(), epochs or Epochs())
     return align.place(series, context, Aligning("signal"))
 
 
@@ -113,7 +113,7 @@ def test_joules_of_an_uncertain_place_hold() -> None:
 def test_power_below_the_prediction_costs_more_than_power_above_it() -> None:
     trace, ran = host(*PARTS)
     series, zero = logged(*watts(ran))
-    context = align.Context(trace, Steps.none(), Epochs())
+    context = align.AlignmentContext(trace, Steps.none(), Epochs())
     data = align.samples.of(series)
     one = likeness.Likeness(context.shares(data.refresh), 150.0, 60.0, 2.0, 2.0)
     inside = (data.hi + zero > 2) & (data.hi + zero < 5)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from powertui.data import logdir
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.opened import Opened
@@ -21,7 +21,7 @@ BURSTS = (
 
 def opened(folder: Path) -> Opened:
     (entry, *_) = logdir.scan(str(folder)).chosen(None)
-    return Opened(entry, Reading(power=(str(folder / "power.csv"),), find_power=False))
+    return Opened(entry, ReadOptions(power=(str(folder / "power.csv"),), find_power=False))
 
 
 def power_of(one: Opened) -> list[Finding]:

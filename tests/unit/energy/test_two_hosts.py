@@ -13,7 +13,7 @@ import pytest
 import powertui
 from powertui import cli
 from powertui.data import logdir
-from powertui.data.asked import Reading
+from powertui.data.asked import ReadOptions
 from powertui.data.energy import account
 from powertui.data.opened import Opened
 from powertui.report import runs
@@ -195,7 +195,7 @@ def test_an_export_without_power_says_whose_there_is(made: Hosts, tmp_path: Path
 def test_channels_of_one_host_under_two_names_are_counted_once(made: Hosts, tmp_path: Path) -> None:
     first = made.long_csv(tmp_path / "node.csv", {"host-a": "host-a"})
     second = made.recording(tmp_path / "bmc.csv", {"bmc-host-a": "host-a"})
-    opened = Opened(logdir.scan(made.logdir).runs[0], Reading(power=(str(first), str(second)), find_power=False))
+    opened = Opened(logdir.scan(made.logdir).runs[0], ReadOptions(power=(str(first), str(second)), find_power=False))
     found = account.of(opened.profiles[0])
     assert len(found.placed) == 2
     energy = found.energy(*found.trace.span)
@@ -206,9 +206,9 @@ def test_channels_of_one_host_under_two_names_are_counted_once(made: Hosts, tmp_
 def test_the_list_of_runs_has_the_run_s_joules_once(made: Hosts, tmp_path: Path) -> None:
     entry = logdir.scan(made.logdir).runs[0]
 
-    def listed(labels: dict[str, str]) -> runs.Known:
+    def listed(labels: dict[str, str]) -> runs.KnownRun:
         log = str(made.recording(tmp_path / "bmc.csv", labels))
-        opened = Opened(entry, Reading(power=(log,), find_power=False))
+        opened = Opened(entry, ReadOptions(power=(log,), find_power=False))
         return runs.weighed(opened, runs.read(opened))
 
     both = listed({"host-a": "host-a", "bmc-host-b": "host-b"})

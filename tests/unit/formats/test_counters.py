@@ -11,7 +11,7 @@ import pytest
 
 from powertui.data import loading
 from powertui.data.formats import registry
-from powertui.data.formats.json_counters import Readings, split
+from powertui.data.formats.json_counters import CounterReadings, split
 from powertui.data.logdir import scan
 from powertui.data.model import Trace
 from powertui.data.opened import Opened
@@ -72,7 +72,7 @@ def test_units_stand_in_brackets(name: str, told_as: tuple[str, str]) -> None:
 
 
 def test_series_are_bounded() -> None:
-    readings = Readings()
+    readings = CounterReadings()
     for number in range(10_050):
         readings.add(c(f"n{number}", 1, {"value": 1}))
     assert (readings.count, readings.left_out) == (10_000, 50)

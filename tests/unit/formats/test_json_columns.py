@@ -53,7 +53,7 @@ def batches(data: bytes, piece: int) -> tuple[int, int]:
     stream = ColumnStream((data[at : at + piece] for at in range(0, len(data), piece)), "traceEvents")
     many = single = 0
     for _, value in stream:
-        if isinstance(value, json_columns.Batch):
+        if isinstance(value, json_columns.EventBatch):
             many += len(value)
         else:
             single += 1
@@ -136,6 +136,6 @@ def test_bytes_that_are_no_text_cost_nothing_else(tmp_path: Path) -> None:
 def test_places_beyond_four_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = ColumnStream(iter((b'{"traceEvents":[', json.dumps(plain(1)[0]).encode(), b"]}")), "traceEvents")
     stream._given += 5 << 30
-    ((_, batch),) = [item for item in stream if isinstance(item[1], json_columns.Batch)]
+    ((_, batch),) = [item for item in stream if isinstance(item[1], json_columns.EventBatch)]
     assert batch.args.dtype == np.int64
     assert int(batch.args[0]) > 5 << 30

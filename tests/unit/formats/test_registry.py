@@ -14,7 +14,7 @@ import pytest
 from powertui import cli
 from powertui.data import logdir
 from powertui.data.formats import filenames, registry
-from powertui.data.formats.builder import Line, TraceBuilder
+from powertui.data.formats.builder import LineEvents, TraceBuilder
 from powertui.data.formats.json_events import ArgStats, PairNames
 from powertui.data.loading import load_run
 from powertui.data.model import PS_PER_S, Clock, Trace
@@ -29,7 +29,7 @@ def toy(name: str, *suffixes: str, clock: bool = False) -> types.ModuleType:
     def sniff(head: bytes, path: str) -> int:
         return 100 if head.startswith(b"TOY\n") else 0
 
-    def load(source: registry.Source, progress: registry.Progress) -> Iterator[Trace]:
+    def load(source: registry.OpenedFile, progress: registry.Progress) -> Iterator[Trace]:
         text = b"".join(source.chunks(1 << 16)).decode()
         rows = [line.split(None, 2) for line in text.splitlines()[1:]]
         names = PairNames()
@@ -37,7 +37,9 @@ def toy(name: str, *suffixes: str, clock: bool = False) -> types.ModuleType:
         length = np.array([float(row[1]) * PS_PER_S for row in rows], np.int64) - start
         index = np.array([names.index(row[2], row[2]) for row in rows], np.uint32)
         builder = TraceBuilder(source.path, name, size=source.size)
-        builder.process("/host:CPU", (), ArgStats()).add(1, "main", Line(start, length, index, np.zeros(len(rows), np.uint64)))
+        builder.process("/host:CPU", (), ArgStats()).add(
+            1, "main", LineEvents(start, length, index, np.zeros(len(rows), np.uint64))
+        )
         yield builder.build(names, complete=True, warnings=source.warnings)
 
     module.NAME, module.SUFFIXES, module.sniff, module.load = name, suffixes, sniff, load  # type: ignore[attr-defined]

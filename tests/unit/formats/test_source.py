@@ -29,7 +29,7 @@ def packed(tmp_path: Path, content: bytes, name: str = "a.pb") -> Path:
     return path
 
 
-def whole(opened: source.Source) -> bytes:
+def whole(opened: source.OpenedFile) -> bytes:
     stored = opened.stored()
     return stored.read(0, stored.size).tobytes()
 
@@ -93,7 +93,7 @@ def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     opened = open_source(path)
     assert sum(len(piece) for piece in opened.chunks(1 << 16)) <= (1 << 20) + (1 << 16)
     assert "unpacks to more than 250 times its size" in opened.warnings[0].cause
-    assert sum(len(piece) for piece in open_source(path, limits.Limit.parse("1G")).chunks(1 << 16)) == 8 << 20
+    assert sum(len(piece) for piece in open_source(path, limits.MemoryLimit.parse("1G")).chunks(1 << 16)) == 8 << 20
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

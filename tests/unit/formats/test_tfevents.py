@@ -297,6 +297,6 @@ def test_columns_tell_the_same_as_protobuf_record_by_record(tmp_path: Path, monk
         return sorted((s.tag, s.steps.tolist(), s.wall_ns.tolist(), s.values.tolist()) for s in read(str(path)).scalars)
 
     quick = told()
-    every = tfevents_columns.Window([], np.arange(400 + 1))
+    every = tfevents_columns.WindowRecords([], np.arange(400 + 1))
     monkeypatch.setattr(tfevents_columns, "scan", lambda data, lo, hi: every)
     assert quick == told()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.config import Host
+from powertui.config import NamedHost
 from powertui.errors import UsageError
 from powertui.sampler import credentials
 from powertui.sampler.child import decode_options, encode_options
@@ -76,8 +76,8 @@ def test_an_unknown_source_names_those_that_exist():
 
 
 CONFIG = {
-    "bmc1": Host("bmc1", host="10.0.0.7:9623", user="viewer", level="operator", sensors=("Total Power",), timeout=5.0),
-    "gone": Host("gone", source="redfish://10.0.0.8", user="admin"),
+    "bmc1": NamedHost("bmc1", host="10.0.0.7:9623", user="viewer", level="operator", sensors=("Total Power",), timeout=5.0),
+    "gone": NamedHost("gone", source="redfish://10.0.0.8", user="admin"),
 }
 
 

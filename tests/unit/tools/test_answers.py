@@ -14,7 +14,7 @@ import pytest
 
 from powertui import cli, demo
 from powertui.data import logdir
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account
 from powertui.data.opened import Opened
 from powertui.data.table import Result
@@ -115,7 +115,7 @@ def test_what_power_is_told_of_depends_on_where_it_is_put(opened: Opened) -> Non
 
 
 def test_without_power_nothing_is_said_to_be_zero() -> None:
-    bare = Opened(logdir.scan(str(demo.folder())).runs[0], Reading(find_power=False))
+    bare = Opened(logdir.scan(str(demo.folder())).runs[0], ReadOptions(find_power=False))
     result = ask(bare, "energy")
     assert result.facts[0].value is None
     for table in result.tables:

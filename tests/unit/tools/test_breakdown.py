@@ -13,7 +13,7 @@ from powertui.data.asked import COMPAT, Compat
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import breakdown, device_facts, sweep
 from powertui.data.tools.breakdown import CATEGORIES
-from powertui.data.tools.event_types import KINDS, Kind, device_kind
+from powertui.data.tools.event_types import KINDS, EventType, device_kind
 from tests import stored
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
@@ -114,10 +114,10 @@ def test_groups_that_last_for_months_fill_no_axis() -> None:
     long = 50 * 86_400 * 1000 * _MS
     group = np.arange(40, dtype=np.int64)
     start, zero = group * 1000, np.zeros(40, np.int64)
-    found = sweep.of(group, start, start + long, np.full(40, int(Kind.COMPUTE_32), np.int64), zero, zero + long)
+    found = sweep.of(group, start, start + long, np.full(40, int(EventType.COMPUTE_32), np.int64), zero, zero + long)
     parts = found.inside(group, zero, zero + long)
-    assert (parts[:, Kind.COMPUTE_32] == long - start).all()
-    assert (parts[:, Kind.UNKNOWN] == start).all()
+    assert (parts[:, EventType.COMPUTE_32] == long - start).all()
+    assert (parts[:, EventType.UNKNOWN] == start).all()
 
 
 # ── profiles with known answers ──────────────────────────────────────────────────────────────────
@@ -178,7 +178,7 @@ def test_a_step_on_two_gpus(tmp_path: Path, compat: Compat, length: int, expecte
     assert len(found) == 2
     for name, ms in expected.items():
         assert (found.category(name) == ms * _MS).all(), name
-    assert (found.of((Kind.COMPUTE_16,)) == 10 * _MS).all()
+    assert (found.of((EventType.COMPUTE_16,)) == 10 * _MS).all()
 
 
 def test_the_parts_of_a_step_are_its_whole(tmp_path: Path) -> None:
@@ -188,19 +188,20 @@ def test_the_parts_of_a_step_are_its_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), [
-    ("MemcpyH2D", Kind.HOST_TO_DEVICE), ("Memcpy DtoH (Device -> Pageable)", Kind.DEVICE_TO_HOST),
-    ("MemcpyD2D", Kind.DEVICE_TO_DEVICE), ("Memcpy PtoP (Device -> Device)", Kind.DEVICE_TO_DEVICE),
-    ("CopyHostToDevice", Kind.HOST_TO_DEVICE),
-    ("hipMemcpyDtoH", Kind.DEVICE_TO_HOST), ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", Kind.COLLECTIVES),
-    ("rcclGenericKernel", Kind.COLLECTIVES), ("volta_fp16_s884gemm", Kind.COMPUTE_16), ("Memset (Device)", Kind.COMPUTE_32),
+    ("MemcpyH2D", EventType.HOST_TO_DEVICE), ("Memcpy DtoH (Device -> Pageable)", EventType.DEVICE_TO_HOST),
+    ("MemcpyD2D", EventType.DEVICE_TO_DEVICE), ("Memcpy PtoP (Device -> Device)", EventType.DEVICE_TO_DEVICE),
+    ("CopyHostToDevice", EventType.HOST_TO_DEVICE),
+    ("hipMemcpyDtoH", EventType.DEVICE_TO_HOST), ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", EventType.COLLECTIVES),
+    ("rcclGenericKernel", EventType.COLLECTIVES), ("volta_fp16_s884gemm", EventType.COMPUTE_16),
+    ("Memset (Device)", EventType.COMPUTE_32),
 ])  # fmt: skip
-def test_copies_and_collectives_are_known_by_name(name: str, kind: Kind) -> None:
+def test_copies_and_collectives_are_known_by_name(name: str, kind: EventType) -> None:
     assert device_kind(name, "corrected") is kind
 
 
 def test_what_old_releases_took_copies_for() -> None:
-    assert device_kind("MemcpyH2D", "tf2") is Kind.COMPUTE_32
-    assert device_kind("MEMCPYHtoD", "tf2") is Kind.HOST_TO_DEVICE
+    assert device_kind("MemcpyH2D", "tf2") is EventType.COMPUTE_32
+    assert device_kind("MEMCPYHtoD", "tf2") is EventType.HOST_TO_DEVICE
 
 
 def test_device_facts(tmp_path: Path) -> None:

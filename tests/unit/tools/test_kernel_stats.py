@@ -13,7 +13,7 @@ from powertui.data import logdir
 from powertui.data.opened import Opened
 from powertui.data.table import Result
 from powertui.data.tools import device_facts, kernel_stats, registry, tensor_cores
-from powertui.data.tools.kernels import Said
+from powertui.data.tools.kernels import KernelFacts
 from powertui.data.tools.registry import Question
 from tests import answers, stored_ops
 
@@ -30,11 +30,11 @@ def _ask(folder: Path, part: str) -> tuple[Opened, Result]:
 STORED = sorted(_SHARED.glob("public/e4040_*/**/*.kernel_stats.pb"))
 
 
-def said(kernel: str, op: str = "", equation: str = "") -> Said:
+def said(kernel: str, op: str = "", equation: str = "") -> KernelFacts:
     """What a collector says of a kernel."""
-    empty = dict.fromkeys(Said._fields, "") | dict.fromkeys(("flops", "bytes", "model_flops", "occupancy"))
+    empty = dict.fromkeys(KernelFacts._fields, "") | dict.fromkeys(("flops", "bytes", "model_flops", "occupancy"))
     told = {"name": kernel, "short": kernel, "eager": False, "details": "regs:1", "tf_op": f"{op}:Op" if op else ""}
-    return Said(**{**empty, **told, "equation": equation})  # type: ignore[arg-type]
+    return KernelFacts(**{**empty, **told, "equation": equation})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.name)

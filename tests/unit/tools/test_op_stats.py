@@ -100,7 +100,7 @@ ops = st.builds(
 )  # fmt: skip
 
 
-def value_of(op: op_stats.Op, key: str) -> Any:
+def value_of(op: op_stats.OpRow, key: str) -> Any:
     value = op.self_time if key == "self" else getattr(op, key)
     return "".join(c.lower() if c.isascii() else c for c in value) if isinstance(value, str) else value
 

@@ -13,7 +13,7 @@ import pytest
 import powertui
 from benchmarks.power_world import SENSORS, Course, make_whole, record, write_log, write_whole
 from powertui.data import logdir
-from powertui.data.asked import Aligning, Reading
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.formats import tfevents, tfevents_ends
 from powertui.data.model import PS_PER_S
 from powertui.data.training import windows
@@ -39,7 +39,7 @@ def events(folder: Path, second: int, host: str = "vm", pid: int = 7, *, steps: 
 def only(folder: Path, **options: object) -> Training:
     """The one training of a folder."""
     (entry,) = logdir.scan(folder).trainings
-    return Training(entry, Reading(**options))  # type: ignore[arg-type]
+    return Training(entry, ReadOptions(**options))  # type: ignore[arg-type]
 
 
 # ── what belongs together ────────────────────────────────────────────────────────────────────────
@@ -213,13 +213,13 @@ def written(folder: Path, course: Course, sensor: str, form: str, seed: int) -> 
     logs = write_whole(course, folder)
     log = write_log(taken, folder / "power.csv", form)  # type: ignore[arg-type]
     (entry,) = (one for one in logdir.scan(logs).trainings if one.tfevents)
-    return Training(entry, Reading(power=(str(log),), find_power=False))
+    return Training(entry, ReadOptions(power=(str(log),), find_power=False))
 
 
 @pytest.mark.parametrize(("log", "mode"), [("power.csv", "auto"), ("ipmi_data.csv", "auto"), ("ipmi_data.csv", "signal")])
 def test_the_burst_of_the_long_training_is_found_with_its_batches(long_training: Path, log: str, mode: str) -> None:
     (entry,) = logdir.scan(long_training).trainings
-    training = Training(entry, Reading(power=(str(long_training / log),), find_power=False), Aligning(mode=mode))  # type: ignore[arg-type]
+    training = Training(entry, ReadOptions(power=(str(long_training / log),), find_power=False), Aligning(mode=mode))  # type: ignore[arg-type]
     truth = np.loadtxt(long_training / "truth_watts.csv", delimiter=",", skiprows=1)
     joules = np.concatenate([[0.0], np.cumsum(np.diff(truth[:, 0]) * truth[1:, 1])])
     seen = training.seen_from()
@@ -265,25 +265,25 @@ def test_a_relative_log_is_placed_by_the_edges_of_steps(tmp_path: Path) -> None:
 
 def test_windows_by_wall_time_epoch_batches_and_session(long_training: Path) -> None:
     seen = only(long_training, power=(str(long_training / "power.csv"),), find_power=False).seen_from()
-    by_time = windows.find(seen, windows.Asked("18:19:32", "18:19:42", tz="UTC"))
+    by_time = windows.find(seen, windows.WindowRequest("18:19:32", "18:19:42", tz="UTC"))
     assert (by_time.hi - by_time.lo) == 10 * PS_PER_S
     assert seen.unix_ns(by_time.lo) == 1_795_285_172_000_000_000
-    assert windows.find(seen, windows.Asked("2026-11-21 18:19:32Z", "18:19:42Z")).lo == by_time.lo
-    assert windows.find(seen, windows.Asked("1.5s", "2.5s")).lo == round(1.5 * PS_PER_S)
-    epoch = windows.find(seen, windows.Asked(epoch=3))
-    batches = windows.find(seen, windows.Asked(epoch=3, batches="120-299"))
+    assert windows.find(seen, windows.WindowRequest("2026-11-21 18:19:32Z", "18:19:42Z")).lo == by_time.lo
+    assert windows.find(seen, windows.WindowRequest("1.5s", "2.5s")).lo == round(1.5 * PS_PER_S)
+    epoch = windows.find(seen, windows.WindowRequest(epoch=3))
+    batches = windows.find(seen, windows.WindowRequest(epoch=3, batches="120-299"))
     assert epoch.lo < batches.lo < batches.hi <= epoch.hi
-    session = windows.find(seen, windows.Asked(session="2026_11_21_18_20_05"))
+    session = windows.find(seen, windows.WindowRequest(session="2026_11_21_18_20_05"))
     assert session.lo / PS_PER_S == pytest.approx(57.177, abs=0.01)
     with pytest.raises(UsageError, match="no epoch 9"):
-        windows.find(seen, windows.Asked(epoch=9))
+        windows.find(seen, windows.WindowRequest(epoch=9))
     with pytest.raises(UsageError, match="twice"):
-        windows.find(seen, windows.Asked(epoch=3, session="x"))
+        windows.find(seen, windows.WindowRequest(epoch=3, session="x"))
 
 
 def test_the_json_of_energy_has_the_training_and_its_runs(long_training: Path, capsys: pytest.CaptureFixture[str]) -> None:
     energy_report.tell(
-        str(long_training), None, Reading(power=(str(long_training / "power.csv"),), find_power=False), Aligning(), "json"
+        str(long_training), None, ReadOptions(power=(str(long_training / "power.csv"),), find_power=False), Aligning(), "json"
     )
     told = json.loads(capsys.readouterr().out)
     (training,) = told["trainings"]

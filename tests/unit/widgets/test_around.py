@@ -10,7 +10,7 @@ import pytest
 from powertui.data.model import PS_PER_NS, PS_PER_S, Epoch, Epochs, Run
 from powertui.terminal import glyphs
 from powertui.view import around as places
-from powertui.view.around import Around, Island, Numbers
+from powertui.view.around import Around, Numbers, ProfiledStretch
 from powertui.view.curve import sparkline
 from powertui.view.navigation import Navigator
 from powertui.view.step_curve import before, of_points
@@ -24,7 +24,7 @@ S = PS_PER_S
 
 
 def training(*bounds: tuple[int, int], here: int = 0, zero_ns: int = 0) -> Around:
-    islands = tuple(Island(f"session {i}", lo * S, hi * S, key=(str(i), "")) for i, (lo, hi) in enumerate(bounds))
+    islands = tuple(ProfiledStretch(f"session {i}", lo * S, hi * S, key=(str(i), "")) for i, (lo, hi) in enumerate(bounds))
     return Around((-100 * S, 900 * S), islands, here, key="one", zero_ns=zero_ns)
 
 

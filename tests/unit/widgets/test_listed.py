@@ -7,7 +7,7 @@ import numpy as np
 from powertui import demo
 from powertui.data import logdir
 from powertui.data.opened import Opened
-from powertui.data.table import Column, Part, Table, plural, text_column
+from powertui.data.table import Column, Table, TablePart, plural, text_column
 from powertui.data.tools import op_stats
 from powertui.view import table_rows
 from powertui.view.listed import LAYER, groupings, listed
@@ -28,7 +28,7 @@ def table() -> Table:
             Column("count", "count", "integer", np.array([1, 2, 3, 4]), weight=3),
         ),
         order=("self_s", True), key=("name",), noun="op",
-        parts=(Part("devices", lambda check: on_device), Part("host", lambda check: ~on_device)),
+        parts=(TablePart("devices", lambda check: on_device), TablePart("host", lambda check: ~on_device)),
         wrappers=lambda check: np.array([False, False, True, False]),
         total=lambda rows: {"self_s": int(SELF[rows].sum())}, layer=True,
     )  # fmt: skip

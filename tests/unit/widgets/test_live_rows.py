@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from powertui.data.live import Key, WindowEnergy
+from powertui.data.live import ChannelKey, WindowEnergy
 from powertui.data.model import Badge, Clock, PowerSeries, Scope, Sensor
 from powertui.data.watch import FinishedEpoch
 from powertui.feed import NS, ReplayFeed
@@ -14,7 +14,7 @@ from powertui.sampler.recorder import Event
 from powertui.sampler.source import Stamp
 from powertui.terminal.glyphs import ASCII, CONSOLE, UNICODE, Glyphs
 from powertui.view import live_rows as rows
-from powertui.view.live_rows import Line
+from powertui.view.live_rows import RoleLine
 
 ZERO = 1_795_224_813 * NS
 SIZES = [(60, 8), (80, 14), (120, 20), (200, 36)]
@@ -35,7 +35,7 @@ def played(*channels: PowerSeries, seconds: float = 1e6) -> ReplayFeed:
     return feed
 
 
-def text(line: Line) -> str:
+def text(line: RoleLine) -> str:
     return "".join(part for part, _ in line)
 
 
@@ -73,7 +73,7 @@ def test_zoom_stays_on_its_rungs() -> None:
 def test_every_line_fits(glyphs: Glyphs, size: tuple[int, int]) -> None:
     columns, height = size
     feed = played(series("power", [100.0 + i % 50 for i in range(400)]), series("power", [90.0] * 400, host="other"))
-    history = feed.board.histories[Key("bmc", "power")]
+    history = feed.board.histories[ChannelKey("bmc", "power")]
     view = rows.LiveSpan(300)
     bounds = view.bounds(feed.now_ns(), columns, 1)[:2]
     lines = [
@@ -113,7 +113,7 @@ def test_a_sum_without_a_row_says_what_the_others_draw() -> None:
 
 def test_an_unknown_value_is_a_dash_and_never_zero() -> None:
     feed = played(series("power", [100.0, 100.0, float("nan")]))
-    history = feed.board.histories[Key("bmc", "power")]
+    history = feed.board.histories[ChannelKey("bmc", "power")]
     lines = rows.summary(feed, history, None, (ZERO, ZERO + 3 * NS), 80, ASCII)
     assert "- W" in text(lines[1])
     assert "no value" in text(lines[2])
@@ -184,7 +184,7 @@ def test_marks_stand_where_they_were_set_and_only_those_in_view() -> None:
 
 def test_a_chart_without_room_is_not_drawn() -> None:
     feed = played(series("power", [100.0] * 30))
-    history = feed.board.histories[Key("bmc", "power")]
+    history = feed.board.histories[ChannelKey("bmc", "power")]
     for size in ((rows.AXIS_WIDTH + 7, 20), (80, 3)):
         assert rows.chart(history, rows.LiveSpan(60), feed.now_ns(), NS, size, UNICODE, []) == []
     assert len(rows.chart(history, rows.LiveSpan(60), feed.now_ns(), NS, (rows.AXIS_WIDTH + 8, 4), UNICODE, [])) == 4

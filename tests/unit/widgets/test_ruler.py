@@ -9,7 +9,7 @@ from rich.style import Style
 from powertui.units import parse_time
 from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import tick_step, ticks
-from powertui.widgets.stretches import Stretch, draw
+from powertui.widgets.stretches import LabelledStretch, draw
 
 
 @settings(max_examples=200)
@@ -42,7 +42,7 @@ def test_tick_steps_are_round_and_not_too_small(cell: int, cells: int) -> None:
 def test_every_stretch_in_sight_covers_its_cells(pairs: list[tuple[int, int]], width: int) -> None:
     view = Viewport.whole_of((0, 1001), width)
     style = {"step": Style(bold=True)}
-    stretches = [Stretch(lo, lo + length, (f"step {i}", str(i)), "step") for i, (lo, length) in enumerate(pairs)]
+    stretches = [LabelledStretch(lo, lo + length, (f"step {i}", str(i)), "step") for i, (lo, length) in enumerate(pairs)]
     segments = draw(stretches, view, style, "…")
     text = "".join(segment.text for segment in segments)
     assert len(text) == width

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from powertui.data import wire
 from powertui.data.wire import pure
-from powertui.data.wire.types import LEN, VARINT, Bytes, Columns
+from powertui.data.wire.types import LEN, VARINT, Bytes, EventColumns
 from tests.unit.wire.wire_oracle import (
     DECODERS,
     EVENTS,
@@ -85,7 +85,7 @@ def check_line(decoder: ModuleType, data: Bytes, lo: int, hi: int, line: Any, ba
     check_stats(decoder, data, columns, line)
 
 
-def check_stats(decoder: ModuleType, data: Bytes, columns: Columns, line: Any) -> None:
+def check_stats(decoder: ModuleType, data: Bytes, columns: EventColumns, line: Any) -> None:
     rows = [stat_rows(event.stats) for event in line.events]
     for position, theirs in zip(columns.position, rows, strict=True):
         assert same_stats(decoder.event_stats(data, int(position)), theirs)
@@ -259,20 +259,20 @@ def test_events_with_thousands_of_fields(decoder: ModuleType) -> None:
 
 def test_full_columns_stop_a_scan_and_it_can_go_on(decoder: ModuleType) -> None:
     data = as_data(5 * field(4, LEN, field(1, VARINT, 7)) + field(9, VARINT, 1))
-    columns = Columns.empty(2)
+    columns = EventColumns.empty(2)
     first = decoder.scan_events(data, 0, len(data), 0, columns, 0)
     assert (first.rows, first.next) == (2, 8)
     assert decoder.scan_events(data, first.next, len(data), 0, columns, 2).rows == 0
     again = decoder.scan_events(data, first.next, len(data), 0, columns, 1)
     assert (again.rows, again.next) == (1, 12)
-    room = Columns.empty(5)
+    room = EventColumns.empty(5)
     assert decoder.scan_events(data, 0, len(data), 0, room, 0).next == len(data), "fields behind the last event are hopped over"
 
 
 @pytest.mark.parametrize("at", [-1, 3])
 def test_rows_outside_of_the_columns_are_refused(decoder: ModuleType, at: int) -> None:
     with pytest.raises(ValueError, match="outside the columns"):
-        decoder.scan_events(as_data(b""), 0, 0, 0, Columns.empty(2), at)
+        decoder.scan_events(as_data(b""), 0, 0, 0, EventColumns.empty(2), at)
 
 
 # ── real files ───────────────────────────────────────────────────────────────────────────────────

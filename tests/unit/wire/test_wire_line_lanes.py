@@ -36,7 +36,7 @@ def straight(
     if whole.bad >= 0:
         return None  # the caller knows
     scan = compiled.LaneScan(whole.skipped if events < 0 else events, len(data), base, span, TABLE, aside or compiled.Aside())
-    places = pure.scan_events(data, 0, len(data), 0, columns := wire.Columns.empty(whole.skipped), 0).rows
+    places = pure.scan_events(data, 0, len(data), 0, columns := wire.EventColumns.empty(whole.skipped), 0).rows
     bounds = [0, *sorted({int(columns.position[i]) - 1 for i in cuts if i < places}), len(data)]
     if not all(scan.feed(data[lo:hi], lo) for lo, hi in pairwise(bounds)):
         return None

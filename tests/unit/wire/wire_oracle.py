@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from powertui.data import wire
 from powertui.data.wire import pure, schemas
-from powertui.data.wire.types import FIXED32, FIXED64, LEN, VARINT, Bytes, Columns, Scan
+from powertui.data.wire.types import FIXED32, FIXED64, LEN, VARINT, Bytes, EventColumns, Scan
 
 try:
     from powertui.data.wire import compiled
@@ -188,16 +188,18 @@ def _plain(row: tuple[int, int, Any]) -> tuple[int, int, Any]:
 # ── what a decoder says ──────────────────────────────────────────────────────────────────────────
 
 
-def scanned(decoder: ModuleType, data: Bytes, lo: int, hi: int, base: int = 0, limit: int = 1 << 62) -> tuple[Columns, list[Scan]]:
+def scanned(
+    decoder: ModuleType, data: Bytes, lo: int, hi: int, base: int = 0, limit: int = 1 << 62
+) -> tuple[EventColumns, list[Scan]]:
     """A whole line through scan_events, slice by slice."""
     rows = decoder.hop(data, lo, hi, skip=wire.EVENTS_FIELD).skipped
-    columns, scans, at = Columns.empty(rows), [], 0
+    columns, scans, at = EventColumns.empty(rows), [], 0
     while lo < hi:
         scan = decoder.scan_events(data, lo, hi, base, columns, at, limit)
         assert scan.next > lo, "a slice must get on"
         scans.append(scan)
         lo, at = scan.next, at + scan.rows
-    return Columns(*(column[:at] for column in columns)), scans
+    return EventColumns(*(column[:at] for column in columns)), scans
 
 
 def everything(decoder: ModuleType, data: Bytes, lo: int, hi: int) -> list[Any]:

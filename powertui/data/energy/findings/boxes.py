@@ -18,7 +18,7 @@ import numpy as np
 from powertui.data.energy.findings import edges
 from powertui.data.energy.findings.box import Box, bridged
 from powertui.data.energy.findings.noise import Noise, centre, certainty, noise_of, ordinary, spread
-from powertui.data.energy.findings.readings import Readings, covered, some
+from powertui.data.energy.findings.readings import SensorReadings, covered, some
 from powertui.data.model import Bools, Floats, Int64s
 
 ALPHA = 0.002  # chance of one stretch by noise alone, anywhere in the recording
@@ -40,7 +40,7 @@ class _Tried(NamedTuple):
     p: float
 
 
-def found(readings: Readings, *, least: float = 0.0, looks: int = 1) -> tuple[list[Box], Noise]:
+def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1) -> tuple[list[Box], Noise]:
     """Stretches that noise does not explain, by their start, and what the noise is. `least`: watts below which none is told."""
     rows = np.flatnonzero(readings.judged)
     floor = max(readings.quantum / math.sqrt(12), 1e-3 * float(np.median(np.abs(readings.watts[rows]))) if len(rows) else 0.0, 1e-6)
@@ -152,7 +152,7 @@ def _running(values: Floats) -> Floats:
     return np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
 
 
-def _unbroken(readings: Readings, rows: Int64s, first: int, last: int, beyond: Floats) -> tuple[int, int]:
+def _unbroken(readings: SensorReadings, rows: Int64s, first: int, last: int, beyond: Floats) -> tuple[int, int]:
     """The longest part of a stretch that no reading between its own speaks against, though nothing is judged there."""
     inner = slice(rows[first], rows[last - 1] + 1)
     height = float(np.median(beyond[first:last]))
@@ -195,7 +195,7 @@ def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) ->
     return first + low + int(best[0]), first + low + int(best[-1]) + 1
 
 
-def _extended(readings: Readings, first: int, last: int, height: float) -> tuple[int, int]:
+def _extended(readings: SensorReadings, first: int, last: int, height: float) -> tuple[int, int]:
     """A stretch of rows, carried on where nothing is judged, as far as readings show the same foreign power again."""
     if height <= 0:
         return first, last

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy.findings import boxes
-from powertui.data.energy.findings.finding import Limit
+from powertui.data.energy.findings.finding import DetectionLimit
 from powertui.data.energy.findings.noise import Noise
-from powertui.data.energy.findings.readings import Readings
+from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Bools, Floats, Int64s
 
 WATTS = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0, 2000.0, 5000.0)
@@ -34,8 +34,8 @@ _ERROR = np.vectorize(math.erf, otypes=[np.float64])
 class Limits(NamedTuple):
     """For ever larger bursts the shortest that would be …"""
 
-    findings: tuple[Limit, ...]  # … a finding
-    seen: tuple[Limit, ...]  # … seen, if only as a smaller difference
+    findings: tuple[DetectionLimit, ...]  # … a finding
+    seen: tuple[DetectionLimit, ...]  # … seen, if only as a smaller difference
 
 
 class _Moment(NamedTuple):
@@ -46,7 +46,9 @@ class _Moment(NamedTuple):
     least: float  # watts that it needs to matter
 
 
-def limits(readings: Readings, noise: Noise, span: tuple[float, float], least_w: Floats, joules: float, looks: int = 1) -> Limits:
+def limits(
+    readings: SensorReadings, noise: Noise, span: tuple[float, float], least_w: Floats, joules: float, looks: int = 1
+) -> Limits:
     """What would be found in a span (s on the trace).
 
     `least_w` and `joules`: what a finding must have to matter, in W (of each reading) and J.
@@ -80,9 +82,9 @@ def sentence(found: Limits, span_s: float) -> str:
     return f"{text}; as a smaller difference {_listed(smaller, 1)} on" if smaller else f"{text} on"
 
 
-def _listed(found: Sequence[Limit], most: int) -> str:
+def _listed(found: Sequence[DetectionLimit], most: int) -> str:
     """A few of them: the first, and each that is clearly shorter than the one before."""
-    few: list[Limit] = []
+    few: list[DetectionLimit] = []
     for one in found:
         if not few or one.seconds <= 0.5 * few[-1].seconds:
             few.append(one)
@@ -93,9 +95,9 @@ def _seconds(value: float) -> str:
     return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
 
 
-def _told(lengths: Floats, needed: Floats) -> tuple[Limit, ...]:
+def _told(lengths: Floats, needed: Floats) -> tuple[DetectionLimit, ...]:
     """The shortest length for each of the told watts, read between the lengths that were tried."""
-    found: list[Limit] = []
+    found: list[DetectionLimit] = []
     for watts in WATTS:
         enough = np.flatnonzero(needed <= watts)
         if not len(enough):
@@ -106,7 +108,7 @@ def _told(lengths: Floats, needed: Floats) -> tuple[Limit, ...]:
             part = math.log(needed[at - 1] / watts) / math.log(needed[at - 1] / needed[at])
             seconds = float(lengths[at - 1] * (lengths[at] / lengths[at - 1]) ** part)
         if not found or seconds < _TELLING * found[-1].seconds:
-            found.append(Limit(watts, seconds))
+            found.append(DetectionLimit(watts, seconds))
         if at == 0:
             break
     return tuple(found)
@@ -140,7 +142,7 @@ def _needed(moments: Sequence[_Moment], matters: bool, most: float) -> float:
 class _Laid:
     """Bursts laid into the readings that are judged."""
 
-    def __init__(self, readings: Readings, judged: Int64s, noise: Noise, looks: int) -> None:
+    def __init__(self, readings: SensorReadings, judged: Int64s, noise: Noise, looks: int) -> None:
         self.noise = noise
         self.rows = judged
         self.lo, self.hi = readings.lo[judged], readings.hi[judged]

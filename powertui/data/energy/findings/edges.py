@@ -10,7 +10,7 @@ import numpy as np
 
 from powertui.data.energy.findings.box import Box
 from powertui.data.energy.findings.noise import Noise
-from powertui.data.energy.findings.readings import Readings, some
+from powertui.data.energy.findings.readings import SensorReadings, some
 from powertui.data.model import Bools, Floats, Int64s
 
 _EDGES = 40  # places of each edge that are weighed
@@ -18,7 +18,7 @@ _DRAWS = 4000
 _CAP = 25.0  # no reading speaks against a box with more than so many squared errors
 
 
-def box(readings: Readings, first: int, last: int, noise: Noise, foreign: Floats, p: float) -> Box | None:
+def box(readings: SensorReadings, first: int, last: int, noise: Noise, foreign: Floats, p: float) -> Box | None:
     """The box behind a stretch of readings: every pair of edges near it, weighed by how well it explains them."""
     width = float(np.median(readings.hi - readings.lo))
     pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else width
@@ -81,7 +81,7 @@ def _closer(at: Floats, weight: Floats) -> Floats:
 
 
 def _weighed(
-    local: Readings, starts: Floats, ends: Floats, least: float, noise: Noise, around: float
+    local: SensorReadings, starts: Floats, ends: Floats, least: float, noise: Noise, around: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """For every pair of edges: its weight, the height that fits best, its error, and the length.
 
@@ -126,7 +126,7 @@ def _weighed(
 class _Sums:
     """Readings that all lie in a box, or all beside it, as sums."""
 
-    def __init__(self, local: Readings, inverse: Floats, rows: Bools) -> None:
+    def __init__(self, local: SensorReadings, inverse: Floats, rows: Bools) -> None:
         weight = inverse[rows]
         rest = local.watts[rows] - np.clip(local.watts[rows], local.floor[rows], local.ceiling[rows])
         known = rest[local.judged[rows]]

@@ -15,9 +15,9 @@ from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate, samples, scan
 from powertui.data.energy.findings import boxes, neighbours
 from powertui.data.energy.findings.box import Box
-from powertui.data.energy.findings.readings import Readings, covered
+from powertui.data.energy.findings.readings import SensorReadings, covered
 from powertui.data.energy.fold import Folded
-from powertui.data.energy.scan import Stretch
+from powertui.data.energy.scan import ScannedStretch
 from powertui.data.model import PS_PER_S, Bools, Floats, PowerOnTrace
 
 
@@ -32,7 +32,7 @@ class Slower(NamedTuple):
     """Columns of one epoch whose steps took longer than in the others."""
 
     line: int
-    stretch: Stretch
+    stretch: ScannedStretch
 
 
 def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
@@ -49,7 +49,7 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
             continue
         usual, doubt = _elsewhere(folded, line, lo[rows], hi[rows], on_trace)
         known = np.isfinite(usual)
-        readings = Readings(lo[rows], hi[rows], data.watts[rows], usual, usual, doubt, known, data.quantum)
+        readings = SensorReadings(lo[rows], hi[rows], data.watts[rows], usual, usual, doubt, known, data.quantum)
         for box in boxes.found(readings, looks=len(folded.epochs))[0]:
             mine = covered(readings, box.start, box.end) > 0.5
             # With two epochs a difference shows in both, once up and once down: the one that leaves its own level has it.

@@ -23,9 +23,9 @@ from powertui.data.energy.findings import phases, windows
 from powertui.data.energy.findings import work as work_kinds
 from powertui.data.energy.findings.noise import centre
 from powertui.data.energy.findings.pace import Pace
-from powertui.data.energy.findings.readings import Readings
+from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.findings.windows import Unsure, Windows
-from powertui.data.energy.findings.work import Work
+from powertui.data.energy.findings.work import KindSeconds
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 
@@ -45,7 +45,7 @@ _LEAST = 8  # readings that a level needs
 class Expected:
     """Readings with what is explained of them, and what that stands on."""
 
-    readings: Readings
+    readings: SensorReadings
     watts: tuple[tuple[str, float], ...]  # the idle machine first, then what each kind of work adds
     level: float  # the usual power of training
     reason: str = ""  # why nothing can be judged
@@ -53,7 +53,7 @@ class Expected:
 
 
 def of(
-    data: Samples, work: Work, offset: float, *, unsure: Unsure, pace: Pace = paces.NOTHING,
+    data: Samples, work: KindSeconds, offset: float, *, unsure: Unsure, pace: Pace = paces.NOTHING,
     training: tuple[float, float] | None = None, steps: tuple[Floats, Floats] = (_NONE, _NONE),
 ) -> Expected:  # fmt: skip
     """Every reading of a log whose zero lies at `offset` (s) on the trace.
@@ -98,13 +98,15 @@ def of(
         ceiling[around & (lo >= training[0]) & (hi <= training[1])] = level
     judged = within | usual
     watts = fit.watts if fit is not None else (("training", level),)
-    readings = Readings(lo, hi, np.where(good, data.watts, np.nan), floor, ceiling, doubt, judged, data.quantum, ways)
+    readings = SensorReadings(lo, hi, np.where(good, data.watts, np.nan), floor, ceiling, doubt, judged, data.quantum, ways)
     return Expected(readings, watts, level, place_s=seen.sigma if seen is not None else unsure.place)
 
 
 def _nothing(data: Samples, lo: Floats, hi: Floats, reason: str) -> Expected:
     flat = np.zeros(len(data))
-    return Expected(Readings(lo, hi, data.watts, flat, flat, flat, np.zeros(len(data), np.bool_), data.quantum), (), 0.0, reason)
+    return Expected(
+        SensorReadings(lo, hi, data.watts, flat, flat, flat, np.zeros(len(data), np.bool_), data.quantum), (), 0.0, reason
+    )
 
 
 def _least(data: Samples) -> float:
@@ -129,7 +131,7 @@ class _Fit:
     def watts(self) -> tuple[tuple[str, float], ...]:
         return tuple(zip(self.names, (float(c) for c in self.coefficients), strict=True))
 
-    def expected(self, work: Work, lo: Floats, hi: Floats, seen: Windows) -> tuple[Floats, Floats, Floats]:
+    def expected(self, work: KindSeconds, lo: Floats, hi: Floats, seen: Windows) -> tuple[Floats, Floats, Floats]:
         """Watts of each reading, one sigma of what is not known of that, and the parts of this that have a sign."""
         columns = _columns(work, lo, hi)
         watts = columns @ self.coefficients
@@ -155,7 +157,7 @@ def _few(ways: Floats) -> Floats:
     return np.asarray(axes[:, -_WAYS:].T @ ways)
 
 
-def _columns(work: Work, lo: Floats, hi: Floats) -> Floats:
+def _columns(work: KindSeconds, lo: Floats, hi: Floats) -> Floats:
     """1, and the share of each kind of work: what lies outside the profile counts as idle here."""
     return np.concatenate([np.ones((len(lo), 1)), work.shares(lo, hi)], axis=1)
 
@@ -173,7 +175,7 @@ def _unlike(columns: Floats, usual: tuple[Floats, Floats]) -> Floats:
     return np.asarray(np.maximum(more, less))
 
 
-def _inside(work: Work, lo: Floats, hi: Floats) -> Floats:
+def _inside(work: KindSeconds, lo: Floats, hi: Floats) -> Floats:
     """The share of each window that lies in the profile."""
     over = np.clip(np.minimum(hi, work.span[1]) - np.maximum(lo, work.span[0]), 0, None)
     return np.asarray(over / np.maximum(hi - lo, 1e-12))
@@ -184,7 +186,7 @@ def _laid(lo: Floats, hi: Floats, place: float, length: float) -> tuple[Floats, 
     return hi - length * (hi - lo) + place, hi + place
 
 
-def _windows(data: Samples, work: Work, lo: Floats, hi: Floats, rows: Bools, unsure: Unsure) -> Windows:
+def _windows(data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bools, unsure: Unsure) -> Windows:
     """How the windows lie, as the readings tell it."""
     first = _fit(data, work, lo, hi, rows)
     lo, hi, watts = lo[rows], hi[rows], data.watts[rows]
@@ -213,7 +215,7 @@ def _refit(columns: Floats, watts: Floats, own: Floats, coefficients: Floats, co
     return np.asarray(residual)
 
 
-def _fit(data: Samples, work: Work, lo: Floats, hi: Floats, rows: Bools) -> _Fit:
+def _fit(data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bools) -> _Fit:
     columns, watts = _columns(work, lo, hi)[rows], data.watts[rows]
     loose = [at + 1 for at, name in enumerate(work.names) if name in work_kinds.LOOSE]
     usual = _usual(columns, loose)

@@ -17,7 +17,7 @@ UNEXPLAINED, EPOCHS, NEIGHBOURS = "unexplained", "epochs", "neighbours"
 Ops = Callable[[int, int], Mapping[str, int]]
 
 
-class Op(NamedTuple):
+class LongerOp(NamedTuple):
     """An op that ran longer in a stretch than it usually does in one like it."""
 
     name: str
@@ -50,14 +50,14 @@ class Finding:
     p: float  # how often noise alone would show such a stretch anywhere
     badge: Badge
     explained: bool = False  # by ops that ran longer
-    ops: tuple[Op, ...] = ()
+    ops: tuple[LongerOp, ...] = ()
     text: str = ""
     step_half: int | None = None  # ± of the steps, where they are told by records beside the profile
     share: tuple[float, float] | None = None  # of the epoch that it lies in, where that is all that tells
 
 
 @dataclass(frozen=True)
-class Limit:
+class DetectionLimit:
     """A burst that would have been found nine times in ten: so many watts, from so many seconds on."""
 
     watts: float
@@ -80,11 +80,11 @@ class Findings:
     folded: Folded | None  # the epochs laid onto each other, where there are several
     findings: tuple[Finding, ...]  # those that matter, the largest energy first
     smaller: tuple[Finding, ...] = ()  # real, but too small to matter
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[DetectionLimit, ...] = ()
     could: str = ""  # the same in a sentence, or why nothing could have been found
     notes: tuple[str, ...] = ()
     reason: str = ""  # why epochs could not be compared
-    seen: tuple[Limit, ...] = ()  # what would have been seen, if only as a smaller difference
+    seen: tuple[DetectionLimit, ...] = ()  # what would have been seen, if only as a smaller difference
     against: Against | None = None  # what unexplained power was looked for in
 
 

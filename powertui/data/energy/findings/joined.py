@@ -15,7 +15,7 @@ from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate
 from powertui.data.energy.findings import could_find, epochs, neighbours, told, unexplained
 from powertui.data.energy.findings.box import Box
-from powertui.data.energy.findings.finding import EPOCHS, NEIGHBOURS, UNEXPLAINED, Against, Finding, Findings, Op, Ops
+from powertui.data.energy.findings.finding import EPOCHS, NEIGHBOURS, UNEXPLAINED, Against, Finding, Findings, LongerOp, Ops
 from powertui.data.energy.findings.readings import covered
 from powertui.data.energy.findings.unexplained import Unexplained
 from powertui.data.energy.fold import Folded
@@ -28,7 +28,7 @@ _OPS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class FindingInputs:
     """What findings are made from."""
 
     trace: Trace
@@ -39,13 +39,13 @@ class Told:
     training: tuple[int, int] | None = None
 
 
-def of(run: Told, ops: Ops | None = None, *, seed: int = 0) -> Findings:
+def of(run: FindingInputs, ops: Ops | None = None, *, seed: int = 0) -> Findings:
     """Everything that stands out in one trace."""
     return _Joining(run, ops, np.random.default_rng([43, seed])).all()
 
 
 class _Joining:
-    def __init__(self, run: Told, ops: Ops | None, rng: np.random.Generator) -> None:
+    def __init__(self, run: FindingInputs, ops: Ops | None, rng: np.random.Generator) -> None:
         self.run, self.ops, self.rng = run, ops, rng
         self.power = run.power if run.power is not None and run.power.status != "none" else None
         folded = folding.fold(run.steps, run.epochs, self.power)
@@ -233,7 +233,7 @@ class _Joining:
         one = replace(one, ops=ops, explained=explained)
         return replace(one, text=told.sentence(one, asked=self.ops is not None, outside=outside))
 
-    def _more(self, one: Finding) -> tuple[Op, ...]:
+    def _more(self, one: Finding) -> tuple[LongerOp, ...]:
         """Ops whose self time differs from that elsewhere by more than 2 % of the stretch and a fifth of itself."""
         if self.ops is None or not one.elsewhere:
             return ()
@@ -248,7 +248,7 @@ class _Joining:
         for name, ran in here.items():
             usual = float(np.median([other.get(name, 0) for other in rest]))
             if ran - usual > max(0.02 * (end - start), 0.2 * usual):
-                found.append(Op(name, (ran - usual) / PS_PER_S, usual / PS_PER_S, ran / PS_PER_S))
+                found.append(LongerOp(name, (ran - usual) / PS_PER_S, usual / PS_PER_S, ran / PS_PER_S))
         return tuple(sorted(found, key=lambda op: -op.more_s)[:_OPS])
 
 

@@ -46,7 +46,7 @@ def regular(length: Floats) -> Bools:
     return np.asarray(good)
 
 
-def sure(one: scan.Stretch, looks: int = 1) -> bool:
+def sure(one: scan.ScannedStretch, looks: int = 1) -> bool:
     """Whether noise would not show such a stretch once in a thousand such series: what is told has to be worth a look."""
     return scan.tail(abs(one.mean) / max(one.error, 1e-12), one.blocks, looks) <= _CHANCE
 

@@ -10,7 +10,7 @@ from powertui.data.model import Bools, Floats, Int64s
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class SensorReadings:
     """A sensor's readings on the trace, and what was expected of each."""
 
     lo: Floats  # the window that each is a mean over, s on the trace
@@ -45,15 +45,15 @@ class Readings:
         return np.where(rest > self.ceiling, rest - self.ceiling, np.minimum(rest - self.floor, 0.0))
 
 
-def covered(readings: Readings, start: float, end: float) -> Floats:
+def covered(readings: SensorReadings, start: float, end: float) -> Floats:
     """The share of each reading's window that lies between two moments."""
     over = np.minimum(readings.hi, end) - np.maximum(readings.lo, start)
     return np.asarray(np.clip(over, 0.0, None) / np.maximum(readings.hi - readings.lo, 1e-12))
 
 
-def some(readings: Readings, rows: Bools | Int64s) -> Readings:
+def some(readings: SensorReadings, rows: Bools | Int64s) -> SensorReadings:
     """These rows alone."""
-    return Readings(
+    return SensorReadings(
         readings.lo[rows], readings.hi[rows], readings.watts[rows], readings.floor[rows], readings.ceiling[rows],
         readings.doubt[rows], readings.judged[rows], readings.quantum,
         readings.ways[:, rows] if readings.ways.size else readings.ways,

@@ -41,7 +41,7 @@ class Unsure(NamedTuple):
     longest: float = 1.0  # times as long they may be all the same: a meter usually tells of all the time since it last did
 
 
-class Window(NamedTuple):
+class WindowVariant(NamedTuple):
     """One way in which the windows may lie: later by so many seconds, so many times as long."""
 
     place: float
@@ -52,8 +52,8 @@ class Window(NamedTuple):
 class Windows(NamedTuple):
     """The likeliest, and all with their weights, which add up to 1."""
 
-    best: Window
-    all: tuple[Window, ...]
+    best: WindowVariant
+    all: tuple[WindowVariant, ...]
 
     @property
     def sigma(self) -> float:
@@ -142,20 +142,20 @@ class _Judge:
         self.best([(p, length) for p in places])
         self._alike((place, length))
         best = self.cost((place, length))
-        found: list[Window] = []
+        found: list[WindowVariant] = []
         if len(places) > 1:
             room = np.gradient(np.array(places))
             known = -((np.array(places) / self.unsure.place) ** 2) / 2
             weight = _mixed(np.array([best - self.cost((p, length)) for p in places]), known, room)
-            found += [Window(p, length, float(w)) for p, w in zip(places, weight, strict=True)]
+            found += [WindowVariant(p, length, float(w)) for p, w in zip(places, weight, strict=True)]
         if len(lengths) > 1:
             self.best([(place, one) for one, _ in lengths])
             known = np.array([-price for _, price in lengths])
             weight = _mixed(np.array([best - self.cost((place, one)) for one, _ in lengths]), known, np.ones(len(lengths)))
-            found += [Window(place, one, float(w)) for (one, _), w in zip(lengths, weight, strict=True)]
+            found += [WindowVariant(place, one, float(w)) for (one, _), w in zip(lengths, weight, strict=True)]
         # The two were weighed each by itself: what they say of a stretch adds up.
         kept = tuple(one for one in found if one.weight >= _LEAST)
-        return Windows(Window(place, length), kept or (Window(place, length),))
+        return Windows(WindowVariant(place, length), kept or (WindowVariant(place, length),))
 
 
 def _mixed(told: Floats, known: Floats, room: Floats) -> Floats:

@@ -27,7 +27,7 @@ _SHARE = 0.01  # of the profile: a kind that filled less joins the next weaker o
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class KindSeconds:
     """Seconds of each kind of work up to any moment. What is no kind of its own is the idle machine."""
 
     names: tuple[str, ...]
@@ -51,7 +51,7 @@ def _running(at: Floats, seconds: Floats, when: Floats) -> Floats:
     return np.asarray(low + part[:, None] * (seconds[row + 1] - low))
 
 
-def of(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> Work:
+def of(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> KindSeconds:
     """The work of one trace."""
     gaps = steps.start_to_start()
     gaps = gaps[gaps > 0]
@@ -76,7 +76,7 @@ def of(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> Work:
         joined = joins[kind]
         running = [np.concatenate([[0.0], np.cumsum(np.where(joined == one, np.diff(edges), 0))]) / PS_PER_S for one in kinds]
         devices.append((edges / PS_PER_S, np.stack(running, axis=1) if running else np.zeros((len(edges), 0))))
-    return Work(tuple(_NAMES[one] for one in kinds), (trace.span[0] / PS_PER_S, trace.span[1] / PS_PER_S), tuple(devices))
+    return KindSeconds(tuple(_NAMES[one] for one in kinds), (trace.span[0] / PS_PER_S, trace.span[1] / PS_PER_S), tuple(devices))
 
 
 def _told_apart(one: Activity, long_ps: int, rare: Intervals, device: bool) -> tuple[Int64s, Int64s]:

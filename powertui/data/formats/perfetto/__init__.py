@@ -20,7 +20,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.formats.perfetto.packets import PACKET
 from powertui.data.formats.registry import Progress
-from powertui.data.formats.source import Source
+from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Trace
 from powertui.data.wire import LEN, VARINT
 
@@ -66,8 +66,8 @@ def sniff(head: bytes, path: str) -> int:
     return min(95, 70 + 5 * sure) if sure else 30 if named and len(lo) else 0
 
 
-def load(source: Source, progress: Progress) -> Iterator[Trace]:
+def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     """The whole trace: names and tracks may be described behind the events that need them."""
-    from powertui.data.formats.perfetto.reader import Reader
+    from powertui.data.formats.perfetto.reader import PerfettoReader
 
-    yield Reader(source, progress).build()
+    yield PerfettoReader(source, progress).build()

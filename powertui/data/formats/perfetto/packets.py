@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.formats.builder import Findings
-from powertui.data.formats.source import Source, describe
+from powertui.data.formats.builder import FileWarnings
+from powertui.data.formats.source import OpenedFile, describe
 from powertui.data.model import Bools, Int64s
 from powertui.data.wire import LEN, windows
 from powertui.data.wire.stored import Stored
-from powertui.data.wire.types import Picked
+from powertui.data.wire.types import PickedFields
 from powertui.errors import UnreadableFile
 
 PACKET = 1
@@ -36,11 +36,11 @@ class Packets:
     def __len__(self) -> int:
         return len(self.lo)
 
-    def pick(self, rows: Int64s | slice, tags: tuple[int, ...]) -> Picked:
+    def pick(self, rows: Int64s | slice, tags: tuple[int, ...]) -> PickedFields:
         """Fields of some of them; payloads lie where their packet lies."""
         return self.fields(self.lo[rows], self.hi[rows], self.unpacked[rows], tags)
 
-    def fields(self, lo: Int64s, hi: Int64s, unpacked: Bools, tags: tuple[int, ...]) -> Picked:
+    def fields(self, lo: Int64s, hi: Int64s, unpacked: Bools, tags: tuple[int, ...]) -> PickedFields:
         """The same of any messages."""
         if not unpacked.any():
             return windows.pick(self.stored, lo, hi, tags)
@@ -51,7 +51,7 @@ class Packets:
             found = windows.pick(of, lo[rows], hi[rows], tags)
             present[:, rows], value[:, rows], end[:, rows] = found.present, found.value, found.end
             bad = max(bad, found.bad)
-        return Picked(present, value, end, bad)
+        return PickedFields(present, value, end, bad)
 
     def read(self, lo: int, hi: int, unpacked: bool) -> bytes:
         return (self.memory if unpacked else self.stored).read(lo, hi).tobytes()
@@ -62,7 +62,7 @@ def slices(count: int) -> Iterator[slice]:
     return (slice(lo, min(lo + SLICE, count)) for lo in range(0, max(count, 1), SLICE))
 
 
-def find(source: Source, findings: Findings) -> Packets:
+def find(source: OpenedFile, findings: FileWarnings) -> Packets:
     """All packets of a file. Raises `UnreadableFile` where there is none."""
     stored = source.stored()
     stored.admit = lambda need: source.limit.check(source.path, need)
@@ -85,7 +85,7 @@ def find(source: Source, findings: Findings) -> Packets:
     return _unpacked(source, findings, alone, zip(at.tolist(), los.tolist(), his.tolist(), strict=True))
 
 
-def _unpacked(source: Source, findings: Findings, alone: Packets, packed: Iterator[tuple[int, int, int]]) -> Packets:
+def _unpacked(source: OpenedFile, findings: FileWarnings, alone: Packets, packed: Iterator[tuple[int, int, int]]) -> Packets:
     """Packets that lie deflated in others come into their place."""
     memory = bytearray()
     los, his, places = [alone.lo], [alone.hi], [np.arange(len(alone.lo), dtype=np.float64)]

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.formats.builder import Findings, Line, TraceBuilder
+from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
 from powertui.data.formats.json_events import PairNames, clean
 from powertui.data.formats.perfetto import args, packets
 from powertui.data.formats.perfetto.clocks import BOOTTIME, Clocks
 from powertui.data.formats.perfetto.names import Defined, latest
 from powertui.data.formats.perfetto.packets import slices
 from powertui.data.formats.perfetto.slices import pair
-from powertui.data.formats.perfetto.tracks import Place, Tracks
+from powertui.data.formats.perfetto.tracks import Tracks, TrackTarget
 from powertui.data.formats.registry import Progress
-from powertui.data.formats.source import Source
+from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, Bools, Int64s, Trace, UInt64s
 from powertui.data.wire import FIXED64, LEN, VARINT, schemas
 
@@ -58,11 +58,11 @@ class _Columns:
     position: list[UInt64s] = field(default_factory=list)
 
 
-class Reader:
-    def __init__(self, source: Source, progress: Progress) -> None:
+class PerfettoReader:
+    def __init__(self, source: OpenedFile, progress: Progress) -> None:
         self.source, self.progress = source, progress
         self.builder = TraceBuilder(source.path, "perfetto", size=source.size)
-        self.findings: Findings = self.builder.findings
+        self.findings: FileWarnings = self.builder.findings
         self.names = PairNames()
         self.clocks, self.tracks = Clocks(), Tracks()
         self.events = Defined([], [], [], [])
@@ -276,7 +276,7 @@ class Reader:
         firsts += [ms * 1_000_000 for _, _, ms, _ in self.rails[:1] if ms]
         return min(firsts, default=0)
 
-    def _places(self, uuid: Int64s, has_uuid: Bools, sequence: Int64s) -> tuple[Int64s, list[Place]]:
+    def _places(self, uuid: Int64s, has_uuid: Bools, sequence: Int64s) -> tuple[Int64s, list[TrackTarget]]:
         """Which track each event is on. Events that name none are on their sequence's."""
         keys = np.stack((np.where(has_uuid, uuid, sequence), has_uuid.astype(np.int64)))
         order = np.lexsort((keys[0], keys[1]))
@@ -291,7 +291,7 @@ class Reader:
         ]
         return code, places
 
-    def _counter(self, place: Place, rows: Int64s, start: Int64s, kept: _Columns) -> None:
+    def _counter(self, place: TrackTarget, rows: Int64s, start: Int64s, kept: _Columns) -> None:
         assert place.counter is not None
         values = np.concatenate(kept.value)[rows]
         if place.counter.incremental:
@@ -333,7 +333,7 @@ class Reader:
         return name
 
     def _lines(
-        self, places: list[Place], code: Int64s, good: Bools, kind: Int64s, start: Int64s, name: Int64s, kept: _Columns
+        self, places: list[TrackTarget], code: Int64s, good: Bools, kind: Int64s, start: Int64s, name: Int64s, kept: _Columns
     ) -> None:
         """Each track's begins and ends as stretches, its instants beside them."""
         position = np.concatenate(kept.position) if kept.position else np.zeros(0, np.uint64)
@@ -363,7 +363,7 @@ class Reader:
             others = mine[(kind[mine] == INSTANT) | (kind[mine] == SPAN)]
             every = np.concatenate((begin, others))
             length = np.concatenate((end - start[begin], duration_us[others] * (1000 * PS_PER_NS)))
-            processes[process].add(key, label, Line(start[every], length, name[every].astype(np.uint32), position[every]))
+            processes[process].add(key, label, LineEvents(start[every], length, name[every].astype(np.uint32), position[every]))
 
     def _meaning(self, kept: _Columns, position: UInt64s) -> args.Meaning:
         """What an interned number of an event's annotations stood for."""

@@ -21,7 +21,7 @@ class Counting(NamedTuple):
     incremental: bool
 
 
-class Place(NamedTuple):
+class TrackTarget(NamedTuple):
     """Where the events of one track go."""
 
     code: int
@@ -108,22 +108,22 @@ class Tracks:
 
     # ── where events go ──
 
-    def place(self, code: int, key: int, *, by_uuid: bool) -> Place:
+    def place(self, code: int, key: int, *, by_uuid: bool) -> TrackTarget:
         """The line for this track (or, without a track, for this sequence of packets)."""
         track = (self._tracks if by_uuid else self._sequences).get(key)
         if track is None:
             what = f"track {key & (1 << 64) - 1}" if by_uuid and key else f"sequence {key}" if not by_uuid and key else "events"
-            return Place(code, "trace", _short(key), what, None)
+            return TrackTarget(code, "trace", _short(key), what, None)
         pid, tid = self._owner(track)
         process = self._process(pid)
         if track.tid is not None and track.pid is not None and not track.counter:
-            return Place(
+            return TrackTarget(
                 code, process, track.tid, self._threads.get((track.pid, track.tid)) or track.name or f"thread {track.tid}", None
             )
         name = track.name or ("process" if track.is_process else f"track {key & (1 << 64) - 1}")
         if track.counter is not None and tid is not None:
             name = f"{self._threads.get((pid or 0, tid)) or f'thread {tid}'} {name}"
-        return Place(code, process, _short(key), name, track.counter)
+        return TrackTarget(code, process, _short(key), name, track.counter)
 
     def _owner(self, track: _Track) -> tuple[int | None, int | None]:
         """Process and thread of the nearest track above that has them."""
