@@ -19,6 +19,12 @@ EXIT_CODES = "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 noth
 # Verbs that have something to put in order when they are interrupted: a file that is half written, a terminal without its echo.
 IN_ORDER = ("export", "record", "sensors", "live")
 
+# What stands in the place of a verb.
+OPTIONS = ("-h", "--help", "--version", "--licenses", "--completions")
+
+# Verbs of the standard library: they work whatever is installed beside them.
+ALONE = ("record", "sensors")
+
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """The whole tree, or what one verb needs of it: nobody waits for the arguments of the others."""
@@ -31,6 +37,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--completions", metavar="SHELL", help="print completions for bash, zsh or fish; `man` prints the man page")
+    parser.add_argument("--licenses", action="store_true", help="print the packages that powertui uses, with versions and licenses")
     parser.add_argument("--version", action="version", version=f"powertui {__version__}")
     tree = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, verb in loaded.items():
@@ -56,7 +63,11 @@ def normalise(argv: Sequence[str]) -> list[str]:
     args = list(argv)
     if not args:
         return ["open", "."]
-    if args[0] in verbs.VERBS or args[0] in ("-h", "--help", "--version", "--completions") or args[0].startswith("--completions="):
+    if (
+        args[0] in verbs.VERBS
+        or args[0] in ("-h", "--help", "--version", "--licenses", "--completions")
+        or args[0].startswith("--completions=")
+    ):
         return args
     if args[0].isalpha() and not os.path.lexists(args[0]):
         import difflib
@@ -75,14 +86,32 @@ def _completions(words: Sequence[str]) -> int:
     return 0
 
 
+def _check_versions() -> None:
+    """Packages of a version that cannot work end here, in a sentence; those that are newer than known are only said."""
+    from powertui import dependencies
+
+    stop, warn = dependencies.trouble()
+    if stop:
+        raise PowertuiError(f"{stop}.", hint="Install powertui again in an environment of its own: see docs/install.md.")
+    if warn:
+        print(f"powertui: {warn}.", file=sys.stderr)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb. Errors that a person is meant to read become one sentence and an exit code."""
     try:
         words = normalise(sys.argv[1:] if argv is None else argv)
         if words[0].partition("=")[0] == "--completions":
             return _completions(words)
+        if words[0] == "--licenses":
+            from powertui import dependencies
+
+            print(dependencies.tell_licenses(), end="")
+            return 0
         verb = words[0] if words[0] in verbs.VERBS else None
         args = build_parser(verb).parse_args(words)
+        if args.verb not in ALONE:
+            _check_versions()
         run = verbs.load(args.verb).run
         if argv is None and args.verb in IN_ORDER:
             signals.by_exception()

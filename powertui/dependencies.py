@@ -1,0 +1,181 @@
+"""The packages that powertui stands on: whether the versions here are ones that it works with, and under which licenses they come.
+
+What is needed is read from powertui's own metadata, so pyproject.toml stays the one list. Folders of the import path are listed and
+nothing is parsed for the check at start, which costs a millisecond. A distribution that moves a package aside (no metadata at all)
+is not judged.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+__all__ = ["License", "Need", "licenses", "needs", "tell_licenses", "trouble"]
+
+_LINE = re.compile(r"Requires-Dist:\s*([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;\s*(.*))?$")
+_BOUND = re.compile(r"(>=|<=|==|<|>)\s*([0-9][0-9.]*)")
+_PYTHON = re.compile(r"""^python_version\s*<\s*["'](\d+)\.(\d+)["']$""")
+
+
+class Need(NamedTuple):
+    """One package that powertui cannot do without, with its bounds as written: ((">=", "8.2.8"), ("<", "8.3"))."""
+
+    name: str
+    bounds: tuple[tuple[str, str], ...]
+
+    def judge(self, version: str) -> str:
+        """ "", "old" or "new"."""
+        have = _numbers(version)
+        for sign, bound in self.bounds:
+            least = _numbers(bound)
+            if sign in (">=", ">", "==") and (have < least or (sign == ">" and have == least)):
+                return "old"
+            if sign in ("<", "<=", "==") and (have > least or (sign == "<" and have == least)):
+                return "new"
+        return ""
+
+    def __str__(self) -> str:
+        return self.name + ",".join(sign + bound for sign, bound in self.bounds)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The release in numbers, without trailing noughts: 1.24.0rc1 is (1, 24), as 1.24 is."""
+    numbers = [int(part) for part in re.findall(r"\d+", re.split(r"[^0-9.]", version, maxsplit=1)[0])]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def needs(metadata: Iterable[str]) -> list[Need]:
+    """What lines of a METADATA file ask for here: no extras, and only what this Python needs."""
+    found = []
+    for line in metadata:
+        match = _LINE.match(line.strip())
+        if match and _meant(match[3] or ""):
+            found.append(Need(match[1], tuple((m[1], m[2]) for m in _BOUND.finditer(match[2]))))
+    return found
+
+
+def _meant(marker: str) -> bool:
+    if not marker.strip():
+        return True
+    older = _PYTHON.match(marker.strip())
+    return bool(older and sys.version_info[:2] < (int(older[1]), int(older[2])))
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[-_.]+", "_", name).lower()
+
+
+def _listed(path: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """(normalised name, version, metadata file) of every package that the import path holds, the first of each first."""
+    for folder in path:
+        try:
+            entries = os.listdir(folder)  # noqa: PTH208
+        except OSError:
+            continue
+        for entry in entries:
+            stem, end = os.path.splitext(entry)  # noqa: PTH122  no pathlib: this runs at every start
+            if end in (".dist-info", ".egg-info") and "-" in stem:
+                name, version = stem.split("-")[:2]
+                file = os.path.join(folder, entry)  # noqa: PTH118
+                yield _key(name), version, os.path.join(file, "METADATA" if end == ".dist-info" else "PKG-INFO")  # noqa: PTH118
+
+
+def trouble(path: Sequence[str] | None = None) -> tuple[str, str]:
+    """(why powertui cannot start, what may go wrong): a sentence each, or ""."""
+    versions: dict[str, str] = {}
+    own = ""
+    for name, version, metadata in _listed(sys.path if path is None else path):
+        versions.setdefault(name, version)
+        if name == "powertui" and not own:
+            own = metadata
+    try:
+        with open(own, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
+            asked = needs(lines)
+    except OSError:
+        return "", ""  # a source tree that nobody installed: its imports say what is missing
+    stop, warn = [], []
+    for need in asked:
+        version = versions.get(_key(need.name), "")
+        judged = need.judge(version) if version else ""
+        if judged == "old":
+            stop.append(f"{need.name} {version} is too old (needs {need})")
+        elif judged == "new":
+            warn.append(f"{need.name} {version} is newer than any that powertui was tried with ({need})")
+    return "; ".join(stop), "; ".join(warn)
+
+
+class License(NamedTuple):
+    """One package as it is installed here."""
+
+    name: str
+    version: str
+    license: str
+    home: str
+
+
+def licenses() -> list[License]:
+    """powertui and everything that it needs, and what those need, as installed here. By name, powertui first."""
+    from importlib import metadata
+
+    found: dict[str, License] = {}
+    wanted = ["powertui"]
+    while wanted:
+        name = wanted.pop()
+        try:
+            package = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+        if _key(name) in found:
+            continue
+        found[_key(name)] = License(package.metadata["Name"], package.version, _license(package), _home(package))
+        wanted += _requirements(package.requires or ())
+    first = found.pop("powertui", None)
+    return ([first] if first else []) + sorted(found.values(), key=lambda one: one.name.lower())
+
+
+def _requirements(lines: Sequence[str]) -> list[str]:
+    """Names, extras too: `python-ipmi[rmcpplus]` brings cryptography. One that is not installed is left out above."""
+    names = []
+    for line in lines:
+        match = re.match(r"[A-Za-z0-9._-]+", line)
+        marker = line.partition(";")[2]
+        if match and ("extra" not in marker or "rmcpplus" in marker):
+            names.append(match[0])
+    return names
+
+
+def _license(package: object) -> str:
+    """The license as the package says it: its expression, else its field when that is short, else its classifiers."""
+    data = package.metadata  # type: ignore[attr-defined]
+    field = " ".join(str(data.get("License-Expression") or data.get("License") or "").split())
+    if field and len(field) <= 60 and field != "UNKNOWN":
+        return field
+    named = [line.rpartition(" :: ")[2] for line in data.get_all("Classifier") or () if line.startswith("License ::")]
+    return " and ".join(named) or (field[:57] + "..." if field else "not said by the package")
+
+
+def _home(package: object) -> str:
+    data = package.metadata  # type: ignore[attr-defined]
+    links = dict(str(line).partition(", ")[::2] for line in data.get_all("Project-URL") or ())
+    for label in ("Homepage", "homepage", "Repository", "repository", "Source"):
+        if links.get(label):
+            return str(links[label])
+    return str(data.get("Home-page") or next(iter(links.values()), ""))
+
+
+def tell_licenses() -> str:
+    """A table, and the one sentence that a lawyer asks about."""
+    from powertui.plain import plain
+
+    rows = [(plain(one.name), plain(one.version), plain(one.license), plain(one.home)) for one in licenses()]
+    if not rows:
+        return "powertui is not installed as a package here: the LICENSE file of its sources holds its license (Apache-2.0).\n"
+    wide = [max(len(row[i]) for row in rows) for i in range(3)]
+    lines = ["  ".join([*(text.ljust(w) for text, w in zip(row, wide, strict=False)), row[3]]).rstrip() for row in rows]
+    note = "Packages are imported unchanged; none is part of powertui's files. Each has its license text in its .dist-info folder."
+    return "\n".join([*lines, "", note]) + "\n"
