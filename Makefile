@@ -9,26 +9,27 @@
 #   make mutants       do the tests hold? small faults put into a copy, one by one
 #   make screenshots   draw the pictures in docs/ again
 #   make strings       every text that a person may read, file by file (STRINGS=screens for some of them)
-#   make dist          an sdist and a wheel in dist/
+#   make dist          an sdist, a wheel and a bill of materials (SPDX) in dist/
+#   make bundle        one archive that installs without a network (BUNDLE="--machine ppc64le --python 3.11" for another machine)
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# Tests in up to four processes; what runs real programs (terminals, sshd, BMCs) stays one after the other. JOBS=1 for one process.
+# Tests in up to four processes, those that run real programs (terminals, sshd, BMCs) in two. JOBS=1 for one process.
 JOBS   ?= auto
 # What is installed grows with what is asked for: the program, the tests' helpers, the linters.
 PROGRAM := $(VENV)/.program
 TESTS   := $(VENV)/.tests
 READY   := $(VENV)/.ready
 
-.PHONY: demo test check lint monkey bench fuzz mutants screenshots strings dist clean
+.PHONY: demo test check lint monkey bench fuzz mutants screenshots strings dist bundle clean
 
 demo: $(PROGRAM)
 	$(BIN)/powertui demo
 
 test: $(TESTS)
 	$(BIN)/python -m pytest -q -n $(JOBS) --maxprocesses 4 --dist loadfile --ignore tests/e2e --ignore tests/monkey
-	$(BIN)/python -m pytest -q tests/e2e tests/monkey
+	$(BIN)/python -m pytest -q -n $(JOBS) --maxprocesses 2 --dist loadfile tests/e2e tests/monkey
 
 check: lint test
 
@@ -62,6 +63,10 @@ strings: $(TESTS)
 dist: $(READY)
 	rm -rf dist build
 	$(BIN)/python -m build --outdir dist .
+	set -e; for wheel in dist/*.whl; do $(BIN)/python scripts/sbom.py $$wheel > $${wheel%.whl}.spdx.json; done
+
+bundle: $(PROGRAM)
+	$(BIN)/python scripts/bundle.py $(BUNDLE)
 
 # An editable install: what is edited is what runs. The scanner is compiled in place when there is a compiler.
 SOURCES := pyproject.toml setup.py scripts/environment.py powertui/data/wire/scan.c powertui/data/formats/json_scan.c

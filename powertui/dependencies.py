@@ -11,9 +11,13 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["License", "Need", "licenses", "needs", "tell_licenses", "trouble"]
+if TYPE_CHECKING:
+    from email.message import Message
+    from importlib import metadata
+
+__all__ = ["License", "Need", "everything", "licenses", "needs", "required", "tell_licenses", "trouble"]
 
 _LINE = re.compile(r"Requires-Dist:\s*([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;\s*(.*))?$")
 _BOUND = re.compile(r"(>=|<=|==|<|>)\s*([0-9][0-9.]*)")
@@ -120,38 +124,49 @@ class License(NamedTuple):
 
 def licenses() -> list[License]:
     """powertui and everything that it needs, and what those need, as installed here. By name, powertui first."""
+    found = {_key(name): package for name, package in everything("powertui").items()}
+    told = {
+        key: License(package.metadata["Name"], package.version, _license(package), _home(package)) for key, package in found.items()
+    }
+    first = told.pop("powertui", None)
+    return ([first] if first else []) + sorted(told.values(), key=lambda one: one.name.lower())
+
+
+def everything(name: str) -> dict[str, metadata.Distribution]:
+    """A package that is installed here, what it needs, and what those need: with the extras that are asked for and no others."""
     from importlib import metadata
 
-    found: dict[str, License] = {}
-    wanted = ["powertui"]
+    found: dict[str, metadata.Distribution] = {}
+    done: set[tuple[str, str]] = set()
+    wanted = [(name, "")]
     while wanted:
-        name = wanted.pop()
+        one = wanted.pop()
+        if (_key(one[0]), one[1]) in done:
+            continue
+        done.add((_key(one[0]), one[1]))
         try:
-            package = metadata.distribution(name)
+            package = metadata.distribution(one[0])
         except metadata.PackageNotFoundError:
             continue
-        if _key(name) in found:
-            continue
-        found[_key(name)] = License(package.metadata["Name"], package.version, _license(package), _home(package))
-        wanted += _requirements(package.requires or ())
-    first = found.pop("powertui", None)
-    return ([first] if first else []) + sorted(found.values(), key=lambda one: one.name.lower())
+        found.setdefault(_key(one[0]), package)
+        wanted += required(package.requires or (), one[1])
+    return found
 
 
-def _requirements(lines: Sequence[str]) -> list[str]:
-    """Names, extras too: `python-ipmi[rmcpplus]` brings cryptography. One that is not installed is left out above."""
-    names = []
+def required(lines: Sequence[str], extra: str = "") -> list[tuple[str, str]]:
+    """(package, extra of it) for each line of these that counts without extras, or with the one that was asked for."""
+    found = []
     for line in lines:
-        match = re.match(r"[A-Za-z0-9._-]+", line)
-        marker = line.partition(";")[2]
-        if match and ("extra" not in marker or "rmcpplus" in marker):
-            names.append(match[0])
-    return names
+        match = re.match(r"([A-Za-z0-9._-]+)\s*(?:\[([^\]]*)\])?", line)
+        named = re.search(r"""extra\s*==\s*["']([^"']+)["']""", line.partition(";")[2])
+        if match and (named[1] if named else "") == extra:
+            found += [(match[1], "")] + [(match[1], one.strip()) for one in (match[2] or "").split(",") if one.strip()]
+    return found
 
 
-def _license(package: object) -> str:
+def _license(package: metadata.Distribution) -> str:
     """The license as the package says it: its expression, else its field when that is short, else its classifiers."""
-    data = package.metadata  # type: ignore[attr-defined]
+    data: Message = package.metadata  # type: ignore[assignment]
     field = " ".join(str(data.get("License-Expression") or data.get("License") or "").split())
     if field and len(field) <= 60 and field != "UNKNOWN":
         return field
@@ -159,8 +174,8 @@ def _license(package: object) -> str:
     return " and ".join(named) or (field[:57] + "..." if field else "not said by the package")
 
 
-def _home(package: object) -> str:
-    data = package.metadata  # type: ignore[attr-defined]
+def _home(package: metadata.Distribution) -> str:
+    data: Message = package.metadata  # type: ignore[assignment]
     links = dict(str(line).partition(", ")[::2] for line in data.get_all("Project-URL") or ())
     for label in ("Homepage", "homepage", "Repository", "repository", "Source"):
         if links.get(label):

@@ -1,0 +1,135 @@
+"""What `packaging/` says of versions and dependencies is what pyproject.toml says, and archives depend on their content alone."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import powertui
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
+
+
+def dependencies() -> list[str]:
+    """Names that pyproject.toml asks for."""
+    body = PROJECT.partition("dependencies = [")[2].partition("\n]")[0]
+    return re.findall(r'^\s*"([A-Za-z0-9._-]+)', body, re.MULTILINE)
+
+
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"scripts_{name}", ROOT / f"scripts/{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("file", ["conda/recipe.yaml", "rpm/powertui.spec", "spack/package.py"])
+def test_recipes_are_of_this_version(file: str) -> None:
+    text = (ROOT / "packaging" / file).read_text("utf-8")
+    assert powertui.__version__ in text
+    assert "Apache-2.0" in text
+
+
+@pytest.mark.parametrize(("file", "prefix"), [("conda/recipe.yaml", "- "), ("spack/package.py", 'depends_on("py-')])
+def test_recipes_ask_for_what_the_project_asks_for(file: str, prefix: str) -> None:
+    text = (ROOT / "packaging" / file).read_text("utf-8")
+    assert len(dependencies()) >= 8
+    for name in dependencies():
+        assert prefix + name in text or name == "tomli", name  # conda's recipe is for newer Pythons, and harmless without it
+
+
+def test_the_recipe_for_spack_is_python() -> None:
+    compile((ROOT / "packaging/spack/package.py").read_text("utf-8"), "package.py", "exec")
+
+
+def test_the_install_script_is_plain_sh() -> None:
+    file = ROOT / "packaging/install.sh"
+    for shell in ("sh", "dash", "bash"):
+        if shutil.which(shell):
+            assert subprocess.run([shell, "-n", str(file)], check=False).returncode == 0
+
+
+needs_build = pytest.mark.skipif(not importlib.util.find_spec("build"), reason="`build` is not installed: `make check` installs it")
+
+
+def sources(into: Path) -> Path:
+    """What an archive is made of, at another place and another time."""
+    names = ("powertui", "share", "scripts", "setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md")
+    into.mkdir()
+    for name in names:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+        copy(ROOT / name, into / name)
+    for path in [*into.rglob("*.so"), *into.rglob("*.pyc")]:
+        path.unlink()
+    for path in into.rglob("*"):
+        os.utime(path, (1_600_000_000 + len(into.name), 1_600_000_000 + len(into.name)))
+    return into
+
+
+@needs_build
+def test_two_builds_give_equal_bytes(tmp_path: Path) -> None:
+    digests = []
+    for name in ("one", "another/folder"):
+        folder = tmp_path / name.partition("/")[0]
+        folder.mkdir(exist_ok=True)
+        tree = sources(tmp_path / name) if "/" in name else sources(folder / "tree")
+        command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(folder / "out"), str(tree)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        (archive,) = (folder / "out").glob("*.tar.gz")
+        digests.append(hashlib.sha256(archive.read_bytes()).hexdigest())
+        with tarfile.open(archive) as tar:
+            assert {member.uname for member in tar} == {""}
+            assert len({member.mtime for member in tar}) == 1
+    assert digests[0] == digests[1]
+
+
+def wheel(folder: Path, name: str, license_: str = "", requires: tuple[str, ...] = ()) -> Path:
+    path = folder / f"{name}-1.0-py3-none-any.whl"
+    lines = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 1.0", *([f"License: {license_}"] if license_ else [])]
+    lines += [f"Requires-Dist: {one}" for one in requires]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{name}-1.0.dist-info/METADATA", "\n".join(lines) + "\n\nA text.\n")
+    return path
+
+
+def test_the_bill_lists_each_wheel_with_its_checksum(tmp_path: Path) -> None:
+    sbom = script("sbom")
+    files = [
+        wheel(tmp_path, "powertui", "Apache-2.0"),
+        wheel(tmp_path, "other", "MIT License"),
+        wheel(tmp_path, "odd", "see the file " * 9),
+    ]
+    text = sbom.document("a bundle", [sbom.of_wheel(path) for path in files])
+    bill = json.loads(text)
+    assert bill["spdxVersion"] == "SPDX-2.3"
+    assert [one["name"] for one in bill["packages"]] == ["powertui", "odd", "other"]
+    assert [one["licenseDeclared"] for one in bill["packages"]] == ["Apache-2.0", "NOASSERTION", "MIT"]
+    assert bill["packages"][0]["checksums"][0]["checksumValue"] == hashlib.sha256(files[0].read_bytes()).hexdigest()
+    assert {one["relationshipType"] for one in bill["relationships"]} == {"DESCRIBES", "DEPENDS_ON"}
+    assert text == sbom.document("a bundle", [sbom.of_wheel(path) for path in files])
+
+
+def test_the_bill_of_what_is_installed_follows_what_is_asked_for(tmp_path: Path) -> None:
+    sbom = script("sbom")
+    first = sbom.of_wheel(wheel(tmp_path, "powertui", "Apache-2.0", ("rich>=14", "nothing-like-this")))
+    names = [one.name for one in sbom.with_needs(first)]
+    assert names[0] == "powertui"
+    assert "rich" in names
+    assert "Pygments" in names  # what rich needs
+    assert "nothing-like-this" not in names
