@@ -35,7 +35,7 @@ from typing import TypeAlias, overload
 import pandas as pd
 
 from powertui import config
-from powertui.data import logdir
+from powertui.data import elsewhere, logdir
 from powertui.data.asked import Aligning, Compat, ReadOptions
 from powertui.data.energy import account, belongs, host_energy, tables
 from powertui.data.limits import MemoryLimit
@@ -81,7 +81,8 @@ def open(
         step_marker=step_marker, tz=tz, power=named, find_power=not named, limit=MemoryLimit.parse(max_memory),
         power_hosts=tuple((power_hosts or {}).items()), usual_hosts=config.load().power_hosts,
     )  # fmt: skip
-    where = "-" if os.fspath(path) == "-" else str(Path(path).expanduser())
+    said = os.fspath(path)
+    where = said if said == "-" or elsewhere.is_address(said) else str(Path(said).expanduser())
     return Runs(logdir.scan(where), options)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from powertui.data import elsewhere
 from powertui.data.asked import LogColumns, ReadOptions
 from powertui.data.formats import registry, tfevents
 from powertui.data.formats.registry import Progress, silent
@@ -174,6 +175,7 @@ class _Loader:
         seconds = [other for other in self.entry.alternates if other.host == file.host]
         for candidate in (file, *seconds):
             try:
+                elsewhere.at_hand(candidate.path, self._tell)
                 for trace in registry.load(candidate.path, self._tell, self.options.limit):
                     trace = replace(trace, host=file.host or trace.host)
                     if trace.complete:

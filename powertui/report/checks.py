@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from powertui import plugins, units
-from powertui.data import wire
+from powertui.data import elsewhere, wire
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import NS_PER_S, Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
 from powertui.report import facts, text
@@ -69,7 +69,7 @@ def of_logdir(found: Logdir) -> Iterator[Check]:
     """What concerns the path and no run."""
     if not found.runs:
         yield from _nothing(found)
-    where = Path(found.path).absolute() if found.path != "-" else Path()
+    where = Path(found.path).absolute() if found.path != "-" and not elsewhere.is_address(found.path) else Path()
     for part in (where, *where.parents[:3]):
         if part.name == "plugins" and found.runs:
             hint = f"tensorboard --logdir {shlex.quote(facts.shown(str(part.parent)))}"
@@ -133,7 +133,8 @@ def _typed(entry: RunEntry) -> str:
 
 def _level(entry: RunEntry) -> Iterator[Check]:
     folder = Path(entry.profiles[0].path).parent
-    if not (folder.parent.name == "profile" and folder.parent.parent.name == "plugins"):
+    here = elsewhere.shown(str(folder)) == str(folder)
+    if here and not (folder.parent.name == "profile" and folder.parent.parent.name == "plugins"):
         what = "outside plugins/profile/RUN/: powertui reads it here, TensorBoard would not find it"
         target = folder / "plugins" / "profile" / "run1"
         yield Check(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from powertui.data import elsewhere
 from powertui.data.logdir import Logdir, OtherFile, RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, Epochs, PowerSeries, ProcessKind, Run, Steps, Trace, Warn
 from powertui.data.run import clocks
@@ -293,7 +294,8 @@ def _bounded(texts: list[str]) -> list[str]:
 
 
 def shown(path: str) -> str:
-    """A path as it is shortest to type from here: relative where that is shorter."""
+    """A path as it is shortest to type from here: relative where that is shorter; the address of what lies elsewhere."""
+    path = elsewhere.shown(path)
     if path == "-" or not Path(path).is_absolute():
         return path
     try:

@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from powertui.data import logdir
+from powertui.data import elsewhere, logdir
 from powertui.data.loading import load_run
 from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
 from powertui.data.logdir.changes import Changes
@@ -154,7 +154,7 @@ class OpenScreen(BaseScreen):
         runs = self._runs
         if words:
             runs = tuple(run for run in runs if listing.matches(run, self._fact(run), words))
-        unread = sum(run.path not in self._known and run.size <= LOOK_INTO for run in runs[:ALL])
+        unread = sum(run.path not in self._known and _small(run) for run in runs[:ALL])
         summary = f"of {len(self._runs):,} contain {' '.join(words)!r}" if words else ""
         if unread and len(self._runs) > 1:
             summary += f"{'; ' if summary else ''}{unread} still to be read" + (" of those in sight" if len(runs) > ALL else "")
@@ -256,7 +256,7 @@ class OpenScreen(BaseScreen):
         by_path = {run.path: run for run in folder.runs}
         others = folder.runs if len(folder.runs) <= ALL else ()
         for run in (*(by_path[path] for path in paths if path in by_path), *others):
-            if run.path not in self._known and run.path not in tried and run.size <= LOOK_INTO:
+            if run.path not in self._known and run.path not in tried and _small(run):
                 return run
         return None
 
@@ -385,3 +385,8 @@ class OpenScreen(BaseScreen):
 
     def closes(self) -> str:
         return "the filter" if self.query_one("#filter", Input).display else ""
+
+
+def _small(run: RunEntry) -> bool:
+    """Whether a run is looked into unasked: one that lies elsewhere moves when it is opened."""
+    return run.size <= LOOK_INTO and not any(elsewhere.away(file.path) for file in run.profiles)

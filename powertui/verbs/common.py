@@ -22,7 +22,8 @@ FORMS = ("json", "csv", "markdown")
 
 def path(parser: argparse.ArgumentParser) -> None:
     """Where the runs lie."""
-    parser.add_argument("path", metavar="PATH", help="logdir, run folder or profile; - reads a profile from standard input")
+    parser.add_argument("path", metavar="PATH",
+                        help="logdir, run folder or profile, or ssh://host/folder; - reads a profile from stdin")  # fmt: skip
     parser.add_argument("--max-memory", metavar="SIZE",
                         help="memory one file may take: 24G, or none for no limit (default: half of the free memory)")  # fmt: skip
 
@@ -69,7 +70,9 @@ def one_path(args: argparse.Namespace) -> str:
 def _must_be_there(path: str) -> None:
     import os.path
 
-    if path not in ("", "-") and not os.path.lexists(path):
+    from powertui.data import elsewhere
+
+    if path not in ("", "-") and not elsewhere.is_address(path) and not os.path.lexists(path):
         from powertui.errors import UnreadableFile
 
         hint = "Check the path. `powertui doctor .` shows what is in the current folder."
@@ -80,9 +83,11 @@ def power_files(named: list[str]) -> tuple[str, ...]:
     """The power logs that `--power` names. A folder stands for those in it."""
     from pathlib import Path
 
+    from powertui.data import elsewhere
+
     out: list[str] = []
     for path in named:
-        if not Path(path).is_dir():
+        if not Path(path).is_dir() and not elsewhere.is_address(path):
             out.append(path)
             continue
         from powertui.data import logdir

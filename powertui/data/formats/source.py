@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from powertui.data import limits
+from powertui.data import elsewhere, limits
 from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.data.model import Warn
 from powertui.data.wire.stored import Stored
@@ -117,6 +117,7 @@ def open_source(path: str | os.PathLike[str], limit: MemoryLimit = MACHINE) -> O
             if sys.stdin is None or sys.stdin.isatty():
                 raise UnreadableFile("-", "is a terminal, or closed", hint=PIPE_HINT)
             return _open(name, sys.stdin.buffer, limit)
+        elsewhere.at_hand(name)
         with Path(name).open("rb") as file:
             return _open(name, file, limit)
     except OSError as error:

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from powertui.data import elsewhere
 from powertui.data.formats import tfevents_columns
 from powertui.data.formats.crc32c import crc32c, masked
 from powertui.data.formats.filenames import split_events
@@ -159,6 +160,7 @@ class Tail:
 
     def read(self, new: list[Scalar] | None = None) -> None:
         """The same, without telling them one by one unless a list is given for them."""
+        elsewhere.at_hand(self.path)
         try:
             with Path(self.path).open("rb") as stream:
                 status = os.fstat(stream.fileno())

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from powertui.data import elsewhere
 from powertui.data.formats.crc32c import crc32c, masked
 from powertui.data.formats.filenames import split_events
 from powertui.data.formats.tfevents import wall_of
@@ -36,6 +37,9 @@ def ends(path: str) -> FileEnds:
         status = Path(path).stat()
     except OSError:
         return FileEnds(None, None, None, None)
+    if elsewhere.away(path):  # only its name is here
+        named = split_events(Path(path).name)
+        return FileEnds(named[0] * 1_000_000_000 if named is not None and status.st_size else None, None, None, None)
     return _ends(path, status.st_size, status.st_mtime_ns)
 
 

@@ -6,6 +6,7 @@ import functools
 from pathlib import Path
 from typing import BinaryIO
 
+from powertui.data import elsewhere
 from powertui.data.wire import schemas
 
 _HEAD = 4096  # of a plane: its id and name stand first
@@ -20,6 +21,8 @@ def of(path: str) -> tuple[int, int] | None:
     try:
         status = Path(path).stat()
     except OSError:
+        return None
+    if elsewhere.away(path):
         return None
     return _of(path, status.st_size, status.st_mtime_ns)
 

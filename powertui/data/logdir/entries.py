@@ -20,9 +20,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from powertui.data import elsewhere
 from powertui.data.formats import filenames
 from powertui.data.logdir import chrome, pytorch
-from powertui.data.logdir.tree import FoundFile, Tree, head_of, may_be_power, reason
+from powertui.data.logdir.tree import FoundFile, Tree, head_of, may_be_power, may_matter, reason
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
@@ -173,18 +174,41 @@ def stream(path: str | os.PathLike[str], every_s: float = 1e9) -> Iterator[Logdi
     if text == "-":
         yield Logdir("-", (RunEntry("standard input", "-", (ProfileFile("-", "", "", 0),)),))
         return
+    if elsewhere.is_address(text):
+        yield from _from_elsewhere(text, every_s)
+        return
+    yield from _here(text, text, every_s)
+
+
+def _from_elsewhere(address: str, every_s: float) -> Iterator[Logdir]:
+    """The same of a folder on another machine. A scan notes which heads it would need; they come in one question for all."""
+    local = elsewhere.listed(address, may_matter)
+    with elsewhere.gathered() as asked:
+        (*_, found) = _here(local.path, address, 1e9)
+    if asked.heads or asked.sums:
+        elsewhere.look(asked)
+        stages = _here(local.path, address, every_s)
+    else:
+        stages = iter((found,))
+    for stage in stages:
+        own = tuple(replace(problem, file=elsewhere.shown(problem.file)) for problem in stage.problems)
+        yield replace(stage, problems=(*local.problems, *own) if stage.complete else own)
+
+
+def _here(text: str, shown: str, every_s: float) -> Iterator[Logdir]:
+    """A folder or file of this machine; `shown` is how a person named it."""
     where = Path(text).resolve() if ".." in Path(text).parts else Path(text).absolute()
     try:
         mode = where.stat().st_mode
     except (OSError, ValueError) as error:
         hint = "Check the path. `powertui doctor .` shows what is in the current folder."
-        raise UnreadableFile(text, reason(error), hint=hint) from None
+        raise UnreadableFile(shown, reason(error), hint=hint) from None
     if stat.S_ISDIR(mode):
-        yield from _Scan(where).folder(text, every_s)
+        yield from _Scan(where).folder(shown, every_s)
         return
     if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
-        raise UnreadableFile(text, "is neither a folder nor a plain file", hint="Name a logdir, a run folder or a profile.")
-    yield _Scan(where.parent).single(text, where)
+        raise UnreadableFile(shown, "is neither a folder nor a plain file", hint="Name a logdir, a run folder or a profile.")
+    yield _Scan(where.parent).single(shown, where)
 
 
 def stream_all(paths: Sequence[str], every_s: float = 1e9) -> Iterator[Logdir]:
@@ -550,6 +574,8 @@ def _without_twins(profiles: tuple[ProfileFile, ...]) -> tuple[tuple[ProfileFile
 
 def _samples(profile: ProfileFile) -> bytes:
     """Five stretches of the file: enough to tell two captures apart without reading them."""
+    if (told := elsewhere.sum_of(profile.path)) is not None:
+        return told or os.fsencode(profile.path)
     try:
         with Path(profile.path).open("rb") as stream:
             parts = []

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from powertui.data import elsewhere
 from powertui.data.formats import filenames
 from powertui.data.model import Warn
 
@@ -136,6 +137,8 @@ def may_be_power(name: str) -> bool:
 
 def head_of(path: str, count: int = 4096) -> bytes:
     """The first bytes of a file, unpacked when it is gzip. Empty when it cannot be read."""
+    if (known := elsewhere.head(path, elsewhere.HEAD)) is not None:
+        return _unpacked(known, count)
     try:
         with Path(path).open("rb") as stream:
             head = stream.read(count)
@@ -145,6 +148,16 @@ def head_of(path: str, count: int = 4096) -> bytes:
     except (OSError, EOFError, zlib.error):
         return b""
     return head
+
+
+def _unpacked(head: bytes, count: int) -> bytes:
+    """As much as the first bytes of a file hold."""
+    if not head.startswith(b"\x1f\x8b"):
+        return head[:count]
+    try:
+        return zlib.decompressobj(31).decompress(head, count)
+    except zlib.error:
+        return b""
 
 
 def reason(error: OSError | ValueError) -> str:

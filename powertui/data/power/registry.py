@@ -17,6 +17,7 @@ from types import ModuleType
 import numpy as np
 
 from powertui import plugins
+from powertui.data import elsewhere
 from powertui.data.asked import LogColumns
 from powertui.data.model import PowerSeries, Warn
 from powertui.data.power import outages, own, plausible
@@ -106,6 +107,7 @@ def sniff(path: str) -> tuple[str, int]:
 def load(path: str, options: LogColumns | None = None) -> PowerLog:
     """Read a power log. Raises `UnreadableFile` when nothing at all is left of it."""
     options = options or LogColumns()
+    elsewhere.at_hand(path)
     source = LogFile(path, options.limit)
     if not source.head.strip():
         raise UnreadableFile(path, "is empty", hint="Check that the recording was started.")

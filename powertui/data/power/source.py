@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from powertui.data import limits
+from powertui.data import elsewhere, limits
 from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.errors import UnreadableFile
 
@@ -46,6 +46,8 @@ class LogFile:
         try:
             if self._size is None:
                 return self._raw[:HEAD]
+            if (known := elsewhere.head(self.path, HEAD)) is not None:
+                return known
             with Path(self.path).open("rb") as stream:
                 return stream.read(HEAD)
         except OSError as error:
@@ -64,6 +66,7 @@ class LogFile:
         try:
             if self.path == "-":
                 return limits.read_all(sys.stdin.buffer, self.path, self.limit, times=MADE_OF_BYTE)
+            elsewhere.at_hand(self.path)
             with Path(self.path).open("rb") as stream:
                 return stream.read() if self._size else limits.read_all(stream, self.path, self.limit, times=MADE_OF_BYTE)
         except OSError as error:
@@ -105,7 +108,7 @@ class LogFile:
     def head_text(self) -> str:
         """The head as text, without a line that the head's own end cuts."""
         text = decode(self.head)
-        if len(self.head) >= HEAD:
+        if len(self.head) >= HEAD or len(self._raw_head) == elsewhere.HEAD:
             text = text[: text.rfind("\n") + 1]
         return text
 

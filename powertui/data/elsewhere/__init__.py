@@ -1,0 +1,117 @@
+"""Runs that lie elsewhere: ssh://host/folder, gs://bucket/folder, s3://bucket/folder.
+
+    listed(address)      the folder as one of our own (mirror.py): all names, none of the contents
+    at_hand(path)        called before a file is opened: brings it when it lies elsewhere and has not come yet
+    head(path, count)    its first bytes, without bringing it
+
+Files of this machine pass through all of them untouched, at the cost of comparing two strings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from powertui.data.elsewhere.address import Address, is_address, parse
+from powertui.data.elsewhere.mirror import HEAD, Local, Mirror, Progress, cache
+
+__all__ = ["HEAD", "Asked", "at_hand", "away", "gathered", "head", "is_address", "listed", "look", "parse", "shown", "sum_of"]
+
+
+class Asked(NamedTuple):
+    """What was asked of files that have not come, to be had in one question for all."""
+
+    heads: set[str]
+    sums: set[str]
+
+
+_gathering: contextvars.ContextVar[Asked | None] = contextvars.ContextVar("gathering", default=None)
+
+
+def listed(address: str, matters: Callable[[str], bool]) -> Local:
+    """Ask what lies there. Raises `UsageError` and `UnreadableFile` with what is wrong."""
+    return Mirror(parse(address)).listed(matters)
+
+
+def away(path: str) -> bool:
+    """Whether a file lies elsewhere and has not come yet."""
+    if _mirror(path) is None:
+        return False
+    try:
+        return not Path(path).lstat().st_mode & 0o400
+    except OSError:
+        return False
+
+
+def at_hand(path: str, progress: Progress | None = None) -> None:
+    """Have a file here before it is opened. Raises `UnreadableFile` when it cannot be had."""
+    if away(path):
+        mirror = _mirror(path)
+        assert mirror is not None
+        mirror.bring(path, progress) if progress is not None else mirror.bring(path)
+
+
+def head(path: str, count: int) -> bytes | None:
+    """The first bytes of a file that is away, at most `HEAD` of them; None for a file that is here."""
+    if not away(path):
+        return None
+    return _told(path, lambda mirror: mirror.head(path), lambda asked: asked.heads)[:count]
+
+
+def sum_of(path: str) -> bytes | None:
+    """What tells a file that is away from others of its size; None for a file that is here."""
+    if not away(path):
+        return None
+    return _told(path, lambda mirror: mirror.sum(path), lambda asked: asked.sums)
+
+
+def _told(path: str, kept: Callable[[Mirror], bytes | None], into: Callable[[Asked], set[str]]) -> bytes:
+    mirror = _mirror(path)
+    assert mirror is not None
+    known = kept(mirror)
+    if known is not None:
+        return known
+    asked = _gathering.get()
+    one = asked if asked is not None else Asked(set(), set())
+    into(one).add(path)
+    if asked is not None:
+        return b""
+    look(one)
+    return kept(mirror) or b""
+
+
+@contextlib.contextmanager
+def gathered() -> Iterator[Asked]:
+    """While this goes on nobody is asked: what would be is noted, and answered with nothing."""
+    asked = Asked(set(), set())
+    token = _gathering.set(asked)
+    try:
+        yield asked
+    finally:
+        _gathering.reset(token)
+
+
+def look(asked: Asked) -> None:
+    """Have all that was noted."""
+    mirrors = {str(mirror.files): mirror for path in (*asked.heads, *asked.sums) if (mirror := _mirror(path)) is not None}
+    for place, mirror in mirrors.items():
+        mine = [sorted(path for path in some if path.startswith(place + os.sep)) for some in asked]
+        mirror.look(*mine)
+
+
+def shown(path: str) -> str:
+    """A path as a person knows it: the address, where the file lies elsewhere."""
+    mirror = _mirror(path)
+    return mirror.shown(path) if mirror is not None else path
+
+
+def _mirror(path: str) -> Mirror | None:
+    top = str(cache()) + os.sep
+    if not path.startswith(top):
+        return None
+    parts = path[len(top) :].split(os.sep, 3)
+    return Mirror(Address(parts[0], parts[1], "/")) if len(parts) > 3 and parts[2] == "files" else None

@@ -1,0 +1,409 @@
+"""Folders on other machines. The far end is a POSIX shell here, asked as ssh asks it; the tests in e2e/ have a real sshd."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from powertui import cli
+from powertui.data import elsewhere, logdir
+from powertui.data.elsewhere import cloud
+from powertui.data.elsewhere.address import Address, parse
+from powertui.data.elsewhere.mirror import Mirror
+from powertui.data.loading import load_run
+from powertui.errors import Cancelled, UnreadableFile, UsageError
+from tests.synthetic import xplane
+from tests.synthetic.tfevents import write_scalars
+
+MS = 10**9
+CHROME = json.dumps({"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 2, "pid": 1, "tid": 1}] * 9})
+
+
+class Far:
+    """The other machine: every question to it is kept, and its answers can be cut."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self._asked = folder / "asked"
+        self._asked.mkdir()
+        program = folder / "ssh"
+        program.write_text(
+            "#!/bin/sh\n"
+            f"q=$(ls {self._asked} | wc -l); cat > {self._asked}/$(printf %04d $q)\n"
+            f'printf "%s\\n" "$*" > {folder}/words\n'
+            f"s={self._asked}/$(printf %04d $q)\n"
+            f'if [ -f {folder}/path ]; then PATH="$(cat {folder}/path):$PATH"; fi\n'
+            f"cut=$(cat {folder}/cut 2>/dev/null)\n"
+            f'if [ "$cut" ] && grep -q "tail -c" $s; then rm {folder}/cut; /bin/sh -s < $s | head -c "$cut"; exit; fi\n'
+            "exec /bin/sh -s < $s\n"
+        )
+        program.chmod(0o755)
+        monkeypatch.setenv("POWERTUI_SSH", str(program))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+
+    @property
+    def asked(self) -> list[str]:
+        return [path.read_text() for path in sorted(self._asked.iterdir())]
+
+    @property
+    def reads(self) -> list[str]:
+        """The questions for contents."""
+        return [text for text in self.asked if "tail -c" in text]
+
+    def cut_after(self, count: int) -> None:
+        """The next content breaks off there."""
+        (self.folder / "cut").write_text(str(count))
+
+    def without_gnu(self) -> None:
+        """A machine whose find has no -printf."""
+        programs = self.folder / "programs"
+        programs.mkdir()
+        find = shutil.which("find")
+        (programs / "find").write_text(f'#!/bin/sh\ncase "$*" in *-printf*|*-readable*) exit 1;; esac\nexec {find} "$@"\n')
+        (programs / "find").chmod(0o755)
+        (self.folder / "path").write_text(str(programs))
+
+
+@pytest.fixture
+def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Far:
+    return Far(tmp_path / "far", monkeypatch)
+
+
+def profile(count: int = 6) -> bytes:
+    events = [xplane.Event("train", i * 20 * MS, 18 * MS, {"step_num": i, "_r": 1}) for i in range(count)]
+    return xplane.encode([xplane.Plane("/host:CPU", [xplane.Line("python", events)])])
+
+
+def runs(folder: Path, count: int) -> Path:
+    """A logdir of so many small runs."""
+    for number in range(count):
+        home = folder / f"run_{number:02}" / "plugins" / "profile" / "2026_11_21_00_50_50"
+        home.mkdir(parents=True)
+        (home / "vm.xplane.pb").write_bytes(profile(6 + number))
+        begin = 1_700_000_000.0 + number
+        log = folder / f"run_{number:02}" / "train" / f"events.out.tfevents.{begin:.0f}.vm.7.0.v2"
+        write_scalars(log, [(begin + i, i, "loss", 1.0 / (1 + i)) for i in range(3)], begin)
+    return folder
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert cli.main(words) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def without_paths(told: Any, there: Path) -> Any:
+    """An answer whose paths all begin at the folder."""
+    return json.loads(re.sub(r'"[^"]*' + re.escape(str(there)), '"', json.dumps(told)))
+
+
+@pytest.mark.parametrize("gnu", [True, False])
+def test_a_folder_elsewhere_tells_what_it_tells_here(
+    far: Far, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], gnu: bool
+) -> None:
+    there = tmp_path / "there"
+    shutil.copytree(data / "logdirs", there)
+    shutil.copytree(data / "power", there / "power")
+    (there / "chrome.json").write_text(CHROME)
+    for path in there.rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))  # not every stat tells parts of a second
+    if not gnu:
+        far.without_gnu()
+    mine = answer(capsys, "report", str(there), "--json")
+    theirs = answer(capsys, "report", f"ssh://box{there}", "--json")
+    assert len(mine["runs"]) > 2
+    mine, theirs = (without_paths(one, there) for one in (mine, theirs))
+    assert theirs == mine
+
+
+def test_only_what_is_opened_moves_and_is_kept(far: Far, tmp_path: Path) -> None:
+    there = runs(tmp_path / "there", 5)
+    found = logdir.scan(f"ssh://box{there}")
+    assert [run.name for run in found.runs] == [f"run_{i:02}/2026_11_21_00_50_50" for i in range(5)]
+    files = [file for run in found.runs for file in (*run.profiles, *run.tfevents)]
+    assert all(elsewhere.away(file.path) for file in files)
+    assert [file.size for file in files] == [os.stat(str(there) + file.path.partition(str(there))[2]).st_size for file in files]
+    assert len(far.asked) == 1
+    run = load_run(found.runs[3])
+    assert run.traces[0].event_count == 9
+    assert len(run.scalars) == 1
+    assert [elsewhere.away(file.path) for file in files] == [True] * 6 + [False] * 2 + [True] * 2
+    assert len(far.reads) == 2
+    load_run(logdir.scan(f"ssh://box{there}").runs[3])
+    assert len(far.reads) == 2
+
+
+def test_a_file_that_changed_there_comes_anew_and_one_that_is_gone_is_gone(far: Far, tmp_path: Path) -> None:
+    there = runs(tmp_path / "there", 2)
+    load_run(logdir.scan(f"ssh://box{there}").runs[0])
+    (there / "run_00/plugins/profile/2026_11_21_00_50_50/vm.xplane.pb").write_bytes(profile(30))
+    shutil.rmtree(there / "run_01")
+    found = logdir.scan(f"ssh://box{there}")
+    assert len(found.runs) == 1
+    assert load_run(found.runs[0]).traces[0].event_count == 30
+
+
+def test_a_file_that_changes_after_it_was_listed(far: Far, tmp_path: Path) -> None:
+    there = runs(tmp_path / "there", 1)
+    found = logdir.scan(f"ssh://box{there}")
+    (there / "run_00/plugins/profile/2026_11_21_00_50_50/vm.xplane.pb").write_bytes(profile(40))
+    assert load_run(found.runs[0]).traces[0].event_count == 40
+    (there / "run_00/plugins/profile/2026_11_21_00_50_50/vm.xplane.pb").unlink()
+    shutil.rmtree(Mirror(parse("ssh://box/")).files)
+    with pytest.raises(UnreadableFile):
+        load_run(found.runs[0])
+
+
+def test_what_broke_off_goes_on_where_it_stopped(far: Far, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "vm.xplane.pb").write_bytes(profile(20_000))
+    size = (there / "vm.xplane.pb").stat().st_size
+    (run,) = logdir.scan(f"ssh://box{there}/vm.xplane.pb").runs
+    far.cut_after(200_000)
+    told: list[int] = []
+    assert load_run(run, progress=lambda done, total, events: told.append(done)).traces[0].event_count == 20_000
+    first, second = (int(text.partition("\na=")[2].split("\n")[0]) for text in far.reads)
+    assert first == 1
+    assert 100_000 < second <= 200_000 < size
+    assert second - 1 in told
+
+
+def test_a_person_stops_and_comes_back(far: Far, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "vm.xplane.pb").write_bytes(profile(40_000))
+    (run,) = logdir.scan(f"ssh://box{there}").runs
+
+    def stop(done: int, total: int, events: int, /) -> None:
+        if done:
+            raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        load_run(run, progress=stop)
+    assert elsewhere.away(run.profiles[0].path)
+    assert load_run(run).traces[0].event_count == 40_000
+    assert "\na=1\n" not in far.reads[-1]
+
+
+NAMES = ("it's", 'two "quoted"', "a\nb", "$(touch hacked)", "`touch hacked`", "-rf", "a;touch hacked", "ü \x1b[31m", "a\\'b", " ")
+
+
+def test_names_are_names(far: Far, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    there = tmp_path / "there it's; $(x)"
+    for index, name in enumerate(NAMES):
+        folder = there / name
+        folder.mkdir(parents=True)
+        (folder / f"{name}.xplane.pb").write_bytes(profile(6 + index))
+        (folder / f"{name}.csv").write_text("time,power_w\n" + "".join(f"{1_700_000_000 + i},{100 + i}\n" for i in range(9)))
+    monkeypatch.chdir(tmp_path)
+    found = logdir.scan(f"ssh://box{there}")
+    assert {Path(run.path).name for run in found.runs} == set(NAMES)
+    counts = {Path(run.path).name: load_run(run).traces[0].event_count for run in found.runs}
+    assert counts == {name: 6 + index for index, name in enumerate(NAMES)}
+    assert {run.name for run in found.runs if run.power} == {run.name for run in found.runs}
+    assert not list(tmp_path.rglob("hacked"))
+    assert cli.main(["doctor", f"ssh://box{there}"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_what_the_host_calls_a_name_stays_below_the_folder(far: Far, tmp_path: Path) -> None:
+    """A host that lies: paths elsewhere, the same name as a folder and a file, names that no disk takes, impossible sizes."""
+    there = tmp_path / "there"
+    there.mkdir()
+    lies = [
+        f"f 10 1.0 {there}/../../../out.json", "f 10 1.0 /../out.json", "f 10 1.0 relative.json", f"f 10 1.0 {there}/a.xplane.pb",
+        f"f 10 1.0 {there}/a.xplane.pb/b.xplane.pb", f"f 10 1.0 {there}/{'n' * 300}.json", f"f {10**17} 1.0 {there}/big.xplane.pb",
+        f"f -1 1.0 {there}/minus.xplane.pb", f"f 10 x {there}/when.xplane.pb", f"f {'9' * 40} 1 {there}/many.xplane.pb",
+        "junk", "f",
+    ]  # fmt: skip
+    words = "\\0".join([f"@root 0 0 {there}", *lies, "@end 0 0 ."])
+    (far.folder / "ssh").write_text(
+        f"#!/bin/sh\nn=$(cat | sed -n 's/^n=//p' | head -n 1)\nprintf 'motd\\n%s ok -\\n' \"$n\"\nprintf '{words}\\0'\n"
+    )
+    found = logdir.scan(f"ssh://box{there}")
+    top = Mirror(parse("ssh://box/")).files
+    made = {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
+    inside = str(there).lstrip("/")
+    assert made <= {f"{inside}/a.xplane.pb", f"{inside}/a.xplane.pb/b.xplane.pb", f"{inside}/big.xplane.pb"}
+    assert not list(tmp_path.rglob("out.json"))
+    assert found.problems
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ssh://-oProxyCommand=touch%20x/y", "ssh://box;touch x/y", "ssh://a b/y", "ssh:///y", "ssh://box/a/../../b", "ssh://u@-x/y",
+     "ssh://-u@x/y", "ssh://box:99999/y", "ssh://box:/y", "s3://user@bucket/x", "http://host/logs", "ftp://x/y", "ssh://box/a\nb"],
+)  # fmt: skip
+def test_no_such_address(text: str, far: Far) -> None:
+    with pytest.raises(UsageError):
+        parse(text)
+    assert cli.main(["report", text]) == 2
+    assert far.asked == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "login"),
+    [
+        ("ssh://box/var/logs", Address("ssh", "box", "/var/logs"), ("", "box", "")),
+        ("ssh://ann@box:2222/~/logs/", Address("ssh", "ann@box:2222", "./logs"), ("ann", "box", "2222")),
+        ("ssh://[::1]/x//y", Address("ssh", "[::1]", "/x/y"), ("", "::1", "")),
+        ("SSH://box", Address("ssh", "box", "."), ("", "box", "")),
+    ],
+)
+def test_an_address(text: str, found: Address, login: tuple[str, str, str]) -> None:
+    assert parse(text) == found
+    assert parse(text).login == login
+    assert parse(str(found)) == found
+
+
+def test_the_host_is_never_an_option(far: Far, tmp_path: Path) -> None:
+    there = runs(tmp_path / "there", 1)
+    logdir.scan(f"ssh://ann@box:2222{there}")
+    words = (far.folder / "words").read_text().split()
+    assert words[-5:] == ["--", "box", "exec", "/bin/sh", "-s"]
+    assert words[words.index("-l") + 1] == "ann"
+    assert words[words.index("-p") + 1] == "2222"
+    assert str(there) not in " ".join(words)
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("nothing", "no such file or folder there"), ("fifo", "is neither a folder nor a plain file"),
+        ("closed", "permission denied there"), ("closed/inside", "permission denied there"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_listed(far: Far, tmp_path: Path, what: str, said: str) -> None:
+    there = tmp_path / "there"
+    (there / "closed" / "inside").mkdir(parents=True)
+    os.mkfifo(there / "fifo")
+    (there / "closed").chmod(0)
+    if what.startswith("closed") and os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    with pytest.raises(UnreadableFile) as caught:
+        logdir.scan(f"ssh://box{there}/{what}")
+    (there / "closed").chmod(0o700)
+    assert caught.value.problem == said
+    assert caught.value.path == f"ssh://box{there}/{what}"
+
+
+SAID = {
+    "ssh: Could not resolve hostname box: Name or service not known": "there is no host named box",
+    "ann@box: Permission denied (publickey).": "box does not let you in",
+    "Host key verification failed.": "the key of box is not the one that ssh knows",
+    "ssh: connect to host box port 22: Connection refused": "box refuses the connection: no ssh server listens there",
+    "ssh: connect to host box port 22: Connection timed out": "box does not answer",
+    "kex_exchange_identification: Connection closed by remote host": "box closed the connection",
+    "strange \x1b[31m words": "ssh failed: strange \\x1b[31m words",
+}
+
+
+@pytest.mark.parametrize("stderr", SAID)
+def test_what_ssh_says_becomes_one_sentence(far: Far, stderr: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "words").write_text(stderr + "\n")
+    (far.folder / "ssh").write_text(f"#!/bin/sh\ncat {tmp_path}/words >&2\nexit 255\n")
+    assert cli.main(["report", "ssh://box/logs"]) == 3
+    first, hint = capsys.readouterr().err.splitlines()
+    assert first == f"powertui: ssh://box/logs: {SAID[stderr]}"
+    assert hint == "  Try ssh box true: powertui uses the same keys and settings."
+
+
+def test_no_ssh_at_all(far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POWERTUI_SSH", "/nowhere/ssh")
+    with pytest.raises(UnreadableFile, match="ssh cannot be run"):
+        logdir.scan("ssh://box/logs")
+
+
+def test_special_files_links_and_copies(far: Far, tmp_path: Path) -> None:
+    there = runs(tmp_path / "there", 1)
+    home = there / "run_00/plugins/profile/2026_11_21_00_50_50"
+    shutil.copy(home / "vm.xplane.pb", home / "copy.xplane.pb")
+    os.mkfifo(home / "pipe.xplane.pb")
+    with socket.socket(socket.AF_UNIX) as listening:
+        before = Path.cwd()
+        os.chdir(home)  # a socket's path is short
+        listening.bind("s.xplane.pb")
+        os.chdir(before)
+    (there / "loop").symlink_to(there)
+    (home / "lost.xplane.pb").symlink_to("nowhere")
+    found = logdir.scan(f"ssh://box{there}")
+    (run,) = found.runs
+    assert len(run.profiles) == 1
+    assert "the same bytes" in run.problems[0].cause
+    told = {(Path(problem.file).name, problem.cause) for problem in found.problems}
+    assert ("pipe.xplane.pb", "is not a plain file, so it was not opened") in told
+    assert ("s.xplane.pb", "is not a plain file, so it was not opened") in told
+    assert all(problem.file.startswith("ssh://box/") for problem in found.problems)
+
+
+def test_a_file_that_has_not_come_may_not_be_read(far: Far, tmp_path: Path) -> None:
+    there = runs(tmp_path / "there", 1)
+    (run,) = logdir.scan(f"ssh://box{there}").runs
+    mode = os.stat(run.profiles[0].path).st_mode
+    assert not mode & 0o444
+    assert os.stat(run.profiles[0].path).st_blocks == 0
+
+
+def test_a_thousand_names_are_one_question(far: Far, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    for number in range(250):
+        folder = there / f"run_{number:03}"
+        folder.mkdir(parents=True)
+        (folder / "t.json").write_text(CHROME)
+    assert len(logdir.scan(f"ssh://box{there}").runs) == 250
+    assert len(far.asked) == 2  # what is there; and the heads of all
+    assert len(logdir.scan(f"ssh://box{there}").runs) == 250
+    assert len(far.asked) == 3
+
+
+# ── buckets ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
+    """fsspec's own memory file system under the name s3; what is given is filled with a folder."""
+    fsspec = pytest.importorskip("fsspec")
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class Store(MemoryFileSystem):  # type: ignore[misc]
+        protocol = "s3"
+
+    Store.store, Store.pseudo_dirs = {}, [""]
+    fsspec.register_implementation("s3", Store, clobber=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def fill(folder: Path) -> None:
+        for path in folder.rglob("*"):
+            if path.is_file():
+                with Store().open(f"/logs/{path.relative_to(folder)}", "wb") as out:
+                    out.write(path.read_bytes())
+
+    yield fill
+    importlib.import_module("fsspec.registry")._registry.pop("s3", None)
+
+
+def test_a_bucket(bucket: Callable[[Path], None], tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bucket(data / "logdirs")
+    mine = answer(capsys, "report", str(data / "logdirs"), "--json")
+    theirs = answer(capsys, "report", "s3://logs", "--json")
+    assert theirs["runs"][0]["steps"] == mine["runs"][0]["steps"]
+    assert [run["name"] for run in theirs["runs"]] == [run["name"] for run in mine["runs"]]
+    with pytest.raises(UnreadableFile, match="nothing lies there"):
+        logdir.scan("s3://other/x")
+
+
+def test_a_bucket_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cloud.importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    with pytest.raises(UnreadableFile, match="gs:// is read through the package gcsfs") as caught:
+        logdir.scan("gs://bucket/logs")
+    assert "pip install 'powertui[cloud]'" in caught.value.hint
