@@ -17,7 +17,7 @@ import pytest
 from powertui import cli
 from powertui.data import elsewhere, logdir
 from powertui.data.elsewhere import cloud
-from powertui.data.elsewhere.address import Address, parse
+from powertui.data.elsewhere.address import RemoteAddress, parse
 from powertui.data.elsewhere.mirror import Mirror
 from powertui.data.loading import load_run
 from powertui.errors import Cancelled, UnreadableFile, UsageError
@@ -254,13 +254,13 @@ def test_no_such_address(text: str, far: Far) -> None:
 @pytest.mark.parametrize(
     ("text", "found", "login"),
     [
-        ("ssh://box/var/logs", Address("ssh", "box", "/var/logs"), ("", "box", "")),
-        ("ssh://ann@box:2222/~/logs/", Address("ssh", "ann@box:2222", "./logs"), ("ann", "box", "2222")),
-        ("ssh://[::1]/x//y", Address("ssh", "[::1]", "/x/y"), ("", "::1", "")),
-        ("SSH://box", Address("ssh", "box", "."), ("", "box", "")),
+        ("ssh://box/var/logs", RemoteAddress("ssh", "box", "/var/logs"), ("", "box", "")),
+        ("ssh://ann@box:2222/~/logs/", RemoteAddress("ssh", "ann@box:2222", "./logs"), ("ann", "box", "2222")),
+        ("ssh://[::1]/x//y", RemoteAddress("ssh", "[::1]", "/x/y"), ("", "::1", "")),
+        ("SSH://box", RemoteAddress("ssh", "box", "."), ("", "box", "")),
     ],
 )
-def test_an_address(text: str, found: Address, login: tuple[str, str, str]) -> None:
+def test_an_address(text: str, found: RemoteAddress, login: tuple[str, str, str]) -> None:
     assert parse(text) == found
     assert parse(text).login == login
     assert parse(str(found)) == found

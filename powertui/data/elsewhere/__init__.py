@@ -16,23 +16,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from powertui.data.elsewhere.address import Address, is_address, parse
-from powertui.data.elsewhere.mirror import HEAD, Local, Mirror, Progress, cache
+from powertui.data.elsewhere.address import RemoteAddress, is_address, parse
+from powertui.data.elsewhere.mirror import HEAD, BytesProgress, LocalCopy, Mirror, cache
 
-__all__ = ["HEAD", "Asked", "at_hand", "away", "gathered", "head", "is_address", "listed", "look", "parse", "shown", "sum_of"]
+__all__ = ["HEAD", "NotedFiles", "at_hand", "away", "gathered", "head", "is_address", "listed", "look", "parse", "shown", "sum_of"]
 
 
-class Asked(NamedTuple):
+class NotedFiles(NamedTuple):
     """What was asked of files that have not come, to be had in one question for all."""
 
     heads: set[str]
     sums: set[str]
 
 
-_gathering: contextvars.ContextVar[Asked | None] = contextvars.ContextVar("gathering", default=None)
+_gathering: contextvars.ContextVar[NotedFiles | None] = contextvars.ContextVar("gathering", default=None)
 
 
-def listed(address: str, matters: Callable[[str], bool]) -> Local:
+def listed(address: str, matters: Callable[[str], bool]) -> LocalCopy:
     """Ask what lies there. Raises `UsageError` and `UnreadableFile` with what is wrong."""
     return Mirror(parse(address)).listed(matters)
 
@@ -47,7 +47,7 @@ def away(path: str) -> bool:
         return False
 
 
-def at_hand(path: str, progress: Progress | None = None) -> None:
+def at_hand(path: str, progress: BytesProgress | None = None) -> None:
     """Have a file here before it is opened. Raises `UnreadableFile` when it cannot be had."""
     if away(path):
         mirror = _mirror(path)
@@ -69,14 +69,14 @@ def sum_of(path: str) -> bytes | None:
     return _told(path, lambda mirror: mirror.sum(path), lambda asked: asked.sums)
 
 
-def _told(path: str, kept: Callable[[Mirror], bytes | None], into: Callable[[Asked], set[str]]) -> bytes:
+def _told(path: str, kept: Callable[[Mirror], bytes | None], into: Callable[[NotedFiles], set[str]]) -> bytes:
     mirror = _mirror(path)
     assert mirror is not None
     known = kept(mirror)
     if known is not None:
         return known
     asked = _gathering.get()
-    one = asked if asked is not None else Asked(set(), set())
+    one = asked if asked is not None else NotedFiles(set(), set())
     into(one).add(path)
     if asked is not None:
         return b""
@@ -85,9 +85,9 @@ def _told(path: str, kept: Callable[[Mirror], bytes | None], into: Callable[[Ask
 
 
 @contextlib.contextmanager
-def gathered() -> Iterator[Asked]:
+def gathered() -> Iterator[NotedFiles]:
     """While this goes on nobody is asked: what would be is noted, and answered with nothing."""
-    asked = Asked(set(), set())
+    asked = NotedFiles(set(), set())
     token = _gathering.set(asked)
     try:
         yield asked
@@ -95,7 +95,7 @@ def gathered() -> Iterator[Asked]:
         _gathering.reset(token)
 
 
-def look(asked: Asked) -> None:
+def look(asked: NotedFiles) -> None:
     """Have all that was noted."""
     mirrors = {str(mirror.files): mirror for path in (*asked.heads, *asked.sums) if (mirror := _mirror(path)) is not None}
     for place, mirror in mirrors.items():
@@ -114,4 +114,4 @@ def _mirror(path: str) -> Mirror | None:
     if not path.startswith(top):
         return None
     parts = path[len(top) :].split(os.sep, 3)
-    return Mirror(Address(parts[0], parts[1], "/")) if len(parts) > 3 and parts[2] == "files" else None
+    return Mirror(RemoteAddress(parts[0], parts[1], "/")) if len(parts) > 3 and parts[2] == "files" else None

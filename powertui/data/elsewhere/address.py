@@ -23,7 +23,7 @@ _PLACE = re.compile(
 _HINT = "Write it as ssh://host/folder, ssh://user@host:22/folder, gs://bucket/folder or s3://bucket/folder."
 
 
-class Address(NamedTuple):
+class RemoteAddress(NamedTuple):
     """A folder or a file elsewhere. `path` is absolute, or begins with "./" where it counts from the person's own folder there."""
 
     scheme: str
@@ -48,7 +48,7 @@ def is_address(text: str) -> bool:
     return _ADDRESS.match(text) is not None
 
 
-def parse(text: str) -> Address:
+def parse(text: str) -> RemoteAddress:
     """The address that a person wrote. Raises `UsageError` for one that cannot be."""
     found = _ADDRESS.match(text)
     scheme = found[1].lower() if found is not None else ""
@@ -63,5 +63,5 @@ def parse(text: str) -> Address:
         raise UsageError(f"{plain(text, 120)}: the folder may hold no '..' and no line break.", hint=_HINT)
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if scheme == SSH and (not slash or not parts or parts[0] == "~"):
-        return Address(scheme, place, "/".join([".", *parts[1:]]))
-    return Address(scheme, place, "/" + "/".join(parts))
+        return RemoteAddress(scheme, place, "/".join([".", *parts[1:]]))
+    return RemoteAddress(scheme, place, "/" + "/".join(parts))

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from powertui.data.elsewhere.address import Address
-from powertui.data.elsewhere.store import MOST, Dropped, Entry, Listing, Moved, State
+from powertui.data.elsewhere.address import RemoteAddress
+from powertui.data.elsewhere.store import MOST, ConnectionDropped, FileMoved, RemoteEntry, RemoteListing, RemoteState
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 
@@ -20,10 +20,10 @@ _TIMES = ("mtime", "LastModified", "updated", "last_modified", "created")  # as 
 class Bucket:
     """One bucket."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: RemoteAddress) -> None:
         self._address = address
 
-    def listing(self, path: str) -> Listing:
+    def listing(self, path: str) -> RemoteListing:
         """Everything below a path: a bucket knows no folders, only names with / in them."""
         system = self._system()
         top = f"{self._address.place}{path}".rstrip("/")
@@ -38,15 +38,15 @@ class Bucket:
             if below != self._address.place and not below.startswith(self._address.place + "/"):
                 continue
             if said.get("type", "file") == "file":
-                entries.append(Entry(below[len(self._address.place) :], "f", _state(said)))
+                entries.append(RemoteEntry(below[len(self._address.place) :], "f", _state(said)))
         if not entries:
             hint = "Check the bucket and the path; a folder there is only what names begin with."
             raise UnreadableFile(self._named(path), "nothing lies there", hint=hint)
         file = path if len(entries) == 1 and entries[0].path == path else None
         root = path.rstrip("/").rpartition("/")[0] or "/" if file is not None else path
-        return Listing(root, file, tuple(entries[:MOST]), complete=len(entries) <= MOST)
+        return RemoteListing(root, file, tuple(entries[:MOST]), complete=len(entries) <= MOST)
 
-    def read(self, path: str, state: State, start: int) -> Iterator[bytes]:
+    def read(self, path: str, state: RemoteState, start: int) -> Iterator[bytes]:
         """The bytes of a file from a place on, as long as it is in this state."""
         system = self._system()
         name = f"{self._address.place}{path}"
@@ -56,14 +56,14 @@ class Bucket:
         except Exception as error:
             raise self._failed(path, error) from None
         if now != state:
-            raise Moved(now)
+            raise FileMoved(now)
         while start < state.size:
             try:
                 piece = system.cat_file(name, start=start, end=min(start + PIECE, state.size))
             except Exception as error:
                 raise self._failed(path, error) from None
             if not piece:
-                raise Dropped(self._named(path), f"ended {state.size - start:,} bytes early", hint="Open it again.")
+                raise ConnectionDropped(self._named(path), f"ended {state.size - start:,} bytes early", hint="Open it again.")
             start += len(piece)
             yield bytes(piece)
 
@@ -112,12 +112,12 @@ class Bucket:
         said = plain(" ".join(str(error).split()) or type(error).__name__, 160)
         if isinstance(error, PermissionError):
             return UnreadableFile(self._named(path), f"permission denied ({said})", hint="Log in with the store's own tool first.")
-        return Dropped(
+        return ConnectionDropped(
             self._named(path), f"cannot be read ({said})", hint="Check the network, and log in with the store's own tool."
         )
 
 
-def _state(said: dict[str, Any]) -> State:
+def _state(said: dict[str, Any]) -> RemoteState:
     when = next((said[key] for key in _TIMES if said.get(key) is not None), None)
     if isinstance(when, str):
         try:
@@ -127,5 +127,7 @@ def _state(said: dict[str, Any]) -> State:
     if isinstance(when, datetime):
         utc = when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)
         since = utc - datetime(1970, 1, 1, tzinfo=timezone.utc)
-        return State(int(said.get("size") or 0), (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000)
-    return State(int(said.get("size") or 0), int(when * 1e9) if isinstance(when, (int, float)) else 0)
+        return RemoteState(
+            int(said.get("size") or 0), (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
+        )
+    return RemoteState(int(said.get("size") or 0), int(when * 1e9) if isinstance(when, (int, float)) else 0)

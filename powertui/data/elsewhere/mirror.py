@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from powertui.data.elsewhere.address import SSH, Address
-from powertui.data.elsewhere.store import Dropped, Entry, Listing, Moved, State, Store
+from powertui.data.elsewhere.address import SSH, RemoteAddress
+from powertui.data.elsewhere.store import ConnectionDropped, FileMoved, RemoteEntry, RemoteListing, RemoteState, RemoteStore
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile
 
@@ -30,14 +30,14 @@ HEAD = 8192  # bytes by which a file's kind is told
 TRIES = 3
 _AWAY, _HERE = 0o200, 0o400  # how a file is marked: it may be read once it is here
 
-Progress = Callable[[int, int, int], None]
+BytesProgress = Callable[[int, int, int], None]
 
 
 def _silent(done: int, total: int, events: int, /) -> None:
     """Nobody wants to know."""
 
 
-class Local(NamedTuple):
+class LocalCopy(NamedTuple):
     """Where a folder or file from elsewhere lies here, and what could not be had of it."""
 
     path: str
@@ -50,12 +50,12 @@ def cache() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "powertui" / "elsewhere"
 
 
-def store_of(address: Address) -> Store:
+def store_of(address: RemoteAddress) -> RemoteStore:
     """Whoever can be asked about it."""
     if address.scheme == SSH:
-        from powertui.data.elsewhere.ssh import Ssh
+        from powertui.data.elsewhere.ssh import SshHost
 
-        return Ssh(address)
+        return SshHost(address)
     from powertui.data.elsewhere.cloud import Bucket
 
     return Bucket(address)
@@ -64,14 +64,14 @@ def store_of(address: Address) -> Store:
 class Mirror:
     """Everything of one host or bucket."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: RemoteAddress) -> None:
         self.address = address
         self._top = cache() / address.scheme / address.place
         self.files = self._top / "files"
 
     # ── names ──
 
-    def listed(self, matters: Callable[[str], bool]) -> Local:
+    def listed(self, matters: Callable[[str], bool]) -> LocalCopy:
         """Ask what lies there, and make it so here. `matters`: whether a file of this name can be of use."""
         found = store_of(self.address).listing(self.address.path)
         root = _clean(found.root)
@@ -82,9 +82,9 @@ class Mirror:
         except OSError as error:
             hint = "Set XDG_CACHE_HOME to a folder with room."
             raise UnreadableFile(str(self._top), f"cannot be written: {error.strerror or error}", hint=hint) from None
-        return Local(str(self._of(found.file if found.file is not None else root)), tuple(problems))
+        return LocalCopy(str(self._of(found.file if found.file is not None else root)), tuple(problems))
 
-    def _make(self, found: Listing, root: str, matters: Callable[[str], bool]) -> list[Warn]:
+    def _make(self, found: RemoteListing, root: str, matters: Callable[[str], bool]) -> list[Warn]:
         self._top.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._of(root).mkdir(mode=0o700, parents=True, exist_ok=True)
         problems: list[Warn] = []
@@ -116,7 +116,7 @@ class Mirror:
             self._without_others(self._of(root), {str(self._of(name)) for name in names})
         return problems
 
-    def _place(self, entry: Entry) -> None:
+    def _place(self, entry: RemoteEntry) -> None:
         here = self._of(entry.path)
         try:
             status = here.lstat()
@@ -161,7 +161,7 @@ class Mirror:
 
     # ── contents ──
 
-    def bring(self, here: str, progress: Progress = _silent) -> None:
+    def bring(self, here: str, progress: BytesProgress = _silent) -> None:
         """Have a whole file here. What came of it before is kept, and only the rest moves."""
         path, store = self._there(here), store_of(self.address)
         moved = 0
@@ -169,24 +169,24 @@ class Mirror:
             status = Path(here).lstat()
             if status.st_mode & _HERE:
                 return
-            state = State(status.st_size, status.st_mtime_ns)
+            state = RemoteState(status.st_size, status.st_mtime_ns)
             with self._part(path, state) as (part, file):
                 before = os.fstat(file).st_size
                 try:
                     self._pour(store.read(path, state, before), file, state, progress)
-                except Moved as change:
+                except FileMoved as change:
                     moved += 1
                     if moved >= TRIES:
                         problem = "it changes faster than it can be copied"
                         raise UnreadableFile(self.shown(here), problem, hint="Wait until it is written.") from None
                     part.unlink()
-                    self._place(Entry(path, "f", change.state))
+                    self._place(RemoteEntry(path, "f", change.state))
                     continue
-                except Dropped as error:
+                except ConnectionDropped as error:
                     moved += 1
                     if moved < TRIES and os.fstat(file).st_size > before:
                         continue
-                    raise Dropped(self.shown(here), error.problem, hint=error.hint) from None
+                    raise ConnectionDropped(self.shown(here), error.problem, hint=error.hint) from None
                 except OSError as error:
                     hint = "Set XDG_CACHE_HOME to a folder with room."
                     raise UnreadableFile(str(part), f"cannot be written: {error.strerror or error}", hint=hint) from None
@@ -194,7 +194,7 @@ class Mirror:
                 os.fchmod(file, _HERE)
                 part.replace(here)
 
-    def _pour(self, pieces: Iterator[bytes], file: int, state: State, progress: Progress) -> None:
+    def _pour(self, pieces: Iterator[bytes], file: int, state: RemoteState, progress: BytesProgress) -> None:
         done = os.fstat(file).st_size
         progress(done, state.size, 0)
         for piece in pieces:
@@ -205,7 +205,7 @@ class Mirror:
             progress(done, state.size, 0)
 
     @contextlib.contextmanager
-    def _part(self, path: str, state: State) -> Iterator[tuple[Path, int]]:
+    def _part(self, path: str, state: RemoteState) -> Iterator[tuple[Path, int]]:
         """The file into which it comes; one of its own where another process is at it already."""
         folder = self._top / "parts"
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -253,7 +253,7 @@ class Mirror:
 
     def _kept(self, here: str, ending: str) -> bytes | None:
         status = Path(here).lstat()
-        key = _key(self._there(here), State(status.st_size, status.st_mtime_ns))
+        key = _key(self._there(here), RemoteState(status.st_size, status.st_mtime_ns))
         try:
             return (self._top / "heads" / f"{key}{ending}").read_bytes()
         except OSError:
@@ -261,7 +261,7 @@ class Mirror:
 
     def _keep(self, path: str, ending: str, data: bytes) -> None:
         status = self._of(path).lstat()
-        key = _key(path, State(status.st_size, status.st_mtime_ns))
+        key = _key(path, RemoteState(status.st_size, status.st_mtime_ns))
         fresh = self._top / "heads" / f"{key}{ending}.{os.getpid()}"
         fresh.write_bytes(data)
         fresh.replace(self._top / "heads" / f"{key}{ending}")
@@ -280,7 +280,7 @@ def _clean(path: str) -> str | None:
     return path if stays else None
 
 
-def _key(path: str, state: State) -> str:
+def _key(path: str, state: RemoteState) -> str:
     return f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}-{state.size}-{state.mtime_ns}"
 
 

@@ -22,8 +22,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from powertui.data.elsewhere import script
-from powertui.data.elsewhere.address import Address
-from powertui.data.elsewhere.store import MOST, Dropped, Entry, Listing, Moved, State
+from powertui.data.elsewhere.address import RemoteAddress
+from powertui.data.elsewhere.store import MOST, ConnectionDropped, FileMoved, RemoteEntry, RemoteListing, RemoteState
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 
@@ -34,33 +34,33 @@ LONGEST_SOCKET = 100  # bytes of a socket's path, with what ssh appends while it
 AT_ONCE = 100  # files in one command
 
 
-class Ssh:
+class SshHost:
     """One host."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: RemoteAddress) -> None:
         self._address = address
 
     # ── questions ──
 
-    def listing(self, path: str) -> Listing:
+    def listing(self, path: str) -> RemoteListing:
         """What lies in a folder or around a file. Raises `UnreadableFile` with what is wrong."""
         with self._ask(script.LIST, p=path) as answer:
             said = answer.word(path)
             data = answer.rest(packed=said == "ok z")
             return _listing(data, answer)
 
-    def read(self, path: str, state: State, start: int) -> Iterator[bytes]:
-        """The bytes of a file from a place on, as long as it is in this state. Raises `Moved` when it is in another."""
+    def read(self, path: str, state: RemoteState, start: int) -> Iterator[bytes]:
+        """The bytes of a file from a place on, as long as it is in this state. Raises `FileMoved` when it is in another."""
         with self._ask(script.READ, p=path, a=str(start + 1)) as answer:
             now = _state(answer.word(path).split()[1:])
             if now is not None and now != state:
-                raise Moved(now)
+                raise FileMoved(now)
             left = state.size - start
             while left:
                 piece = answer.read(min(PIECE, left))
                 if not piece:
                     problem = f"the connection ended {left:,} bytes before the end"
-                    raise Dropped(self._named(path), problem, hint="Open it again: it goes on from there.")
+                    raise ConnectionDropped(self._named(path), problem, hint="Open it again: it goes on from there.")
                 left -= len(piece)
                 yield piece
 
@@ -143,7 +143,7 @@ class Ssh:
 class _Answer:
     """What a host says to one question. Leaving it ends the question."""
 
-    def __init__(self, address: Address, command: Sequence[str], words: bytes, number: str) -> None:
+    def __init__(self, address: RemoteAddress, command: Sequence[str], words: bytes, number: str) -> None:
         self._address, self._mark = address, f"{number} ".encode()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - a pipe would stay open with the connection
         with tempfile.TemporaryFile() as question:
@@ -226,9 +226,9 @@ class _Answer:
         host = self._address.login[1]
         for words, problem in _FAILURES:
             if any(word in text for word in words):
-                return Dropped(str(self._address), problem.format(host=host), hint=self._try())
+                return ConnectionDropped(str(self._address), problem.format(host=host), hint=self._try())
         said = plain(lines[-1], 160) if lines else "it says nothing"
-        return Dropped(str(self._address), f"ssh failed: {said}", hint=self._try())
+        return ConnectionDropped(str(self._address), f"ssh failed: {said}", hint=self._try())
 
 
 _FAILURES = (
@@ -252,9 +252,9 @@ def _refused(named: str, said: str) -> UnreadableFile:
     return UnreadableFile(named, problem, hint=hint)
 
 
-def _listing(data: bytes, answer: _Answer) -> Listing:
+def _listing(data: bytes, answer: _Answer) -> RemoteListing:
     root, file, ended = "", None, False
-    entries: dict[str, Entry] = {}
+    entries: dict[str, RemoteEntry] = {}
     for record in data.split(b"\0"):
         parts = record.split(b" ", 3)
         if len(parts) != 4:
@@ -267,20 +267,20 @@ def _listing(data: bytes, answer: _Answer) -> Listing:
         elif kind == "@end":
             ended = True
         elif len(entries) < MOST and (state := _state([word.decode("ascii", "replace") for word in parts[1:3]])) is not None:
-            entries.setdefault(path, Entry(path, kind, state))
+            entries.setdefault(path, RemoteEntry(path, kind, state))
     if not root.startswith("/"):
         raise answer.ended()
-    return Listing(root, file, tuple(entries.values()), complete=ended and len(entries) < MOST)
+    return RemoteListing(root, file, tuple(entries.values()), complete=ended and len(entries) < MOST)
 
 
-def _state(words: Sequence[str]) -> State | None:
+def _state(words: Sequence[str]) -> RemoteState | None:
     """From "size seconds", the seconds with as many digits as there are."""
     if len(words) < 2 or not words[0].isdecimal():
         return None
     seconds, _, digits = words[1].partition(".")
     if not seconds.lstrip("-").isdecimal() or len(words[0]) > 18 or len(seconds) > 12:
         return None
-    return State(int(words[0]), int(seconds) * 1_000_000_000 + int((digits + "0" * 9)[:9] or 0))
+    return RemoteState(int(words[0]), int(seconds) * 1_000_000_000 + int((digits + "0" * 9)[:9] or 0))
 
 
 def _socket() -> str:
