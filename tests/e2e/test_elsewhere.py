@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -50,9 +51,7 @@ class Host:
         """End the connection that is kept."""
         for control in self._runtime.glob("powertui-*/*"):
             subprocess.run([self.program, "-O", "exit", "-o", f"ControlPath={control}", "box"], check=False, capture_output=True)
-        for control in self._runtime.glob("powertui-*"):
-            control.rmdir()
-        self._runtime.rmdir()
+        shutil.rmtree(self._runtime, ignore_errors=True)
 
     def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
