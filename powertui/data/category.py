@@ -177,6 +177,12 @@ _RULES = tuple(_rule(kind, words) for kind, words in _WORDS.items())
 _OP = re.compile(r"(?P<name>[A-Za-z0-9_.][\w.\\/>-]*):(?P<type>[A-Za-z_]\w*)$")
 _INSTANCE = re.compile(r"(?<=[._\-/:# ])\d+")  # numbers of instances say nothing of the kind
 _NUMBERED = re.compile(r"(?:[._-]\d+)+$")
+# Calls of TensorFlow's runtime whose ops run on other threads meanwhile: all that the calling thread does is wait for them.
+HAND_OVER = frozenset((
+    "KernelAndDeviceFunc::Run", "FunctionRun", "SessionRun", "Session::Run", "RunGraph", "DirectSession::Run", "EagerKernelExecute",
+    "EagerExecute", "EagerLocalExecute",
+))  # fmt: skip
+
 # TensorFlow's hand-overs between the devices of one machine: copies, and no talk with others.
 _RENDEZVOUS = frozenset(("_Send", "_Recv", "_HostSend", "_HostRecv"))
 

@@ -47,6 +47,7 @@ class Column:
     present: Bools | None = None  # None: every row has a value (NaN and empty texts are missing all the same)
     weight: int = 1  # what a narrow screen leaves out first: the smallest. 9 always stays, 0 is for programs alone
     head: str = ""  # its label for programs, where TensorBoard's table has one: "Total Duration (us)"
+    signed: bool = False  # a difference: a person reads its plus sign, too
 
     def __len__(self) -> int:
         return len(self.values)
@@ -79,7 +80,9 @@ class Column:
 
     def text(self, row: int) -> str:
         """One value as a person reads it; "" where nothing is known. Text from files still needs `plain`."""
-        return shown(self.value(row), self.kind, self.unit)
+        value = self.value(row)
+        words = shown(value, self.kind, self.unit)
+        return f"+{words}" if self.signed and not isinstance(value, str | None) and value > 0 else words
 
     def exported(self, row: int) -> Value:
         """One value as a program reads it: times in seconds, unless the column says otherwise."""

@@ -6,7 +6,7 @@ Names of events are UTF-8. Where one of a batch is not ASCII, the batch is taken
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -93,6 +93,15 @@ class Texts:
         at = np.flatnonzero(there)
         which = np.searchsorted(self.start, at, side="right") - 1
         out[which[at + len(part) <= self.start[which + 1]]] = True  # not those that run on into the next text
+        return out
+
+    def among(self, wanted: Collection[str]) -> Bools:
+        """Which are one of these texts."""
+        out = np.zeros(len(self), np.bool_)
+        texts = {text.encode() for text in wanted}
+        sizes = np.diff(self.start)
+        for row in np.flatnonzero(np.isin(sizes, [len(text) for text in texts])).tolist():
+            out[row] = self.data[self.start[row] : self.start[row + 1]].tobytes() in texts
         return out
 
     def match(self, pattern: re.Pattern[str]) -> Bools:

@@ -38,10 +38,23 @@ def no_profile(session: Session) -> str:
     return "" if run is None or run.traces else "This run has no profile."
 
 
+def nothing_to_draw(session: Session) -> str:
+    """Why the timeline is empty: there is neither a profile nor anything else with times."""
+    return "" if session.model is not None else no_profile(session)
+
+
 def no_power(session: Session) -> str:
     """Why a page about power is empty."""
     run = session.run
     return "" if run is None or run.power else "No power log was found with this run. Name one: --power FILE."
+
+
+def nothing_to_align(session: Session) -> str:
+    """Why no power can be aligned."""
+    run = session.run
+    if run is not None and run.power and not run.traces:
+        return "There is nothing to align this power with: the run has no profile."
+    return no_power(session)
 
 
 def no_steps(session: Session) -> str:
@@ -59,9 +72,9 @@ TOOL = "powertui.screens.tool:ToolScreen"
 SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("open", "8", "Runs", "powertui.screens.open:OpenScreen", needs_run=False),
     ScreenSpec("overview", "1", "Overview", "powertui.screens.overview:OverviewScreen", tool="overview_page", lacks=no_profile),
-    ScreenSpec("timeline", "2", "Timeline", "powertui.screens.timeline:TimelineScreen", lacks=no_profile),
+    ScreenSpec("timeline", "2", "Timeline", "powertui.screens.timeline:TimelineScreen", lacks=nothing_to_draw),
     ScreenSpec("symmetry", "3", "Findings", "powertui.screens.symmetry:SymmetryScreen", lacks=no_profile),
-    ScreenSpec("alignment", "4", "Alignment", "powertui.screens.alignment:AlignmentScreen", lacks=no_power),
+    ScreenSpec("alignment", "4", "Alignment", "powertui.screens.alignment:AlignmentScreen", lacks=nothing_to_align),
     ScreenSpec("ops", "5", "Ops", TOOL, tool="op_stats", lacks=no_profile),
     ScreenSpec("steps", "6", "Steps", TOOL, tool="steps", lacks=no_steps),
     ScreenSpec("tool", "7", "Tools", TOOL),

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.events import Resize
 
 from powertui import units
 from powertui.data.asked import Aligning
@@ -17,10 +18,10 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Placed
 from powertui.data.model import PS_PER_S, Floats, Int64s, Run
 from powertui.plain import plain
-from powertui.screens import nudging, owning
+from powertui.screens import frame, nudging, owning
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.widgets.alignment_chart import AlignmentChart, AlignmentView
-from powertui.widgets.lines import LinesPane, StyledLine
+from powertui.widgets.lines import LinesPane, StyledLine, wrapped
 
 WAYS = (
     ("auto", "The best evidence"),
@@ -70,11 +71,9 @@ class AlignmentScreen(BaseScreen):
             return
         session = self.session
         run, index = session.run, session.trace_index
-        if run is None or not session.complete or session.trace is None:
-            self._say_only("Reading …" if not session.complete else "This run has no profile.")
-            return
-        if not run.power:
-            self._say_only("No power log was found with this run. Name one with --power FILE.")
+        why = frame.why_empty(session, self.NAME)
+        if run is None or not session.complete or why:
+            self._say_only(why or "Reading …")
             return
         chosen = session.aligning
         of = (run, index, chosen.pins.pins, chosen.offset_s)
@@ -97,6 +96,12 @@ class AlignmentScreen(BaseScreen):
             self.shell.from_thread(self._computed, of, tuple(ways), _what_ran(run, index, window_s))
 
         self.run_worker(work, thread=True, exclusive=True, group="alignment")
+
+    def on_resize(self, event: Resize) -> None:
+        """Another width: lines break elsewhere."""
+        super().on_resize(event)
+        if self.is_mounted:
+            self._draw()
 
     def _computed(self, of: tuple[object, ...], ways: tuple[Way, ...], ran: tuple[Int64s, Floats]) -> None:
         if of != self._of:
@@ -151,7 +156,7 @@ class AlignmentScreen(BaseScreen):
         ))  # fmt: skip
 
     def _lines(self) -> list[StyledLine]:
-        style = self.shell.look.style
+        style, cells = self.shell.look.style, self.size.width
         lines: list[StyledLine] = []
         now = self.session.aligning
         used = "hand" if now.pins.pins or now.offset_s is not None else now.mode
@@ -159,21 +164,22 @@ class AlignmentScreen(BaseScreen):
             chosen = number == self._chosen
             mark = "*" if way.mode == used else " "
             text = _summary(way.placed)
-            lines.append((
+            lines += wrapped((
                 (" > " if chosen else "   ", style("title")), (f"{mark} {way.title:<18}", style("marked" if chosen else "text")),
                 (text, style("text" if chosen else "dim")),
-            ))  # fmt: skip
+            ), cells, 23)  # fmt: skip
         shown = self._shown
         way = self._ways[self._chosen]
         first = shown or next(iter(way.placed), None)
+        told: list[StyledLine] = []
         if first is not None:
-            lines += [(("     ", style("dim")), (plain(words, 400), style("dim"))) for words in first.alignment.evidence]
+            told += [((f"     {plain(words, 400)}", style("dim")),) for words in first.alignment.evidence]
         if len(now.pins.pins):
             pins = ", ".join(f"{p.log_s:.3f} s = {p.trace_s:.3f} s" for p in now.pins.pins[-4:])
-            lines.append((("     ", style("dim")), (f"pins (log = trace): {pins}", style("measured"))))
-        lines += [(("     ", style("dim")), (plain(words, 400), style("estimated"))) for words in self._whose]
-        lines.append((("     ", style("dim")), ("* is in use. Enter uses the one at the cursor; < and > shift it.", style("dim"))))
-        return lines
+            told.append(((f"     pins (log = trace): {pins}", style("measured")),))
+        told += [((f"     {plain(words, 400)}", style("estimated")),) for words in self._whose]
+        told.append((("     * is in use. Enter uses the one at the cursor; < and > shift it.", style("dim")),))
+        return [*lines, *(row for line in told for row in wrapped(line, cells, 7))]
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of the way under the cursor first."""
@@ -186,9 +192,13 @@ class AlignmentScreen(BaseScreen):
     def choose(self, by: int) -> None:
         """So many ways down."""
         if self._ways:
-            self._chosen = min(max(0, self._chosen + by), len(self._ways) - 1)
-            self._shift = 0.0
+            chosen = min(max(0, self._chosen + by), len(self._ways) - 1)
+            if chosen == self._chosen:
+                self.query_one("#ways", LinesPane).scroll_lines(by)  # past the last one: to what is told below it
+                return
+            self._chosen, self._shift = chosen, 0.0
             self._draw()
+            self.query_one("#ways", LinesPane).scroll_lines(-len(self._lines()))
 
     def action_choice_take(self) -> None:
         """Use it everywhere."""

@@ -15,7 +15,7 @@ from textual.widgets import Static
 from powertui.plain import plain
 from powertui.screens import frame
 from powertui.screens.session import Session
-from powertui.screens.status import Hint, StatusLine, hint
+from powertui.screens.status import Hint, StatusLine, WayBack, hint
 from powertui.screens.top_line import TopLine
 from powertui.terminal import keymap
 from powertui.terminal.capabilities import SMALLEST
@@ -130,23 +130,20 @@ class BaseScreen(_Paced):
     def footer(self) -> None:
         """What can be done now. A page calls this when its selection changed."""
         if self.is_mounted:
-            useful = [hint(one) if isinstance(one, str) else hint(*one) for one in self.useful()]
+            useful = [one if isinstance(one, Hint) else hint(one) if isinstance(one, str) else hint(*one) for one in self.useful()]
             self.query_one("#status", StatusLine).can(useful, self._way_back())
 
-    def useful(self) -> Iterable[str | tuple[str, str]]:
-        """What this page and this selection can do, most useful first: ids of actions, or (id, words). "a+b" is a pair of them."""
+    def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
+        """What this page and this selection can do, most useful first: ids of actions, or (id, words); "a+b" is a pair. A page that
+        is worth going to is a hint of its own."""
         return [action.id for action in keymap.ACTIONS if self.NAME in action.screens][:MOST_HINTS]
 
     def closes(self) -> str:
         """What Esc would close on this page; "" when it would leave it."""
         return ""
 
-    def _way_back(self) -> Hint | None:
-        closes = self.closes()
-        if closes:
-            return Hint("Esc", f"closes {closes}")
-        back = self.shell.way_back(self)
-        return Hint("Esc", f"back to {back}") if back else None
+    def _way_back(self) -> WayBack:
+        return WayBack(self.closes(), self.shell.way_back(self))
 
     def action_next_pane(self, by: int) -> None:
         """Tab."""

@@ -10,9 +10,12 @@ from powertui.screens import SCREENS
 from powertui.view.top_line import Head, Tab
 
 if TYPE_CHECKING:
+    from powertui.data.energy.findings.finding import Finding
     from powertui.screens.session import Session
 
 LONGEST_NAME = 60
+TELLS_NEWS = ("symmetry", "overview")  # pages on which findings stand anyway
+AGAINST = " against what ran"
 BY = {  # what placed the power, in a word
     "wall clocks of both": "clock", "wall clocks, refined by signal": "clock", "powerboard marker": "marker",
     "local time, zone found": "clock", "by signal": "signal", "set by hand": "hand", "pinned by hand": "hand",
@@ -74,10 +77,25 @@ def why_empty(session: Session, name: str) -> str:
 
 def _news(session: Session, name: str) -> int:
     """How much a page has to say that a person should know: what stands out, once it has been looked for."""
+    return len(_findings(session)) if name == "symmetry" else 0
+
+
+def news(session: Session) -> str:
+    """What stands out most, in a sentence, and the key of the page that tells of it; "" for nothing."""
+    found = _findings(session)
+    if not found:
+        return ""
+    key = next(entry.key for entry in SCREENS if entry.name == "symmetry")
+    what = plain(found[0].text.partition("; ")[0], 200).removesuffix(AGAINST)
+    count = f"{len(found):,} findings, the largest: " if len(found) > 1 else "Found: "
+    return f"{count}{what}. {key} tells more."
+
+
+def _findings(session: Session) -> tuple[Finding, ...]:
     profile = session.profile
-    if name != "symmetry" or profile is None or not session.complete:
-        return 0
+    if profile is None or not session.complete:
+        return ()
     from powertui.data.energy import account
 
     found = account.known_findings(profile, session.aligning)
-    return len(found.findings) if found is not None else 0
+    return found.findings if found is not None else ()

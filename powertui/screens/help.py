@@ -51,7 +51,8 @@ def entries(actions: Iterable[Action]) -> list[list[HelpLine]]:
 def of_page(name: str) -> list[list[HelpLine]]:
     """What the keys of one page do, and those that work everywhere."""
     key = spec(name).acts_as if name else ""
-    own = [action for action in keymap.ACTIONS if key in action.screens]
+    held = {key, *keymap.PANES.get(key, ())}
+    own = [action for action in keymap.ACTIONS if held & set(action.screens)]
     pages = [
         HelpLine("Pages"),
         *(HelpLine(entry.key, entry.title) for entry in sorted(SCREENS, key=lambda one: one.key) if entry.key),

@@ -23,11 +23,12 @@ from powertui.data.model import Run
 from powertui.data.opened import Opened
 from powertui.errors import PowertuiError
 from powertui.plain import plain
-from powertui.screens import SCREENS, growing, page_of, spec, trainings
+from powertui.screens import SCREENS, frame, growing, page_of, spec, trainings
 from powertui.screens.base import BaseScreen, Dialog, global_bindings
 from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, whole
 from powertui.screens.messages import Messages
 from powertui.screens.session import KEPT, Session
+from powertui.screens.status import StatusLine
 from powertui.screens.style import textual_theme
 from powertui.screens.trail import Arriving, Trail
 from powertui.screens.typeahead import TypeAhead
@@ -196,10 +197,9 @@ class Shell(TypeAhead[int]):
         """A number key."""
         self.show(name)
 
-    def way_back(self, page: BaseScreen) -> str:
-        """What the page is called that Esc leads to from this one; "" when there is none."""
-        name = self._before(page)
-        return spec(name).title if name else ""
+    def way_back(self, page: BaseScreen) -> tuple[str, ...]:
+        """What the pages are called that Esc leads back along from this one, the nearest first."""
+        return tuple(spec(name).title for name in self.trail or (self._before(page),) if name)
 
     def _before(self, page: BaseScreen) -> str:
         """The page that Esc leads to: where one came from, else the timeline, else the list of runs."""
@@ -556,9 +556,15 @@ class Shell(TypeAhead[int]):
         self.run_worker(look, thread=True, exclusive=True, group="news")
 
     def _news(self) -> None:
-        page = self.current()
-        if page is not None:
-            page.top_line()
+        """The top line counts what stands out. A page that has not said anything says what it is, and the key that leads there."""
+        page, profile = self.current(), self.session.profile
+        if page is None or profile is None:
+            return
+        page.top_line()
+        words = frame.news(self.session)
+        silent = page.is_mounted and not page.query_one("#status", StatusLine).message
+        if words and silent and page.page_name not in frame.TELLS_NEWS:
+            self.say(words)
 
     def _failed(self, loader: Loader, error: Exception) -> None:
         if loader is not self._loader:

@@ -5,7 +5,7 @@ Nothing is cut without a sign. A message that is longer than the line ends in an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.segment import Segment
@@ -19,6 +19,8 @@ from powertui.view import cut
 
 APART = "   "  # between two hints
 MORE = " … "  # some hints had no room
+BEFORE = " ‹ "  # between the pages that Esc leads back along
+MOST_PAGES = 3  # of them that are named
 OPENS = " … ! shows all of it"
 
 
@@ -44,17 +46,37 @@ def hint(ids: str, words: str = "") -> Hint:
     return Hint(keys, words or actions[0].title[0].lower() + actions[0].title[1:])
 
 
-def fitting(hints: Sequence[Hint], way_back: Hint | None, room: int) -> list[Hint | None]:
+@dataclass(frozen=True)
+class WayBack:
+    """What Esc does: it closes something, or leads back along these pages, the nearest first."""
+
+    closes: str = ""
+    pages: tuple[str, ...] = ()
+
+    @property
+    def forms(self) -> Iterator[Hint]:
+        """It in words, each time shorter. The nearest page is always named."""
+        if self.closes:
+            yield Hint("Esc", f"closes {self.closes}")
+            return
+        for count in range(min(len(self.pages), MOST_PAGES), 0, -1):
+            yield Hint("Esc", f"back to {BEFORE.join(self.pages[:count])}")
+        yield from [Hint("Esc", page) for page in self.pages[:1]]
+
+
+def fitting(hints: Sequence[Hint], way_back: WayBack, room: int) -> list[Hint | None]:
     """As many hints as there is room for, the way back and help always; None stands where some were left out."""
-    always = [*([way_back] if way_back is not None else []), HELP]
-    kept = list(hints)
+    forms: list[Hint | None] = [*way_back.forms] or [None]
 
-    def cells(shown: Sequence[Hint]) -> int:
-        return sum(one.cells for one in shown) + len(APART) * (len(shown) - 1) + (0 if len(kept) == len(hints) else len(MORE))
+    def cells(kept: int, back: Hint | None) -> int:
+        shown = [*hints[:kept], *([back] if back is not None else []), HELP]
+        return sum(one.cells for one in shown) + len(APART) * (len(shown) - 1) + (0 if kept == len(hints) else len(MORE))
 
-    while kept and cells([*kept, *always]) > room:
-        kept.pop()
-    return [*kept, *([] if len(kept) == len(hints) else [None]), *always]
+    kept = len(hints)
+    while kept and cells(kept, forms[-1]) > room:
+        kept -= 1
+    back = next((form for form in forms if cells(kept, form) <= room), forms[-1])
+    return [*hints[:kept], *([] if kept == len(hints) else [None]), *([back] if back is not None else []), HELP]
 
 
 class StatusLine(Widget):
@@ -66,7 +88,7 @@ class StatusLine(Widget):
         super().__init__(id=id)
         self.look = theme
         self._hints: tuple[Hint, ...] = ()
-        self._back: Hint | None = None
+        self._back = WayBack()
         self._message = ""
         self._warn = False
         self._right = ""
@@ -87,7 +109,7 @@ class StatusLine(Widget):
             self._message, self._warn = message, warn
             self.refresh()
 
-    def can(self, hints: Sequence[Hint], way_back: Hint | None) -> None:
+    def can(self, hints: Sequence[Hint], way_back: WayBack) -> None:
         """What can be done now, the most useful first, and where Esc leads."""
         if (tuple(hints), way_back) != (self._hints, self._back):
             self._hints, self._back = tuple(hints), way_back

@@ -8,15 +8,19 @@ from typing import ClassVar
 from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.events import Resize
 
 from powertui.data.energy import account
 from powertui.data.energy.findings import told
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain
+from powertui.screens import frame
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.widgets.folded_chart import AgainstView, FoldedChart, FoldedView
-from powertui.widgets.lines import LinesPane, StyledLine
+from powertui.widgets.lines import LinesPane, StyledLine, wrapped
+
+CHART_LINES = 12  # that the curves need, however many findings there are
 
 
 class SymmetryScreen(BaseScreen):
@@ -34,6 +38,7 @@ class SymmetryScreen(BaseScreen):
         self._chosen = 0
         self._times = False
         self._unfolded = False  # whether the smaller differences are listed, too
+        self._begins: list[int] = []  # the line at which each finding begins
 
     def body(self) -> ComposeResult:
         look, glyphs = self.shell.look, self.shell.capabilities.glyphs
@@ -49,7 +54,7 @@ class SymmetryScreen(BaseScreen):
         session = self.session
         trace = session.trace
         if trace is None or not session.complete:
-            self._say_only("Reading …" if not session.complete else "This run has no profile.")
+            self._say_only("Reading …" if not session.complete else frame.why_empty(session, self.NAME))
             return
         of = (trace, session.aligning)
         if self._of == of:
@@ -64,6 +69,12 @@ class SymmetryScreen(BaseScreen):
             self.shell.from_thread(self._computed, of, account.findings(profile, aligning))
 
         self.run_worker(work, thread=True, exclusive=True, group="symmetry")
+
+    def on_resize(self, event: Resize) -> None:
+        """Another width: lines break elsewhere."""
+        super().on_resize(event)
+        if self.is_mounted:
+            self._draw()
 
     def _computed(self, of: tuple[object, ...], found: Findings) -> None:
         if of != self._of:
@@ -110,28 +121,33 @@ class SymmetryScreen(BaseScreen):
             self.query_one("#folded", FoldedChart).show(view)
         pane = self.query_one("#findings", LinesPane)
         lines = self._lines(found)
-        pane.styles.height = min(
-            max(3, self.size.height // (2 if found.folded is None and found.against is None else 3)), len(lines) + 1
-        )
+        height = self.size.height
+        chart = CHART_LINES if found.folded is not None or found.against is not None else 4
+        pane.styles.height = min(max(3, height // 3, height - 2 - max(chart, height // 2)), len(lines) + 1)
         pane.set_lines(lines)
 
     def _lines(self, found: Findings) -> list[StyledLine]:
-        style = self.shell.look.style
+        style, cells = self.shell.look.style, self.size.width
         lines: list[StyledLine] = []
+        self._begins = []
         for number, one in enumerate(self._listed()):
             ink, mark = self._ink(number)
             what, _, why = one.text.partition("; ")
-            lines.append(((mark, style("title")), (plain(what, 300), ink)))
+            self._begins.append(len(lines))
+            lines += wrapped(((mark, style("title")), (plain(what, 300), ink)), cells, 5)
             reason = (plain(f"{why} · " if why else "", 200), style("text"))
-            lines.append((("     ", style("dim")), reason, (_details(one), style("dim"))))
+            lines += wrapped((("     ", style("dim")), reason, (_details(one), style("dim"))), cells, 5)
         if not found.findings:
             lines.append((("   ", style("dim")), ("Nothing stands out that matters.", style("ok"))))
         if found.smaller and not self._unfolded:
             ink, mark = self._ink(len(found.findings))
+            self._begins.append(len(lines))
             lines.append(((mark, style("title")), (f"{told.folded(len(found.smaller))}: Enter", ink)))
         apart = f"Epochs were not compared: {found.reason}" if found.folded is None and found.reason else ""
-        rest = [found.could, *found.notes, apart]
-        return lines + [(("   ", style("dim")), (plain(note, 300), style("dim"))) for note in rest if note]
+        for note in (found.could, *found.notes, apart):
+            if note:
+                lines += wrapped((("   ", style("dim")), (plain(note, 300), style("dim"))), cells, 5)
+        return lines
 
     def _ink(self, number: int) -> tuple[Style, str]:
         """How a line looks, and what stands before it."""
@@ -156,13 +172,17 @@ class SymmetryScreen(BaseScreen):
         if not count:
             self.query_one("#findings", LinesPane).scroll_lines(by)
             return
-        self._chosen = min(max(0, self._chosen + by), count - 1)
-        self._look_at(listed[self._chosen : self._chosen + 1])
-        self._draw()
         pane = self.query_one("#findings", LinesPane)
-        pane.scroll_lines(
-            2 * self._chosen - pane.top - max(0, pane.size.height - 2) if by > 0 else min(0, 2 * self._chosen - pane.top)
-        )
+        chosen = min(max(0, self._chosen + by), count - 1)
+        if chosen == self._chosen:
+            pane.scroll_lines(by)  # past the last one: to what is told below it
+            return
+        self._chosen = chosen
+        self._look_at(listed[chosen : chosen + 1])
+        self._draw()
+        begin = self._begins[chosen]
+        end = self._begins[chosen + 1] if chosen + 1 < len(self._begins) else begin + 1
+        pane.scroll_lines(max(0, end - pane.size.height - pane.top) or min(0, begin - pane.top))
 
     def turn(self, by: int) -> None:
         """Another epoch against the others."""

@@ -32,6 +32,7 @@ from powertui.view.timeline_model import TimelineModel
 from powertui.widgets import background
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane
+from powertui.widgets.ops_table import OpsTable
 from powertui.widgets.table import TableView
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.view import MOST_VALUES, TimelineView
@@ -71,7 +72,7 @@ class TimelineScreen(Moving):
                 yield Static("", id="waiting", markup=False)
                 yield TimelineView(theme=look, glyphs=glyphs, id="view")
                 yield DetailsPane(theme=look, glyphs=glyphs, id="details")
-                yield TableView(theme=look, glyphs=glyphs, id="ops")
+                yield OpsTable(theme=look, glyphs=glyphs, id="ops")
             yield ContextPane(theme=look, glyphs=glyphs, id="context")
         yield Input(id="box", compact=True)
 
@@ -94,6 +95,8 @@ class TimelineScreen(Moving):
         """Keys go to the timeline."""
         box = self.query_one("#box", Input)
         box.cursor_blink = box.display = False
+        table = self.query_one("#ops", OpsTable)
+        table.said, table.pan = self.say, lambda: self.timeline.pan_held(1)
         self.timeline.run_budget = self.shell.gate.quality.runs
         self.timeline.listeners.append(self._moved)
         self._arrange()
@@ -454,7 +457,7 @@ class TimelineScreen(Moving):
         if state is None:
             return
         if self._below == "ops":
-            yield from (("sort", "sort"), ("filter", "filter"), ("ops", "close"))
+            yield from self._useful_of_table()
         if state.mark is not None:
             yield "mark", "end the window here"
         elif state.window is not None:
@@ -479,6 +482,23 @@ class TimelineScreen(Moving):
         yield from (("zoom-in+zoom-out", "zoom"), ("pan-left+pan-right", "pan"), ("event-left+event-right", "event"))
         yield from (("step-previous+step-next", "step"), ("search", "search"), ("mark", "mark a window"), ("ops", "ops"))
         yield "palette", "go to a time or step"
+
+    def _useful_of_table(self) -> Iterable[str | tuple[str, str]]:
+        table = self.query_one("#ops", TableView)
+        if not table.has_focus:
+            yield from (("filter", "filter the ops"), ("sort", "sort"), ("ops", "close them"))
+            return
+        yield "fold", "unfold" if table.group is not None else "show the longest"
+        yield from (("filter", "filter"), ("sort", "sort"), ("pane-group", "group"))
+        if table.table is not None and len(table.table.parts) > 1:
+            yield "pane-part", "devices or host"
+        if table.table is not None and table.table.wrappers is not None:
+            yield "pane-wrappers", "hide wrappers" if table.order.wrappers else "wrappers"
+        yield "ops", "close"
+
+    def on_table_view_moved(self, event: TableView.Moved) -> None:
+        """A heading can do other things than a row."""
+        self.footer()
 
     def closes(self) -> str:
         """In the order in which `back` gives things up."""

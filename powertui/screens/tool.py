@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.events import Resize
 from textual.widgets import Input, Static
 
 from powertui.data.table import Fact, Result
@@ -16,9 +17,9 @@ from powertui.data.tools.registry import Question, Tool
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.report.writers import as_csv
-from powertui.screens import heading
+from powertui.screens import frame, heading
 from powertui.screens.base import BaseScreen, bindings_for
-from powertui.view import listed
+from powertui.view import cut, listed
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.table import TableView
 
@@ -75,8 +76,10 @@ class ToolScreen(BaseScreen):
         if not self.is_mounted:
             return
         session = self.session
-        if session.opened is None or not session.complete:
-            self._show(None, "Reading …" if session.opened is not None else "Open a run first.")
+        why = frame.why_empty(session, self.page_name or self.NAME)
+        if session.opened is None or not session.complete or why:
+            self._question = None
+            self._show(None, why or "Reading …")
             return
         lo, hi = self._window or (None, None)
         tool = self.tool
@@ -91,7 +94,7 @@ class ToolScreen(BaseScreen):
             try:
                 found: Result | str = tool.answer(question)
             except PowertuiError as error:
-                found = str(error)
+                found = f"{error.message.rstrip('.')}. {error.hint}"
             self.shell.from_thread(self._answered, asked, found)
 
         self.run_worker(work, thread=True, exclusive=True, group="tool")
@@ -112,13 +115,7 @@ class ToolScreen(BaseScreen):
         self._table = self._table if same else 0
         table = self.table
         table.waiting = instead
-        dim = self.shell.look.style("dim")
-        told = [plain(note, 300) for note in (result.notes if result is not None else ())]
-        wide = max(20, self.size.width - 2)
-        notes: list[StyledLine] = [
-            ((" ", dim), (row, dim)) for note in told for row in textwrap.wrap(note, wide, subsequent_indent="  ")
-        ]
-        self._fill("#notes", notes)
+        self._tell_notes()
         self.show_facts(result)
         self._show_table()
 
@@ -140,30 +137,47 @@ class ToolScreen(BaseScreen):
 
     def _title(self) -> str:
         words = self.tool.title if self._result is None else plain(self._result.title, 80)
-        profile = self.session.profile
-        if profile is not None and self._result is not None:
-            words += f" · {heading.words(profile, self._window)}"
         tables = self._result.tables if self._result is not None else ()
         if len(tables) > 1:
             at = self._table % len(tables)
             words += f" · {plain(tables[at].title, 60)} ({at + 1} of {len(tables)})"
-        return f" {words}"
+        profile = self.session.profile
+        if profile is not None and self._result is not None:
+            words += f" · {heading.words(profile, self._window)}"
+        return f" {cut.end(words, max(1, self.size.width - 2), self.table.glyphs.ellipsis)}"
+
+    def on_resize(self, event: Resize) -> None:
+        """Another width: lines break elsewhere."""
+        super().on_resize(event)
+        if self.is_mounted:
+            self._tell_notes()
+            self.query_one("#title", Static).update(self._title())
+
+    def _tell_notes(self) -> None:
+        dim = self.shell.look.style("dim")
+        told = [plain(note, 300) for note in (self._result.notes if self._result is not None else ())]
+        wide = max(20, self.size.width - 2)
+        self._fill("#notes", [((f" {row}", dim),) for note in told for row in textwrap.wrap(note, wide, subsequent_indent="  ")])
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of the row under the cursor first."""
         if self.table.place is not None:
             yield "row-show", "show it in the timeline"
         table = self.table.table
-        if table is not None and table.id == "steps" and self.table.row >= 0:
+        if table is None:
+            if not self._own:
+                yield "tool-previous+tool-next", "other tools"
+            return
+        if table.id == "steps" and self.table.row >= 0:
             yield "row-why", "what took longer"
         if self.table.group is not None:
             yield "row-show", "unfold"
-        if table is not None and len(table.parts) > 1:
+        if len(table.parts) > 1:
             yield "table-part", table.parts[(self.table.order.part + 1) % len(table.parts)].label
         yield from (("table-longest", "longest first"), ("table-sort", "sort"), ("table-filter", "filter"))
-        if table is not None and listed.groupings(table):
+        if listed.groupings(table):
             yield "table-group", "group"
-        if table is not None and table.wrappers is not None:
+        if table.wrappers is not None:
             yield "table-wrappers", "hide wrappers" if self.table.order.wrappers else "show wrappers"
         if self._result is not None and len(self._result.tables) > 1:
             yield "table-next", "next table"
@@ -206,10 +220,7 @@ class ToolScreen(BaseScreen):
 
     def action_table_group(self) -> None:
         """Put the rows together by the next thing that they have in common."""
-        by = self.table.next_group()
-        table = self.table.table
-        label = next((column.label for column in table.columns if column.id == by), by) if table is not None else by
-        self.say(f"Grouped by {label}. Enter unfolds a group; g goes on." if by else "Not grouped.")
+        self.say(self.table.next_group())
 
     def action_row_why(self) -> None:
         """What took longer in this step than in a usual one."""

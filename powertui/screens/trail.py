@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 # How a page is shown. "page": one of the pages in the top line; one that was left before is gone back to, so that going to and fro
@@ -22,6 +23,13 @@ class Trail:
     def last(self) -> str:
         """Where Esc leads; "" when this is where one began."""
         return self._left[-1] if self._left else ""
+
+    def __iter__(self) -> Iterator[str]:
+        """The pages that Esc leads back along, the nearest first."""
+        return reversed(self._left)
+
+    def __len__(self) -> int:
+        return len(self._left)
 
     def turn(self, left: str, to: str, how: Arriving) -> None:
         """From one page to another."""

@@ -37,6 +37,7 @@ class Action:
 
 
 _TIMELINE = ("timeline",)
+_OPS = ("ops_pane",)  # the op table below the timeline, while it has the focus
 _LIST = ("open",)
 _LIVE = ("live",)
 _SYMMETRY = ("symmetry",)
@@ -113,6 +114,12 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy", ("y",), "Copy the facts", "Windows", "of the selection, to your own clipboard (OSC 52)", _TIMELINE),
     Action("reread", ("r",), "Read the run again", "Windows", "when its file has changed", _TIMELINE,
            do=lambda page: page.shell.read_again()),
+    Action("pane-group", ("g",), "Put ops together", "Op table", "by type, device, layer; Enter unfolds a group", _OPS,
+           do=lambda table: table.group_rows()),
+    Action("pane-part", ("d",), "Devices, host, or all", "Op table", "where a profile has both", _OPS,
+           do=lambda table: table.turn_part()),
+    Action("pane-wrappers", ("x",), "Show or hide wrappers", "Op table", "ops that only hold or wait for others", _OPS,
+           do=lambda table: table.turn_wrappers()),
     # open
     Action("run-open", ("enter",), "Open the run", "Runs", "", _LIST, do=lambda page: page.table.action_choose()),
     Action("run-mark", ("space",), "Mark the run", "Runs", "Enter then opens all that are marked", _LIST),
@@ -198,7 +205,10 @@ ACTIONS: tuple[Action, ...] = (
 )
 # fmt: on
 
-GROUPS = ("Move", "Cursor", "Steps and events", "Search", "Windows", "Runs", "Findings", "Alignment", "Tools", "Live", "Everywhere")
+GROUPS = (
+    "Move", "Cursor", "Steps and events", "Search", "Windows", "Op table", "Runs", "Findings", "Alignment", "Tools", "Live",
+    "Everywhere",
+)  # fmt: skip
 
 _SHOWN = {
     "plus": "+",
@@ -248,6 +258,9 @@ def shown(key: str) -> str:
 def get(id: str) -> Action:
     """The action of this id."""
     return next(action for action in ACTIONS if action.id == id)
+
+
+PANES = {"timeline": _OPS}  # parts of a page that have keys of their own while they have the focus
 
 
 def on_screen(screen: str) -> Iterator[Action]:

@@ -36,7 +36,7 @@ class Listed:
 
     table: Table
     rows: Int64s  # those that are left, in order
-    wrappers: int = 0  # rows left out because they only hold others
+    hidden: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # rows left out because they only hold others
     elsewhere: int = 0  # rows of the other parts
     groups: tuple[RowGroup, ...] = ()
     lines: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
@@ -44,12 +44,12 @@ class Listed:
     def unfolded(self, open_: frozenset[str]) -> Listed:
         """The same with these groups open."""
         if not self.groups:
-            return Listed(self.table, self.rows, self.wrappers, self.elsewhere, (), self.rows)
+            return Listed(self.table, self.rows, self.hidden, self.elsewhere, (), self.rows)
         parts = [
             part for number, group in enumerate(self.groups)
             for part in (np.array([-1 - number], np.int64), *((group.rows,) if group.label in open_ else ()))
         ]  # fmt: skip
-        return Listed(self.table, self.rows, self.wrappers, self.elsewhere, self.groups, np.concatenate(parts))
+        return Listed(self.table, self.rows, self.hidden, self.elsewhere, self.groups, np.concatenate(parts))
 
 
 def groupings(table: Table) -> tuple[str, ...]:
@@ -67,20 +67,17 @@ def name_of(table: Table) -> Column | None:
 def listed(table: Table, order: Order, open_: frozenset[str] = frozenset(), check: CancelCheck = unhindered) -> Listed:
     """The lines in that order."""
     rows = arranged(table, order, check)
-    elsewhere = wrappers = 0
+    elsewhere, hidden = 0, np.empty(0, np.int64)
     if table.parts:
         keep = table.parts[order.part % len(table.parts)].keep(check)
         elsewhere = int((~keep[rows]).sum())
         rows = rows[keep[rows]]
     if table.wrappers is not None and not order.wrappers:
-        hidden = table.wrappers(check)
-        wrappers = int(hidden[rows].sum())
-        if wrappers < len(rows):
-            rows = rows[~hidden[rows]]
-        else:
-            wrappers = 0  # nothing else is left: better these than nothing
+        wraps = table.wrappers(check)[rows]
+        if not wraps.all():  # else nothing would be left: better these than nothing
+            rows, hidden = rows[~wraps], rows[wraps]
     groups = _grouped(table, rows, order, check) if order.group in groupings(table) else ()
-    return Listed(table, rows, wrappers, elsewhere, groups).unfolded(open_)
+    return Listed(table, rows, hidden, elsewhere, groups).unfolded(open_)
 
 
 def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tuple[RowGroup, ...]:

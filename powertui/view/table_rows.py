@@ -6,7 +6,10 @@ columns, once per question, wherever the caller likes (`arranged` is pure, so a 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,7 +24,10 @@ ALWAYS = 9  # columns of this weight are never left out
 LEAST_TEXT = 14
 MOST_TEXT = 28  # of a column of words that is not the one that takes what is left
 SAMPLE = 200  # rows that decide how wide a column of words is
+SCOPES = 500  # rows whose names say which parts of a path tell one layer from another
 LIMIT_TEXT = 2000  # characters of one name that are looked at
+
+Scopes: TypeAlias = Mapping[tuple[str, str], int]  # of (op, part of a path), and of ("", part): how many names have it
 
 _WIDTHS: dict[ColumnKind, int] = {"integer": 9, "number": 11, "duration": 10, "instant": 12, "share": 7, "flag": 4}
 
@@ -97,12 +103,32 @@ def natural(column: Column, most: int = MOST_TEXT) -> int:
     return max(least, min(most, longest))
 
 
-def cell(column: Column, row: int, cells: int, ellipsis: str = "…") -> str:
-    """One value in exactly so many cells: numbers to the right, words to the left, cut where they tell least."""
+def cell(column: Column, row: int, cells: int, ellipsis: str = "…", scopes: Scopes | None = None) -> str:
+    """One value in exactly so many cells: numbers to the right, words to the left, cut where they tell least. `scopes`: names are
+    paths."""
     if column.kind != "text":
         text = column.text(row) or "–"
         return (text if width(text) <= cells else cut.end(text, cells, ellipsis)).rjust(cells)
-    return fitted(plain(column.text(row), LIMIT_TEXT), cells, ellipsis)
+    text = plain(column.text(row), LIMIT_TEXT)
+    return fitted(text if scopes is None or width(text) <= cells else layered(text, scopes), cells, ellipsis)
+
+
+def scopes_of(column: Column) -> Scopes:
+    """How many of the first names have each part of a path before its last one: all of them, and those of the same op."""
+    found: Counter[tuple[str, str]] = Counter()
+    for row in range(min(SCOPES, len(column))):
+        *parts, op = column.text(row)[:LIMIT_TEXT].split("/")
+        found.update(key for part in dict.fromkeys(parts) for key in (("", part), (op, part)))
+    return found
+
+
+def layered(path: str, scopes: Scopes) -> str:
+    """A long path as its layer and its op. The layer is the part that tells it from the other rows of this op: the rarest there."""
+    *parts, op = path.split("/")
+    if len(parts) < 2:
+        return path
+    layer = min(reversed(parts), key=lambda part: (scopes.get((op, part), 0), scopes.get(("", part), 0)))
+    return f"{layer} · {op}"
 
 
 def fitted(text: str, cells: int, ellipsis: str = "…") -> str:

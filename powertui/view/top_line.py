@@ -98,8 +98,8 @@ def _pages(tabs: Sequence[Tab], form: int) -> Iterator[Piece]:
         named = tab.present or tab.news or form == 0 or (form == 1 and not tab.dim)
         news = f"·{tab.news}" if tab.news else ""
         words = f"{tab.key} {tab.title}{news}" if named else tab.key
-        if form == 2 and tab.present:
-            words = f"[{words}]"
+        if tab.present:
+            words = f"[{words}]"  # bold type alone is not seen on every terminal
         role = "title" if tab.present else "dim" if tab.dim else "warn" if tab.news else "label"
         yield Piece(words, role, tab.name)
         yield Piece(" " if form == 2 else "  ", "ruler")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.segment import Segment
@@ -11,11 +12,13 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from powertui.plain import width
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.widgets.time_lane import fit_text
 
 StyledLine = tuple[tuple[str, Style], ...]
+_WORDS = re.compile(r"\s*\S+\s*|\s+")
 
 
 class LinesPane(Widget, can_focus=True):
@@ -65,7 +68,17 @@ class LinesPane(Widget, can_focus=True):
         number = self.top + y
         if number >= len(self.lines):
             return Strip.blank(width)
+        below = len(self.lines) - self.top - self.size.height
+        if below > 0 and y == self.size.height - 1:
+            return self._with_more(self.lines[number], below)
         return render(self.lines[number], width, self.glyphs.ellipsis)
+
+    def _with_more(self, line: StyledLine, count: int) -> Strip:
+        """The last line that there is room for: how many more there are stands at its end."""
+        dim = self.theme_colors.style("dim")
+        words = f" {self.glyphs.ellipsis} {count:,} more lines" if count > 1 else f" {self.glyphs.ellipsis} 1 more line"
+        room = max(0, self.size.width - width(words))
+        return Strip([*render(line, room, self.glyphs.ellipsis), Segment(words, dim)]).adjust_cell_length(self.size.width)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
@@ -74,6 +87,33 @@ class LinesPane(Widget, can_focus=True):
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         event.stop()
         self.scroll_lines(2)
+
+
+def wrapped(line: StyledLine, cells: int, indent: int) -> list[StyledLine]:
+    """One line as several of at most so many cells, broken between words. All but the first begin `indent` cells further in."""
+    out: list[list[tuple[str, Style]]] = [[]]
+    used = 0
+    for text, style in line:
+        for word in _WORDS.findall(text):
+            size = width(word.rstrip())
+            if used + size > cells and used > indent:
+                out.append([(" " * indent, style)])
+                used = indent
+                word = word.lstrip()
+            out[-1].append((word, style))
+            used += width(word)
+    return [_joined(pieces) for pieces in out]
+
+
+def _joined(pieces: Sequence[tuple[str, Style]]) -> StyledLine:
+    """Neighbours of one style as one piece."""
+    out: list[tuple[str, Style]] = []
+    for text, style in pieces:
+        if out and out[-1][1] == style:
+            out[-1] = (out[-1][0] + text, style)
+        else:
+            out.append((text, style))
+    return tuple(out)
 
 
 def render(line: StyledLine, width: int, ellipsis: str) -> Strip:

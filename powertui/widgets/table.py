@@ -6,6 +6,7 @@ answer meanwhile. A newer question puts an older one aside.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -23,7 +24,7 @@ from powertui.data.category import Category
 from powertui.data.model import Int64s
 from powertui.data.table import Column, Place, Table, Value, plural
 from powertui.data.texts import CancelCheck, unhindered
-from powertui.plain import plain
+from powertui.plain import plain, width
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.view import cut, listed, table_rows
@@ -93,6 +94,7 @@ class TableView(Widget, can_focus=True):
         self._stands: Listed | None = None  # the lines: behind `table` while a thread puts them in order
         self._open: frozenset[str] = frozenset()  # groups that are unfolded
         self._fit: tuple[int, Table, str | None, FittedColumns] | None = None
+        self._scopes: tuple[Table, table_rows.Scopes] | None = None
         self._totals: tuple[Listed | None, Mapping[str, Value]] | None = None
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
@@ -130,14 +132,15 @@ class TableView(Widget, can_focus=True):
                 self.action_to_end(-1)
 
     def next_group(self) -> str:
-        """Put the rows together by the next thing that they have in common; what that is called, "" for none."""
-        if self.table is None:
-            return ""
+        """Put the rows together by the next thing that they have in common. What is to be said of it."""
+        if self.table is None or not listed.groupings(self.table):
+            return "These rows have nothing to be put together by."
         choices = ("", *listed.groupings(self.table))
         at = choices.index(self.order.group) if self.order.group in choices else 0
         self._open = frozenset()
         self._reorder(group=choices[(at + 1) % len(choices)])
-        return self.order.group
+        by = next((column.label for column in self.table.columns if column.id == self.order.group), self.order.group)
+        return f"Grouped by {by}. Enter unfolds a group, g groups by the next." if by else "Not grouped."
 
     def next_part(self) -> None:
         """Devices, then the host, then all."""
@@ -294,7 +297,8 @@ class TableView(Widget, can_focus=True):
         """One line: titles, a row, or the count at the bottom."""
         table = self._listed
         if table is None:
-            return self._words(self.waiting if y == 0 else "")
+            lines = textwrap.wrap(plain(self.waiting), max(20, self.content_size.width))
+            return self._words(lines[y] if y < len(lines) else "")
         if y == 0:
             return self._titles(table)
         if y == self.content_size.height - 1:
@@ -317,9 +321,10 @@ class TableView(Widget, can_focus=True):
         total = f"{count:,} {plural(table.noun, count)}"
         words = [f"{len(self.rows):,} of {total} contain {self.order.text!r}" if self.order.text else total]
         if stands.groups:
-            words.append(f"in {len(stands.groups):,} groups")
-        if stands.wrappers:
-            words.append(f"{stands.wrappers:,} that only hold others are hidden")
+            words.append(f"in {len(stands.groups):,} {plural('group', len(stands.groups))}")
+        if len(stands.hidden):
+            part = table.total(stands.hidden).get("share") if table.total is not None else None
+            words.append(f"{len(stands.hidden):,} wrappers hidden" + (f" ({part:.1%})" if isinstance(part, float) else ""))
         if table.summary:
             words.append(table.summary)
         return "  ".join(words)
@@ -338,7 +343,14 @@ class TableView(Widget, can_focus=True):
         mark = self.glyphs.open if group.label in self._open else self.glyphs.closed
         theme = self.theme_colors
         style = theme.style("gutter_focus") if current and self.has_focus else theme.style("title")
-        return self._sums(table, f"{mark} {plain(group.label, 300)} ({len(group.rows):,})", group.total, style)
+        fit, name = self._fitted(table), listed.name_of(table)
+        count = f" ({len(group.rows):,})"
+        cells = next((size for column, size in zip(fit.columns, fit.cells, strict=True) if column is name), 0)
+        room = cells - width(mark + count) - 1
+        label, scopes = plain(group.label, 300), self._scopes_of(table)
+        if width(label) > room and self.order.group == listed.LAYER and scopes is not None:
+            label = table_rows.layered(label, scopes)
+        return self._sums(table, f"{mark} {cut.middle(label, room, self.glyphs.ellipsis)}{count}", group.total, style)
 
     def _sums(self, table: Table, label: str, values: Mapping[str, Value], style: Style) -> Strip:
         fit, ellipsis = self._fitted(table), self.glyphs.ellipsis
@@ -352,6 +364,15 @@ class TableView(Widget, can_focus=True):
         cells = [cell(column, size) for column, size in zip(fit.columns, fit.cells, strict=True)]
         text = " " * self._indent(table) + (" " * GAP).join(cells)
         return Strip([Segment(text, style)]).adjust_cell_length(self.content_size.width, style)
+
+    def _scopes_of(self, table: Table) -> table_rows.Scopes | None:
+        """How often each part of the names occurs, where they are paths."""
+        name = listed.name_of(table)
+        if not table.layer or name is None:
+            return None
+        if self._scopes is None or self._scopes[0] is not table:
+            self._scopes = (table, table_rows.scopes_of(name))
+        return self._scopes[1]
 
     def _words(self, text: str) -> Strip:
         cells = self.content_size.width
@@ -372,7 +393,11 @@ class TableView(Widget, can_focus=True):
         theme = self.theme_colors
         style = theme.style("gutter_focus") if current and self.has_focus else theme.style("title" if current else "text")
         ellipsis = self.glyphs.ellipsis
-        cells = [table_rows.cell(column, row, size, ellipsis) for column, size in zip(fit.columns, fit.cells, strict=True)]
+        name, scopes = listed.name_of(table), self._scopes_of(table)
+        cells = [
+            table_rows.cell(column, row, size, ellipsis, scopes if column is name else None)
+            for column, size in zip(fit.columns, fit.cells, strict=True)
+        ]
         segments = [Segment((" " * GAP).join(cells), style)]
         if table.kind_of_work is not None:
             work = table.kind_of_work(row)

@@ -117,10 +117,14 @@ def test_words_are_cut_with_a_sign() -> None:
 
 def test_a_footer_leaves_out_whole_hints_and_says_so() -> None:
     hints = [Hint("Enter", "show it in the timeline"), Hint("m", "window"), Hint("/", "search all names")]
-    back = Hint("Esc", "back to Findings")
-    assert status.fitting(hints, back, 100) == [*hints, back, status.HELP]
-    some = status.fitting(hints, back, 66)
-    assert some == [hints[0], None, back, status.HELP]
+    way = status.WayBack("", ("Findings", "Timeline", "Runs"))
+    back = [Hint("Esc", words) for words in ("Findings", "back to Findings", "back to Findings ‹ Timeline ‹ Runs")]
+    assert status.fitting(hints, way, 120) == [*hints, back[2], status.HELP]
+    assert status.fitting(hints, way, 93) == [*hints, back[1], status.HELP]
+    assert status.fitting(hints, way, 66) == [hints[0], None, back[1], status.HELP]
+    assert status.fitting(hints, way, 57) == [hints[0], None, back[0], status.HELP]
+    assert status.fitting(hints, way, 20) == [None, back[0], status.HELP], "the way back is always told"
+    assert status.fitting(hints, status.WayBack("the filter", ("Runs",)), 50)[-2] == Hint("Esc", "closes the filter")
 
 
 async def test_the_footer_follows_the_selection(make: Maker) -> None:

@@ -40,7 +40,7 @@ def answer(question: Question) -> Result:
     energies = account.of(question.profile, question.aligning).step_energies
     told = _went_to(question, steps, length, usual)
     columns = (
-        Column("over_usual_s", "against usual", "duration", over, present=known, weight=9),
+        Column("over_usual_s", "against usual", "duration", over, present=known, weight=9, signed=True),
         optional("joules", "energy", "number", [_joules(energies, row) for row in rows.tolist()], unit="J", weight=7),
         text_column("went_to", "what it went to", [told[row] for row in rows.tolist()], weight=7),
         Column("usual_s", "usual", "duration", usual[rows], present=known, weight=3),

@@ -4,6 +4,9 @@ An event counts when it touches the window; its times are those of the part insi
 children of an event lie in the next lane of its track, so it is the event's length less what that lane covers of it.
 That is one subtraction of two prefix sums per event, for many events of a lane at once.
 
+What a thread spends waiting for ops that other threads run for it (`category.HAND_OVER`) is no part of the shares: those ops are
+counted where they ran, and all the work there is comes to 100 %.
+
 The answer is columns, one row for each name on each device: a program may have a million names. Texts are looked up for
 the rows that someone asks for. Lines that a collector drew from other lines are left out: their time is in the lines
 they came from.
@@ -47,7 +50,7 @@ class OpRow:
     count: int
     total: int
     self_time: int
-    share: float  # of all self time in the window on the devices, or on the host
+    share: float  # of all self time in the window on the devices, or on the host; NaN for what only waits for others
 
     @property
     def average(self) -> float:
@@ -100,8 +103,8 @@ class OpStats:
 
     @cached_property
     def wrappers(self) -> Bools:
-        """Which rows only hold others: nearly all of their time is their children's."""
-        return (self.total > 0) & (self.self_time < WRAPPER * self.total)
+        """Which rows only hold others: nearly all of their time is their children's, or work of other threads."""
+        return ((self.total > 0) & (self.self_time < WRAPPER * self.total)) | np.isnan(self.share)
 
     def sums(self, rows: Int64s) -> dict[str, Value]:
         """What some rows come to. A share of devices and one of the host are shares of two things."""
@@ -110,7 +113,7 @@ class OpStats:
         return {
             "count": count, "total_s": total, "self_s": int(self.self_time[rows].sum()),
             "average_s": total // count if count else None,
-            "share": float(self.share[rows].sum()) if len(sides) == 1 else None,
+            "share": float(np.nansum(self.share[rows])) if len(sides) == 1 else None,
         }  # fmt: skip
 
     @cached_property
@@ -164,6 +167,8 @@ class OpStats:
         if known is not None:
             return known
         column = self._column(key, check)
+        if key == "share":
+            column = np.where(np.isnan(column), -1.0, column)
         column = -column if descending else column
         check()
         order = np.lexsort((-self.self_time, column))
@@ -260,7 +265,7 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
         lambda id, descending, check: ops.order(_KEYS.get(id, id), descending=descending, check=check), ops.matching,
         lambda key, rows: ops.find(str(key[0]), str(key[1]), rows),
     )  # fmt: skip
-    summary = f"{ops.events:,} events  share: of the self time on {_base(ops)}"
+    summary = f"{ops.events:,} events  shares: self time, {_base(ops)}"
     table = Table(
         "ops", "Ops, most self time first", columns, place, ("self_s", True), "No op ran in this window.", ("full_name", "device"),
         "op", summary, lambda row: ops[row].category.value, quick, _parts(ops), lambda _check: ops.wrappers, ops.sums, layer=True,
@@ -282,7 +287,7 @@ def _parts(ops: OpStats) -> tuple[TablePart, ...]:
 
 def _base(ops: OpStats) -> str:
     on_device = ops.on_device
-    return "all devices" if len(on_device) and on_device.all() else "the host" if not on_device.any() else "devices, or on the host"
+    return "devices" if len(on_device) and on_device.all() else "host" if not on_device.any() else "of devices or of the host"
 
 
 def _counted(trace: Trace) -> tuple[Table, ...]:
@@ -338,11 +343,17 @@ def of(trace: Trace, lo: int | None = None, hi: int | None = None, check: Cancel
 
 
 def _shares(trace: Trace, found: list[_Sums]) -> Floats:
-    """Each row's part of the self time on all devices, or on the host: either adds up to 1."""
+    """Each row's part of the self time on all devices, or on the host: either adds up to 1. NaN for what only waits for others."""
     sums = {True: 0, False: 0}
+    parts: list[Floats] = []
     for one in found:
-        sums[trace.processes[one.process].kind is ProcessKind.DEVICE] += int(one.self_time.sum())
-    parts = [one.self_time / max(1, sums[trace.processes[one.process].kind is ProcessKind.DEVICE]) for one in found]
+        work = one.self_time.astype(np.float64)
+        for some, full, _ in texts.batches(trace.names, one.name):
+            work[some][full.among(category.HAND_OVER)] = np.nan
+        sums[trace.processes[one.process].kind is ProcessKind.DEVICE] += int(one.self_time[~np.isnan(work)].sum())
+        parts.append(work)
+    for one, work in zip(found, parts, strict=True):
+        work /= max(1, sums[trace.processes[one.process].kind is ProcessKind.DEVICE])
     return np.concatenate([np.empty(0), *parts])
 
 

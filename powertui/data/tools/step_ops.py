@@ -103,7 +103,7 @@ def _table(
         text_column("device", "device", [device for _, device in keys], weight=2),
         Column("usual_s", "usual", "duration", then, weight=8),
         Column("here_s", "here", "duration", now, weight=9),
-        Column("difference_s", "difference", "duration", now - then, weight=9),
+        Column("difference_s", "difference", "duration", now - then, weight=9, signed=True),
         optional(
             "share", "of the stall", "share", [float(d) / stall if stall > 0 else None for d in (now - then).tolist()], weight=7
         ),

@@ -37,7 +37,7 @@ def table() -> Table:
 def test_devices_stand_by_themselves_and_wrappers_are_counted() -> None:
     found = listed(table(), Order("self_s"))
     assert [NAMES[row] for row in found.lines.tolist()] == ["a/conv/Grad", "a/conv/Fwd"]
-    assert (found.elsewhere, found.wrappers) == (1, 1)
+    assert (found.elsewhere, len(found.hidden)) == (1, 1)
     both = listed(table(), Order("self_s", wrappers=True))
     assert len(both.rows) == 3
     host = listed(table(), Order("self_s", part=1))
@@ -47,7 +47,7 @@ def test_devices_stand_by_themselves_and_wrappers_are_counted() -> None:
 def test_where_there_are_only_wrappers_they_are_shown() -> None:
     found = listed(table(), Order("self_s", text="dense"))
     assert [NAMES[row] for row in found.rows.tolist()] == ["b/dense/MatMul"]
-    assert found.wrappers == 0
+    assert not len(found.hidden)
 
 
 def test_groups_are_in_order_of_what_they_come_to_and_unfold() -> None:
