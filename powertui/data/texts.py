@@ -108,6 +108,15 @@ class Texts:
         """In which the pattern is found."""
         return np.fromiter((found is not None for found in map(pattern.search, self.strings())), np.bool_, len(self))
 
+    def begin(self, prefix: bytes, *, whole: bool = False) -> Bools:
+        """Which begin with these bytes; `whole`: which are these bytes."""
+        sizes = np.diff(self.start)
+        out: Bools = sizes == len(prefix) if whole else sizes >= len(prefix)
+        for offset, byte in enumerate(prefix):
+            left = np.flatnonzero(out)
+            out[left[self.data[self.start[left] + offset] != byte]] = False
+        return out
+
     def cut(self, size: int) -> Texts:
         """At most so many bytes of each."""
         if not len(self) or int(np.diff(self.start).max()) <= size:
@@ -220,6 +229,17 @@ def holding(part: str, *, fold: bool) -> Callable[[Texts], Bools]:
         return (texts.lower() if fold else texts).contain(wanted)
 
     return test
+
+
+def beginning(names: Names, *prefixes: str, whole: bool = False) -> Bools:
+    """Which full names begin with one of these; `whole`: which are one of these."""
+    out = np.zeros(len(names), np.bool_)
+    for at in range(0, len(names), BATCH):
+        some = np.arange(at, min(at + BATCH, len(names)))
+        full = names.texts(some)
+        for prefix in prefixes:
+            out[some] |= full.begin(prefix.encode(), whole=whole)
+    return out
 
 
 class NoNames:

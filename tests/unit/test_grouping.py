@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from powertui import demo
 from powertui.data.formats import registry
 from powertui.data.model import Trace
-from powertui.data.run import grouping
+from powertui.data.run import grouping, marks
 from powertui.data.run.grouping import Groups, find
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
@@ -252,3 +253,44 @@ def test_computed_groups_are_those_that_tensorflow_stored(shared_data: Path, run
             total += len(track.events)
     assert total > 100
     assert wrong <= 1  # one kernel was launched by another EagerKernelExecute of that thread
+
+
+# ── what it costs ────────────────────────────────────────────────────────────────────────────────
+
+
+def _handed_over(count: int) -> Plane:
+    """Steps that hand work over to another thread, 100 pieces each."""
+    steps, work = [], []
+    for i in range(count):
+        at = i * 100 * MS
+        steps.append(Event("train", at, 90 * MS, {"step_num": i, "_r": 1}))
+        steps.append(Event("hand over", at + MS, MS, {"_pt": 1, "_p": i}))
+        work += [Event("ExecutorState::Process", at + 10 * MS + k * MS // 2, MS // 4, {"_ct": 1, "_c": i, "id": i, "iter_num": 0})
+                 for k in range(100)]  # fmt: skip
+    return host(steps, work)
+
+
+def test_a_node_costs_few_bytes(tmp_path: Path) -> None:
+    """Of 60,000 pieces of work less than 64 bytes each at the peak: no column of stats is held for all of them."""
+    trace = trace_of(tmp_path, _handed_over(600))
+    groups = find(trace)  # what is made once for all is there
+    tracemalloc.start()
+    try:
+        groups = find(trace)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert groups.of(1).tolist() == np.repeat(np.arange(600), 100).tolist()
+    assert peak < 64 * 61_200 + (12 << 20)  # and what one portion of events takes to decode
+
+
+def test_a_line_is_sampled_once_whoever_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = trace_of(tmp_path, _handed_over(3))
+    asked: list[int] = []
+    really = marks._carried
+    monkeypatch.setattr(marks, "_carried", lambda *args: asked.append(1) or really(*args))
+    for _ in range(2):
+        for process in trace.processes:
+            for stat in ("_p", "_c", "tf_op", "correlation_id", "unheard of"):
+                marks.carried(trace, process, process.tracks, (stat,))
+    assert len(asked) == 2 * 2  # each of two lines: once for all that tools ask, once for what none of them does

@@ -86,3 +86,11 @@ def test_a_person_who_gave_up_is_heard_between_batches() -> None:
     with pytest.raises(Cancelled):
         texts.matching(names, texts.holding("op", fold=True), check=check)
     assert len(asked) == 2
+
+
+def test_beginnings_are_those_of_python() -> None:
+    words = ["Iterator::A", "Iterator::", "Iterator:", "", "Iter", "xIterator::", "Iterator::Ä", "FunctionRun"]
+    found = Texts.of(words)
+    for prefix in ("Iterator::", "", "FunctionRun", "Ä"):
+        assert found.begin(prefix.encode()).tolist() == [word.startswith(prefix) for word in words]
+        assert found.begin(prefix.encode(), whole=True).tolist() == [word == prefix for word in words]

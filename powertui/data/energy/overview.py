@@ -7,10 +7,12 @@ the op table, the account of energy, the findings.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from powertui import units
+from powertui.data import texts
 from powertui.data.category import Category
 from powertui.data.energy import account
 from powertui.data.energy.account import Account
@@ -37,11 +39,13 @@ _SHUFFLING = frozenset(("gather", "scatter", "sort", "transpose", "topk"))
 def answer(question: Question) -> Result:
     """The page, of the whole profile or of the steps that touch the window."""
     profile = question.profile
-    steps = breakdown.of(profile, question.compat)
+    with ThreadPoolExecutor(1) as beside:  # neither needs the other, and numpy lets both run at once
+        ops = beside.submit(top_ops.of, profile, *question.window, question.compat)
+        steps = breakdown.of(profile, question.compat)
+        tops = ops.result()
     if question.lo is not None or question.hi is not None:
         steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
     parts = shares.of(steps)
-    tops = top_ops.of(profile, *question.window, question.compat)
     found = account.of(profile, question.aligning)
     told = _verdict(question, steps, parts, tops)
     facts = [
@@ -399,7 +403,7 @@ def _charts(steps: Breakdown) -> tuple[Chart, ...]:
 
 def _advised(question: Question, steps: Breakdown, parts: Shares | None, tops: Sequence[Top]) -> list[Advice]:
     trace = question.profile.trace
-    data = any(trace.names.full(i).startswith("Iterator::") for i in range(len(trace.names)))
+    data = bool(texts.beginning(trace.names, "Iterator::").any())
     found = advice.of_shares(steps, parts, uses_tf_data=data, asynchronous=question.profile.steps.asynchronous)
     device = _has_device(trace)
     shuffles = sum(one.share for one in tops if _shuffles(one)) if device else None

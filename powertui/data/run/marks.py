@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, StatColumn, Trace, Track
+from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, StatColumn, Trace, Track, UInt32s
 
 STATS = ("step_num", "step_name", "epoch_num", "graph_type", "_r", "group_id")
 _CARRIES = ("step_num", "step_name", "epoch_num")
@@ -22,6 +23,14 @@ _ROOTS = ("_r", "group_id")
 # Lines up to this length are sampled whole; of longer ones the first and last event of each name and a comb.
 _WHOLE = 20_000
 _COMB = 5_000
+_AT_ONCE = 1 << 18  # rows that are looked at in one call
+_DECODED = 1 << 14  # … and decoded
+
+# Whoever samples a line for some stats samples it for these as well: reading it again costs more.
+_TOOLS_ASK = (
+    *STATS, *_CARRIES, "correlation_id", "run_id", "_pt", "_p", "_pid", "_ct", "_c", "_a", "id", "iter_num", "shape",
+    "_ipl_stage_id", "tf_op", "hlo_op", "is_eager", "is_func", "tf_function_call",
+)  # fmt: skip
 
 _EXPLICIT = ("train", "test", "TraceContext")
 _TRAILING = re.compile(r"(-?\d+)\D*$")
@@ -92,11 +101,10 @@ def marked(trace: Trace) -> Marks:
         for process, lines in _planes(trace):
             if (process.kind is ProcessKind.HOST) == hosts:
                 tracks = [track for _, track in lines]
-                samples = [_sample(track.events, len(trace.names)) for track in tracks]
-                carry = _carried(trace, process, tracks, samples, (*_CARRIES, *_ROOTS))
+                carry = carried(trace, process, tracks, (*_CARRIES, *_ROOTS))
                 rooted = np.logical_or.reduce([carry[name] for name in _ROOTS])
                 names = np.logical_or.reduce([carry[name] for name in _CARRIES]) | _explicit(trace, rooted, carry["_r"])
-                held = [line for line, rows in zip(lines, samples, strict=True) if names[line[1].events.name[rows]].any()]
+                held = [line for line in lines if any(names[told].any() for told in _KNOWN[trace][id(line[1])].values())]
                 parts += list(_of_names(trace, process, held, names, must_carry=True))
         if any(len(part) for part in parts):
             return join(parts)
@@ -197,21 +205,40 @@ def carriers(trace: Trace, process: Process, tracks: Sequence[Track], stats: Seq
 
 
 def carried(trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str]) -> dict[str, Bools]:
-    """For each of these stats which names carry it, judged by a sample of each line."""
-    return _carried(trace, process, tracks, [_sample(track.events, len(trace.names)) for track in tracks], stats)
-
-
-def _carried(
-    trace: Trace, process: Process, tracks: Sequence[Track], samples: Sequence[Int64s], stats: Sequence[str]
-) -> dict[str, Bools]:
-    """For each of these stats which names carry it."""
-    every = np.concatenate([track.events.name[rows] for track, rows in zip(tracks, samples, strict=True)])
-    positions = np.concatenate([track.events.positions(rows) for track, rows in zip(tracks, samples, strict=True)])
-    columns = process.source.columns(positions, stats)
+    """For each of these stats which names carry it, judged by a sample of each line. Each line is sampled once."""
+    known = _KNOWN.setdefault(trace, {})
     found = {name: np.zeros(len(trace.names), np.bool_) for name in stats}
-    for name in stats:
-        found[name][every[columns[name].present]] = True
+    for track in tracks:
+        told = known.setdefault(id(track), {})
+        missing = [name for name in stats if name not in told]
+        if missing:
+            asked = list(dict.fromkeys((*missing, *(name for name in _TOOLS_ASK if name not in told))))
+            told.update(_carried(process, track.events, len(trace.names), asked))
+        for name in stats:
+            found[name][told[name]] = True
     return found
+
+
+# Which names carry a stat, line by line: {id of the track: {stat: names}}.
+_KNOWN: WeakKeyDictionary[Trace, dict[int, dict[str, Int32s]]] = WeakKeyDictionary()
+
+
+def _carried(process: Process, events: Events, name_count: int, stats: Sequence[str]) -> dict[str, Int32s]:
+    rows = _sample(events, name_count)
+    found: dict[str, list[UInt32s]] = {name: [np.empty(0, np.uint32)] for name in stats}
+    for at in range(0, len(rows), _DECODED):
+        some = rows[at : at + _DECODED]
+        names = events.name[some]
+        for name, column in process.source.columns(events.positions(some), stats).items():
+            if column.present.any():
+                found[name].append(names[column.present])
+    return {name: wire.distinct(np.concatenate(parts)).astype(np.int32) for name, parts in found.items()}
+
+
+def rows_named(names: UInt32s, wanted: Bools) -> Int64s:
+    """Rows with one of these names, without a mask as long as the line."""
+    parts = [np.flatnonzero(wanted[names[at : at + _AT_ONCE]]) + at for at in range(0, len(names), _AT_ONCE)]
+    return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def _sample(events: Events, name_count: int) -> Int64s:

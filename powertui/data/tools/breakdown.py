@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.asked import Compat
-from powertui.data.model import UNKNOWN, Bools, Int64s, ProcessKind, Steps, Trace, Track, TrackKind
+from powertui.data.model import UNKNOWN, Bools, Int64s, ProcessKind, Steps, Trace, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run import grouping
-from powertui.data.run.grouping import Groups, Nodes
-from powertui.data.run.work import extents
-from powertui.data.tools import event_types, sweep
+from powertui.data.run.grouping import Groups
+from powertui.data.tools import event_types, pieces, sweep
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType, Typed
+from powertui.data.tools.pieces import Marked, Piece
 
 MANY = 5  # of more steps than this, today's converter leaves out the first and the last
 
@@ -89,119 +89,12 @@ def _of(profile: Profile, compat: Compat) -> Breakdown:
     return _of_groups(trace, groups, flat, compat, has_device=has_device)
 
 
-# ── all events that count, in columns ────────────────────────────────────────────────────────────
-
-
 class _Flat:
-    """Events that belong to a group, and the marks among them."""
+    """Events that belong to a group, and the marks of the host among them."""
 
     def __init__(self, groups: Groups, devices: list[Typed], hosts: list[Typed], *, only_devices: bool) -> None:
-        self.devices = _columns(groups, devices)
-        self.hosts = _columns(groups, [] if only_devices else hosts)
-
-
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    group: Int64s
-    start: Int64s
-    end: Int64s
-    kind: Int64s
-    process: Int64s  # counts the processes that occur
-    processes: tuple[str, ...]
-
-    def take(self, rows: Bools) -> _Columns:
-        return _Columns(self.group[rows], self.start[rows], self.end[rows], self.kind[rows], self.process[rows], self.processes)
-
-
-def _columns(groups: Groups | None, lines: list[Typed]) -> _Columns:
-    """`groups` None: all in one."""
-    parts: list[tuple[Int64s, ...]] = []
-    processes = list(dict.fromkeys(line.process.name for line in lines))
-    for line in lines:
-        if groups is None:
-            rows, group = np.arange(len(line.track.events)), np.zeros(len(line.track.events), np.int64)
-        elif (nodes := groups.nodes(line.number)) is not None:
-            rows, group = _grouped(nodes, line)
-        else:
-            rows, group = np.arange(len(line.track.events)), groups.of(line.number).astype(np.int64)
-        kind = line.of(rows)
-        has = (group >= 0) & (kind != NOTHING)
-        rows, kind, group = rows[has], kind[has], group[has]
-        start = line.track.events.start[rows]
-        parts.append((group, start, start + line.track.events.duration[rows], kind,
-                      np.full(len(rows), processes.index(line.process.name), np.int64)))  # fmt: skip
-    if not parts:
-        none = np.empty(0, np.int64)
-        return _Columns(none, none, none, none, none, ())
-    group, start, end, kinds, process = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return _Columns(group, start, end, kinds, process, tuple(processes))
-
-
-def _grouped(nodes: Nodes, line: Typed) -> tuple[Int64s, Int64s]:
-    """(events of a line that can make a difference, their groups).
-
-    Those that are nodes, those that are more than the host's computing, and of its computing what no event around it counts for:
-    an event inside another of its group that counts changes nothing.
-    """
-    telling = line.telling()
-    telling = telling[~_among(np.sort(nodes.row), telling)]
-    plain, plain_group = _bare(nodes, line)
-    new = ~_among(telling, plain)
-    inner = nodes.around(line.track, telling)
-    group = np.where(inner >= 0, nodes.inner[np.maximum(inner, 0)], -1) if len(nodes.row) else np.full(len(telling), -1)
-    rows = np.concatenate([nodes.row, telling, plain[new]])
-    return rows, np.concatenate([nodes.own, group, plain_group[new]]).astype(np.int64)
-
-
-def _among(ascending: Int64s, values: Int64s) -> Bools:
-    if not len(ascending):
-        return np.zeros(len(values), np.bool_)
-    return np.asarray(ascending[np.minimum(ascending.searchsorted(values), len(ascending) - 1)] == values)
-
-
-def _bare(nodes: Nodes, line: Typed) -> tuple[Int64s, Int64s]:
-    """(the outermost events that count below marks and events that count nowhere, their groups), lane by lane."""
-    kind = line.of(nodes.row)
-    through = np.isin(kind, (MARK, NOTHING)) & (nodes.inner >= 0)
-    none = np.empty(0, np.int64)
-    if not through.any():
-        return none, none
-    track = line.track
-    is_node = np.sort(nodes.row)
-    order = np.argsort(nodes.row[through], kind="stable")
-    open_rows, open_group = nodes.row[through][order], nodes.inner[through][order].astype(np.int64)
-    found: list[tuple[Int64s, Int64s]] = []
-    above, above_group = none, none
-    for depth in range(track.lane_count):
-        first, last = int(track.lanes[depth]), int(track.lanes[depth + 1])
-        rows, group = _inside(track, above, above_group, first, last)
-        at = np.minimum(is_node.searchsorted(rows), len(is_node) - 1)
-        other = is_node[at] != rows
-        rows, group = rows[other], group[other]
-        kinds = line.of(rows)
-        counts = ~np.isin(kinds, (MARK, NOTHING))
-        found.append((rows[counts], group[counts]))
-        here = slice(*open_rows.searchsorted((first, last)).tolist())
-        above = np.concatenate([open_rows[here], rows[~counts]])
-        above_group = np.concatenate([open_group[here], group[~counts]])
-        order = np.argsort(above, kind="stable")
-        above, above_group = above[order], above_group[order]
-    return np.concatenate([rows for rows, _ in found]), np.concatenate([group for _, group in found])
-
-
-def _inside(track: Track, holders: Int64s, group: Int64s, first: int, last: int) -> tuple[Int64s, Int64s]:
-    """(events of one lane that lie inside these of the lane above, the groups of those)."""
-    events = track.events
-    lane = events.start[first:last]
-    lo, hi = events.start[holders], events.start[holders] + events.duration[holders]
-    a, b = lane.searchsorted(lo, side="left"), lane.searchsorted(hi, side="right")
-    count = np.maximum(0, b - a)
-    whose = np.repeat(np.arange(len(holders)), count)
-    rows = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count) + np.repeat(a, count) + first
-    keep = events.start[rows] + events.duration[rows] <= hi[whose]
-    if len(rows):  # on the border of two: the later one's
-        keep[:-1] &= rows[:-1] != rows[1:]
-    return rows[keep], group[whose[keep]]
+        self.devices, _ = pieces.of(groups, devices)
+        self.hosts, self.marks = pieces.of(groups, [] if only_devices else hosts)
 
 
 # ── steps as the profilers take them ─────────────────────────────────────────────────────────────
@@ -210,24 +103,18 @@ def _inside(track: Track, holders: Int64s, group: Int64s, first: int, last: int)
 def _of_groups(trace: Trace, groups: Groups, flat: _Flat, compat: Compat, *, has_device: bool) -> Breakdown:
     count = len(groups.groups)
     device_lo, device_hi, drawn = _device_steps(trace, groups, flat.devices)
-    devices = flat.devices
-    keep = np.zeros(len(devices.group), np.bool_)
-    for index, name in enumerate(devices.processes):
-        of_it = devices.process == index
-        keep[of_it] = drawn[name][devices.group[of_it]]
-    devices = devices.take(keep)
-    hosts = flat.hosts
-    if has_device:
-        hosts = hosts.take((device_hi > device_lo)[hosts.group])
-    mark = hosts.kind == MARK
-    host_lo, host_hi = _longest(hosts.group[mark], hosts.start[mark], hosts.end[mark], count)
+    devices = [kept for piece in flat.devices for kept in pieces.chosen([piece], drawn[piece.line.process.name])]
+    hosts, marks = flat.hosts, flat.marks
     on_device = device_hi > device_lo
+    if has_device:
+        hosts = pieces.chosen(hosts, on_device)
+        kept = on_device[marks.group]
+        marks = Marked(marks.group[kept], marks.start[kept], marks.end[kept])
+    host_lo, host_hi = _longest(*marks, count)
     holds = on_device & (host_hi > host_lo) & (host_lo <= device_lo) & (host_hi >= device_hi)
     takes = on_device & ~holds
     lo, hi = np.where(takes, device_lo, host_lo), np.where(takes, device_hi, host_hi)
-    hosts = hosts.take(~mark)
-    swept, present = _swept(devices, hosts, lo, hi)
-    parts = swept.inside(np.arange(count), lo, hi)
+    parts, present = pieces.swept([*devices, *hosts], lo, hi)
     formed = (
         (present[:, EventType.COMPUTE_16] | present[:, EventType.COMPUTE_32]) if has_device else present[:, EventType.HOST_COMPUTE]
     )
@@ -240,21 +127,6 @@ def _of_groups(trace: Trace, groups: Groups, flat: _Flat, compat: Compat, *, has
     return Breakdown(names, lo[rows], (hi - lo)[rows], parts[rows], compat, has_device, "group", tuple(notes))
 
 
-def _swept(devices: _Columns, hosts: _Columns, lo: Int64s, hi: Int64s) -> tuple[sweep.Sweep | sweep.Halves, Bools]:
-    """(the sweep, which types are ever the most telling one in each group)."""
-    group, start, end, kind = (
-        np.concatenate([getattr(devices, column), getattr(hosts, column)]) for column in ("group", "start", "end", "kind")
-    )
-    swept = sweep.of(group, start, end, kind, lo, hi)
-    count = len(lo)
-    first, last = extents(group, start, end, count)
-    has = last > first
-    first, last = np.where(has, first, 0), np.where(has, last, 0)
-    # A group without events has no place on the axis but its own stretch.
-    whole = swept.inside(np.arange(count), np.where(has, first, lo), np.where(has, last, lo))
-    return swept, whole > 0
-
-
 def _longest(group: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s, Int64s]:
     """The longest of each group's stretches, the first of several; both ends 0 where there is none."""
     out_lo, out_hi = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -264,7 +136,7 @@ def _longest(group: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s,
     return out_lo, out_hi
 
 
-def _device_steps(trace: Trace, groups: Groups, work: _Columns) -> tuple[Int64s, Int64s, dict[str, Bools]]:
+def _device_steps(trace: Trace, groups: Groups, work: list[Piece]) -> tuple[Int64s, Int64s, dict[str, Bools]]:
     """(start and end of each group's longest step on a device, which groups each device has a step of).
 
     What the device's line of steps says; where it has none, from the first to the last of the group's work there.
@@ -278,10 +150,9 @@ def _device_steps(trace: Trace, groups: Groups, work: _Columns) -> tuple[Int64s,
             has = group >= 0
             drawn.setdefault(process.name, np.zeros(count, np.bool_))[group[has]] = True
             found.append((group[has], track.events.start[has], track.events.end[has]))
-    for index, name in enumerate(work.processes):
+    for name in dict.fromkeys(piece.line.process.name for piece in work):
         if name not in drawn:
-            mine = work.process == index
-            lo, hi = extents(work.group[mine], work.start[mine], work.end[mine], count)
+            lo, hi = pieces.bounds([piece for piece in work if piece.line.process.name == name], count)
             has = hi > lo
             drawn[name] = has
             found.append((np.flatnonzero(has), lo[has], hi[has]))
@@ -296,19 +167,12 @@ def _device_steps(trace: Trace, groups: Groups, work: _Columns) -> tuple[Int64s,
 
 def _of_steps(trace: Trace, steps: Steps, groups: Groups, flat: _Flat, *, has_device: bool) -> Breakdown | None:
     """None where the groups tell nothing of the steps, or of the devices' work: TPUs, and programs that mark no group."""
-    count = len(steps)
     row = _rows_of(trace, steps, groups, flat)
-    if not (row >= 0).any() or (has_device and not (row[flat.devices.group] >= 0).any()):
+    if not (row >= 0).any() or (has_device and not any((row[piece.group] >= 0).any() for piece in flat.devices)):
         return None
-    devices, hosts = flat.devices, flat.hosts.take(flat.hosts.kind != MARK)
-    parts = []
-    for columns in (devices, hosts):
-        of_row = row[columns.group]
-        parts.append(_Columns(of_row, columns.start, columns.end, columns.kind, columns.process, ()).take(of_row >= 0))
     lo, hi = steps.start, steps.start + np.maximum(steps.step, 0)
-    swept, _ = _swept(parts[0], parts[1], lo, hi)
-    names = [steps.names[i] for i in range(count)]
-    return Breakdown(names, lo, hi - lo, swept.inside(np.arange(count), lo, hi), "corrected", has_device, "group")
+    parts, _ = pieces.swept(pieces.renumbered([*flat.devices, *flat.hosts], row), lo, hi)
+    return Breakdown([steps.names[i] for i in range(len(steps))], lo, hi - lo, parts, "corrected", has_device, "group")
 
 
 def _rows_of(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) -> Int64s:
@@ -317,9 +181,7 @@ def _rows_of(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) -> Int64s:
     out = np.full(count, -1, np.int64)
     if not count or not len(steps):
         return out
-    hosts = flat.hosts
-    mark = hosts.kind == MARK
-    host_lo, host_hi = _longest(hosts.group[mark], hosts.start[mark], hosts.end[mark], count)
+    host_lo, host_hi = _longest(*flat.marks, count)
     device_lo, device_hi, _ = _device_steps(trace, groups, flat.devices)
     order = np.argsort(steps.start, kind="stable")
     start, end = steps.start[order], steps.ends()[order]
@@ -343,15 +205,11 @@ def _by_time(trace: Trace, steps: Steps, devices: list[Typed], hosts: list[Typed
         marks = idle | (line.by_name == MARK)
         kinds = np.where((line.kinds == MARK) | idle[line.track.events.name[line.rows]], NOTHING, line.kinds).astype(np.uint8)
         working.append(line._replace(by_name=np.where(marks, NOTHING, line.by_name).astype(np.uint8), kinds=kinds))
-    one, other = _columns(None, devices), _columns(None, working)
     lo = steps.start
     known = (steps.step != UNKNOWN) & (not (steps.asynchronous or steps.inferred))
     hi = np.where(known, steps.start + steps.step, steps.ends())
     span = np.array([trace.span[0]], np.int64), np.array([trace.span[1]], np.int64)
-    group, start, end, kind = (
-        np.concatenate([getattr(one, column), getattr(other, column)]) for column in ("group", "start", "end", "kind")
-    )
-    swept = sweep.of(group, start, end, kind, *span)
+    swept = sweep.of(*pieces.columns(pieces.whenever([*devices, *working]), 0, 1), *span)
     parts = swept.inside(np.zeros(len(lo), np.int64), lo, hi) if len(lo) else np.zeros((0, KINDS), np.int64)
     names = [steps.names[i] for i in range(len(steps))]
     return Breakdown(names, lo, hi - lo, parts, "corrected", has_device, "time")

@@ -7,8 +7,10 @@ from collections import Counter
 
 import numpy as np
 
+from powertui.data import texts
 from powertui.data.model import Process, ProcessKind, Trace
 from powertui.data.opened import Opened, Profile
+from powertui.data.run.marks import rows_named
 from powertui.data.table import Fact
 from powertui.data.tools import device_facts
 from powertui.data.tools.device_facts import DeviceFacts
@@ -76,13 +78,12 @@ def batch_size(profile: Profile) -> int | None:
 
 def _batch_size(trace: Trace) -> int | None:
     roots, batching = [], []
-    for index in range(len(trace.names)):
+    for index in np.flatnonzero(texts.beginning(trace.names, "Iterator::")).tolist():
         name = trace.names.full(index)
-        if name.startswith("Iterator::"):
-            if _ROOT.match(name):
-                roots.append(index)
-            elif _BATCHING.search(name):
-                batching.append(index)
+        if _ROOT.match(name):
+            roots.append(index)
+        elif _BATCHING.search(name):
+            batching.append(index)
     if not roots and not batching:
         return None
     wanted = np.zeros(len(trace.names), np.bool_)
@@ -92,7 +93,7 @@ def _batch_size(trace: Trace) -> int | None:
     for process, track in trace.tracks():
         if process.kind is not ProcessKind.HOST or not len(track.events):
             continue
-        rows = np.flatnonzero(wanted[track.events.name])[:2000]
+        rows = rows_named(track.events.name, wanted)[:2000]
         for row in rows[:: max(1, len(rows) // 50)].tolist():
             stats = _stats(process, track.events.position_of(row))
             if int(track.events.name[row]) in roots:

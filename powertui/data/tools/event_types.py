@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data import category
+from powertui.data import category, texts
 from powertui.data.asked import Compat
 from powertui.data.category import Category
-from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, UInt8s, UInt32s
-from powertui.data.run.marks import carried, whole
+from powertui.data.model import Bools, Int32s, Int64s, Names, Process, ProcessKind, Trace, Track, UInt8s, UInt32s
+from powertui.data.run.marks import carried, rows_named, whole
 from powertui.data.run.work import working
 
 
@@ -47,6 +47,9 @@ NOTHING = 255  # counts nowhere
 _DROPPED = ("EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "FunctionRun")
 _POOLS = "ThreadpoolListener::"  # marks of no length, of which there are very many
 _MARKS = ("train", "test", "TraceContext")
+_SPEAKING = (
+    *_MARKS, "ProfilerStep#", *_DROPPED, _POOLS, "InfeedEnqueue", "memcpy", "ExecutorState::Process", "iteratorgetnext",
+)  # fmt: skip
 _COPY_AS_PARSED = re.compile(r"(?i)^memcpy(htod|dtoh|dtod|htoh)")
 _COPY = re.compile(r"(?i)(?:^|hip|cuda)(?:memcpy|copy)[ _]?"
                    r"(host ?to ?device|device ?to ?host|device ?to ?device|[hd](?:to|2)[hd]|p(?:to|2)p)")  # fmt: skip
@@ -68,7 +71,6 @@ _TPU_COLLECTIVE = re.compile(r"(?i)^%?(?:all-reduce|all-gather|all-to-all|reduce
 _TPU_BETWEEN = re.compile(r"(?i)^%?(?:send|recv)\b")
 _TPU_IDLE = re.compile(r"(?i)^%?(?:idle|wait|.*barrier)")
 
-_AT_ONCE = 1 << 20
 _STATS = ("correlation_id", "step_name", "step_num", "shape", "_ipl_stage_id")
 
 
@@ -82,9 +84,9 @@ class Typed(NamedTuple):
     rows: Int64s  # events whose type their stats tell, ascending
     kinds: UInt8s  # of those
 
-    def of(self, rows: Int64s) -> Int64s:
+    def of(self, rows: Int64s | Int32s) -> UInt8s:
         """The types of these events."""
-        kind = self.by_name[self.track.events.name[rows]].astype(np.int64)
+        kind = self.by_name[self.track.events.name[rows]]
         if len(self.rows):
             at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
             kind = np.where(self.rows[at] == rows, self.kinds[at], kind)
@@ -93,17 +95,11 @@ class Typed(NamedTuple):
     def telling(self) -> Int64s:
         """The events that are more than the host's computing, or that mark a step, ascending."""
         names = (self.by_name != NOTHING) & (self.by_name != EventType.HOST_COMPUTE)
-        rows = where(self.track.events.name, names)
+        rows = rows_named(self.track.events.name, names)
         if not len(self.rows):
             return rows
         every = np.sort(np.concatenate([rows, self.rows[self.kinds != NOTHING]]), kind="stable")
         return every[np.append(True, every[1:] != every[:-1])] if len(every) else every
-
-
-def where(names: UInt32s, wanted: Bools) -> Int64s:
-    """Rows with one of these names, without a mask as long as the line."""
-    parts = [np.flatnonzero(wanted[names[at : at + _AT_ONCE]]) + at for at in range(0, len(names), _AT_ONCE)]
-    return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def of(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]]:
@@ -142,7 +138,7 @@ def _device(trace: Trace, process: Process, tracks: list[Track], numbers: dict[i
     out = []
     for track in tracks:
         name = track.events.name
-        rows = where(name, carry["shape"]) if carry["shape"].any() else np.empty(0, np.int64)
+        rows = rows_named(name, carry["shape"]) if carry["shape"].any() else np.empty(0, np.int64)
         kinds = table[name[rows]]
         if len(rows):
             column = process.source.columns(track.events.positions(rows), ("shape",))["shape"]
@@ -203,7 +199,7 @@ def _host(
         used[track.events.name] = True
     table = np.full(len(trace.names), EventType.HOST_COMPUTE, np.uint8)
     marks: Bools = np.zeros(len(trace.names), np.bool_)
-    for index in np.flatnonzero(used).tolist():
+    for index in np.flatnonzero(_speaking(trace.names, used)).tolist():
         name = trace.names.full(index)
         marks[index] = (name.startswith(_MARKS) and "/" not in name) or name.startswith("ProfilerStep#")
         table[index] = MARK if marks[index] else host_kind(name, has_device=has_device, compat=compat)
@@ -214,7 +210,7 @@ def _host(
     out = []
     for track in tracks:
         names = track.events.name
-        rows = where(names, asks) if asks.any() else np.empty(0, np.int64)
+        rows = rows_named(names, asks) if asks.any() else np.empty(0, np.int64)
         kinds = table[names[rows]]
         if len(rows):
             columns = process.source.columns(track.events.positions(rows), ("correlation_id", "step_name"))
@@ -223,6 +219,29 @@ def _host(
             kinds = np.where(launched & plain, EventType.HOST_PREPARE, kinds).astype(np.uint8)
             kinds[columns["step_name"].present] = MARK
         out.append(Typed(numbers[id(track)], process, track, table, rows, kinds))
+    return out
+
+
+def _speaking(names: Names, used: Bools) -> Bools:
+    """The used names that can stand for more than the host's computing: of hundreds of thousands a few."""
+    out = np.zeros(len(names), np.bool_)
+    rows = np.flatnonzero(used)
+    for at in range(0, len(rows), texts.BATCH):
+        some = rows[at : at + texts.BATCH]
+        low = names.texts(some).cut(64).lower()
+        for prefix in (
+            *_MARKS,
+            "ProfilerStep#",
+            *_DROPPED,
+            _POOLS,
+            "InfeedEnqueue",
+            "memcpy",
+            "ExecutorState::Process",
+            "iteratorgetnext",
+        ):
+            out[some] |= low.begin(prefix.lower().encode())
+        for part in (b"dataloader", b"ompil", b"autotun"):
+            out[some] |= low.contain(part)
     return out
 
 

@@ -26,7 +26,7 @@ from powertui.data.tools.op_stats import exact
 from powertui.data.window import touches
 
 _EAGER = "EagerKernelExecute"
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 _NONE = np.empty(0, np.int64)
 
 
@@ -57,6 +57,7 @@ def of(trace: Trace, lo: int, hi: int, compat: Compat = "corrected", check: Canc
     sums = _Sums()
     bounds: dict[int, tuple[int, int]] = {}  # of each line that ran any op: begin of the first, end of the last
     busy = 0
+    eager: tuple[Track, _Eager] | None = None
     whole = lo <= trace.span[0] and hi > trace.span[1]
     for process, track, rows in _lines(trace, table, compat, check):
         check()
@@ -73,7 +74,9 @@ def of(trace: Trace, lo: int, hi: int, compat: Compat = "corrected", check: Canc
         busy += sums.add(rows.op, duration, found)
         first, last = bounds.get(id(track), (hi, lo))
         bounds[id(track)] = min(first, int(start.min())), max(last, int((start + duration).max()))
-        sums.eager.append(_eager(trace, process, track, rows))
+        if eager is None or eager[0] is not track:
+            eager = track, _Eager(trace, process, track)
+        sums.eager.append(eager[1].among(rows))
     span = sum(last - first for first, last in bounds.values())
     return sums.told(table, span - busy, span, len(bounds))
 
@@ -144,7 +147,7 @@ def _lines(trace: Trace, table: OpTable, compat: Compat, check: CancelCheck) -> 
 
 
 def _stretches(track: Track) -> Iterator[list[slice]]:
-    """The rows of a line, lane by lane, in stretches of about a million events between which nothing runs."""
+    """The rows of a line, lane by lane, in stretches of some hundred thousand events between which nothing runs."""
     lanes = [track.lane(depth) for depth in range(track.lane_count)]
     top, longest = lanes[0], max(lanes, key=len)
     moments = np.linspace(0, len(longest) - 1, len(track.events) // _CHUNK + 1)[1:-1].astype(np.int64)
@@ -222,25 +225,38 @@ def _torch(trace: Trace, used: Bools, table: OpTable) -> Int32s:
 # ── eager or in a function ───────────────────────────────────────────────────────────────────────
 
 
-def _eager(trace: Trace, process: Process, track: Track, rows: _Rows) -> Int32s:
-    """Ops that ran eagerly: as their events say, else by the kernel's eager run around them that is no function."""
-    events = track.events
-    carry = marks.carried(trace, process, [track], ("is_eager", "is_func"))
-    told = carry["is_eager"][events.name[rows.row]]
-    if told.any():
-        column = process.source.columns(events.positions(rows.row[told]), ("is_eager",))["is_eager"]
-        return np.unique(rows.op[told][column.ints != 0])
-    runs = np.flatnonzero(carry["is_func"][events.name])
-    if len(runs):
-        used = np.unique(events.name[runs])
-        mine = used[[trace.names.full(int(name)) == _EAGER for name in used.tolist()]]
-        runs = runs[np.isin(events.name[runs], mine)]
-    if not len(runs):
-        return np.empty(0, np.int32)
-    runs = runs[np.lexsort((-events.duration[runs], events.start[runs]))]
-    func = process.source.columns(events.positions(runs), ("is_func",))["is_func"].ints != 0
-    at = events.start[runs].searchsorted(events.start[rows.row], side="right") - 1
-    place = np.maximum(at, 0)
-    holder = runs[place]
-    held = (at >= 0) & (events.end[holder] >= events.start[rows.row] + events.duration[rows.row])
-    return np.unique(rows.op[held & ~func[place]])
+class _Eager:
+    """Which ops of a line ran eagerly: as their events say, else by the kernel's eager run around them that is no function."""
+
+    def __init__(self, trace: Trace, process: Process, track: Track) -> None:
+        self._process, self._events = process, track.events
+        carry = marks.carried(trace, process, [track], ("is_eager", "is_func"))
+        self._telling = carry["is_eager"]
+        wanted = np.zeros(len(trace.names), np.bool_)
+        wanted[[index for index in np.flatnonzero(carry["is_func"]).tolist() if trace.names.full(index) == _EAGER]] = True
+        events = track.events
+        runs = marks.rows_named(events.name, wanted) if wanted.any() else _NONE
+        self._start, duration = events.start[runs], events.duration[runs]
+        order = np.lexsort((-duration, self._start)) if track.lane_count > 1 else np.arange(len(runs))
+        self._start = self._start[order]
+        self._end = self._start + duration[order]
+        self._func = np.zeros(len(runs), np.bool_)
+        for at in range(0, len(runs), _CHUNK >> 2):
+            some = runs[order[at : at + (_CHUNK >> 2)]]
+            told = process.source.columns(events.positions(some), ("is_func",))["is_func"].ints
+            self._func[at : at + len(some)] = told != 0
+
+    def among(self, rows: _Rows) -> Int32s:
+        """Those of the ops that some of these events ran eagerly."""
+        events = self._events
+        told = self._telling[events.name[rows.row]] if self._telling.any() else np.zeros(0, np.bool_)
+        if told.any():
+            column = self._process.source.columns(events.positions(rows.row[told]), ("is_eager",))["is_eager"]
+            return np.unique(rows.op[told][column.ints != 0])
+        if not len(self._start):
+            return np.empty(0, np.int32)
+        start = events.start[rows.row]
+        at = self._start.searchsorted(start, side="right") - 1
+        place = np.maximum(at, 0)
+        held = (at >= 0) & (self._end[place] >= start + events.duration[rows.row])
+        return np.unique(rows.op[held & ~self._func[place]])

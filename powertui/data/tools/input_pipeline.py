@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data import texts
 from powertui.data.asked import Compat
 from powertui.data.model import Int64s, ProcessKind, Trace
 from powertui.data.opened import Profile
+from powertui.data.run.marks import rows_named
 from powertui.data.table import Column, Fact, Place, Result, Table
 from powertui.data.tools import advice, breakdown, host_ops, shares
 from powertui.data.tools.breakdown import Breakdown
@@ -154,11 +156,11 @@ def broken_up(trace: Trace, ops: list[InputOp], steps: Breakdown, compat: Compat
 
 def _enqueuing(trace: Trace) -> float | None:
     """The part of their time that threads spend enqueuing for a TPU; None where nothing does."""
-    names = [i for i in range(len(trace.names)) if trace.names.full(i).startswith("InfeedEnqueue")]
+    names = texts.beginning(trace.names, "InfeedEnqueue")
     took = between = 0
     for process, track in trace.tracks():
-        if process.kind is ProcessKind.HOST and names:
-            rows = np.flatnonzero(np.isin(track.events.name, names))
+        if process.kind is ProcessKind.HOST and names.any():
+            rows = rows_named(track.events.name, names)
             if len(rows) > 1:
                 start: Int64s = np.sort(track.events.start[rows])
                 between += int(start[-1] - start[0])

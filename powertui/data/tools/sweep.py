@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from powertui.data.model import Bools, Int64s
+from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.data.tools.event_types import KINDS
 
 _NONE = np.empty(0, np.int64)
@@ -58,7 +58,7 @@ class Halves:
         return out
 
 
-def of(group: Int64s, start: Int64s, end: Int64s, kind: Int64s, lo: Int64s, hi: Int64s) -> Sweep | Halves:
+def of(group: Int64s, start: Int64s, end: Int64s, kind: UInt8s | Int64s, lo: Int64s, hi: Int64s) -> Sweep | Halves:
     """Sweep events of groups 0 … len(lo) - 1. `lo` and `hi`: a stretch of each group that will be asked about."""
     first, last = lo.copy(), np.maximum(lo, hi)
     np.minimum.at(first, group, start)
@@ -94,7 +94,7 @@ def _with(
 ) -> tuple[Int64s, Int64s]:
     """The union with events of one type more. `above`: the starts of all events of higher types, ascending."""
     real = end > start
-    cover = _union(np.concatenate([cover[0], start[real]]), np.concatenate([cover[1], end[real]]))
+    cover = union(np.concatenate([cover[0], start[real]]), np.concatenate([cover[1], end[real]]))
     moments, at = np.unique(start[~real], return_index=True)
     if len(moments):
         free = ~_holds(cover, moments) & ~_among(above, moments)
@@ -102,12 +102,12 @@ def _with(
         if len(moments):
             for starts in (above, np.sort(start[real])):
                 until = np.minimum(until, _after(starts, moments))
-        cover = _union(np.concatenate([cover[0], moments]), np.concatenate([cover[1], np.maximum(until, moments)]))
+        cover = union(np.concatenate([cover[0], moments]), np.concatenate([cover[1], np.maximum(until, moments)]))
     return cover
 
 
-def _union(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
-    """The same moments as stretches that lie apart, ascending."""
+def union(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
+    """Stretches of some length: the same moments as stretches that lie apart, ascending."""
     if not len(start):
         return _NONE, _NONE
     order = np.argsort(start, kind="stable")

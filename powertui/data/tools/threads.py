@@ -9,7 +9,9 @@ import numpy as np
 from powertui.data import category
 from powertui.data.category import Category
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
+from powertui.data.run.marks import rows_named
 from powertui.data.run.work import covered
+from powertui.data.window import lane_rows
 
 
 class Thread(NamedTuple):
@@ -43,10 +45,13 @@ def _of_track(track: Track, number: int, waits: Bools, lo: int, hi: int) -> Thre
     inside = end >= start
     if not inside.any():
         return None
-    rows = np.flatnonzero(waits[track.events.name])
+    rows = rows_named(track.events.name, waits)
     a, b = _clipped(track.events.start[rows], track.events.start[rows] + track.events.duration[rows], lo, hi)
     waiting = int(covered(np.zeros(len(a), np.int64), a, b, 1)[0]) if len(a) else 0
-    count = int(((track.events.start < hi) & (track.events.start + track.events.duration >= lo)).sum())
+    count = 0
+    for depth in range(track.lane_count):
+        first, last = lane_rows(track.lane(depth), lo, hi)
+        count += last - first
     return Thread(
         track.name,
         number,

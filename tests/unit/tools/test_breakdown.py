@@ -11,7 +11,7 @@ import pytest
 from powertui.data import logdir
 from powertui.data.asked import COMPAT, Compat
 from powertui.data.opened import Opened, Profile
-from powertui.data.tools import breakdown, device_facts, sweep
+from powertui.data.tools import breakdown, device_facts, pieces, sweep
 from powertui.data.tools.breakdown import CATEGORIES
 from powertui.data.tools.event_types import KINDS, EventType, device_kind
 from tests import stored
@@ -118,6 +118,22 @@ def test_groups_that_last_for_months_fill_no_axis() -> None:
     parts = found.inside(group, zero, zero + long)
     assert (parts[:, EventType.COMPUTE_32] == long - start).all()
     assert (parts[:, EventType.UNKNOWN] == start).all()
+
+
+@pytest.mark.parametrize("run", ["custom_loop", "jax_cpu", "keras"])
+def test_portions_of_groups_and_events_left_out_change_nothing(
+    shared_data: Path, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Swept a few events at a time, and by time without leaving any event out: the same."""
+    path = shared_data / "own" / run if run != "keras" else shared_data / "public" / "e4040_hd2551"
+    whole = [breakdown.of(_profile(path), compat) for compat in ("corrected", "tf2", "xprof")]
+    monkeypatch.setattr(pieces, "_AT_ONCE", 7)
+    monkeypatch.setattr(pieces, "_held", lambda cover, start, end: np.zeros(len(start), np.bool_))
+    for before, compat in zip(whole, ("corrected", "tf2", "xprof"), strict=True):
+        after = breakdown.of(_profile(path), compat)
+        assert (after.parts == before.parts).all()
+        assert (after.start == before.start).all()
+    assert any(len(one) for one in whole)
 
 
 # ── profiles with known answers ──────────────────────────────────────────────────────────────────
