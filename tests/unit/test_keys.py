@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from powertui.data.run.keys import Keys
+from powertui.data.run.keys import KeyRows
 
 
 def test_rows_are_found_among_others_or_not() -> None:
@@ -19,7 +19,7 @@ def test_rows_are_found_among_others_or_not() -> None:
         def columns(some: list[tuple[int, ...]], width: int = width) -> tuple[np.ndarray, ...]:
             return tuple(np.array([row[i] for row in some], np.int64) for i in range(width))
 
-        keys = Keys(columns(rows))
+        keys = KeyRows(columns(rows))
         assert keys.count == len(set(rows))
         assert [rows[keys.codes.tolist().index(code)] for code in keys.codes.tolist()] == rows
         found = keys.find(columns(asked)).tolist()

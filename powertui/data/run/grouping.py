@@ -5,7 +5,7 @@ done here: events nest in their line; producers (`_pt`, `_p`) hand work to consu
 `ExecutorState::Process` leads to the `IteratorGetNext` of its iteration, and a kernel launch to its kernel. Roots are
 the events that mark steps, and those with a root level (`_r`). Every event gets the first root that reaches it.
 
-Only events that hand work on, take it or start a group are looked at, the nodes (`run.forest`): one in ten. What is none of them
+Only events that hand work on, take it or start a group are looked at, the nodes (`run.nodes`): one in ten. What is none of them
 belongs where the node around it does. The graph is never walked event by event: a context is a node between its producers and its
 consumers, and labels (the rank of the best root so far) flow down the nesting and through the contexts until nothing changes: as
 many rounds as the longest chain of hand-overs, each a few numpy calls over all nodes. Kernels hand nothing on: each has the group
@@ -23,8 +23,8 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Trace, Track
-from powertui.data.run.forest import EXECUTOR, STATS, Context, Forest, Line, Said
 from powertui.data.run.marks import carried, whole
+from powertui.data.run.nodes import EXECUTOR, STATS, HandOver, NodeForest, NodeLine, Said
 
 _NONE = np.iinfo(np.int32).max
 _IMPLICIT = frozenset({"FunctionRun", "SessionRun", "RunGraph", EXECUTOR})
@@ -127,20 +127,20 @@ def find(trace: Trace, *, lasting: bool = False) -> Groups:
     lines = [(n, process, track) for n, (process, track) in enumerate(trace.tracks()) if len(track.events)]
     if not lines:
         return _no_groups(trace, "no event")
-    by_process: dict[int, list[Line]] = {}
+    by_process: dict[int, list[NodeLine]] = {}
     for number, process, track in lines:
-        by_process.setdefault(id(process), []).append(Line(number, process, track))
+        by_process.setdefault(id(process), []).append(NodeLine(number, process, track))
     carry = [carried(trace, those[0].process, [one.track for one in those], ("group_id", "step_name", "correlation_id", *STATS))
              for those in by_process.values()]  # fmt: skip
     if any(said["group_id"].any() for said in carry):
         return _stored(trace, list(zip(by_process.values(), carry, strict=True)))
-    return _computed(Forest(trace, list(zip(by_process.values(), carry, strict=True)), lasting=lasting))
+    return _computed(NodeForest(trace, list(zip(by_process.values(), carry, strict=True)), lasting=lasting))
 
 
 # ── ids that the file carries ────────────────────────────────────────────────────────────────────
 
 
-def _stored(trace: Trace, processes: list[tuple[list[Line], Said]]) -> Groups:
+def _stored(trace: Trace, processes: list[tuple[list[NodeLine], Said]]) -> Groups:
     ids: dict[int, Int64s] = {}
     for lines, said in processes:
         for number, process, track in lines:
@@ -176,7 +176,7 @@ def _stored(trace: Trace, processes: list[tuple[list[Line], Said]]) -> Groups:
 # ── ids that are computed ────────────────────────────────────────────────────────────────────────
 
 
-def _computed(forest: Forest) -> Groups:
+def _computed(forest: NodeForest) -> Groups:
     loose = np.zeros(forest.count, np.bool_)
     loose[forest.apart] = True
     parent = _past(forest.parent, loose) if len(forest.apart) else forest.parent
@@ -212,7 +212,7 @@ def _computed(forest: Forest) -> Groups:
 class _Titled(Sequence[EventGroup]):
     """The groups that these nodes start: what they are called is looked up when somebody asks."""
 
-    def __init__(self, forest: Forest, roots: Int64s) -> None:
+    def __init__(self, forest: NodeForest, roots: Int64s) -> None:
         self._forest, self._roots = forest, roots
 
     def __len__(self) -> int:
@@ -235,7 +235,7 @@ def _no_groups(trace: Trace, why: str) -> Groups:
     return Groups((), why, np.empty(0, np.int64), np.empty(0, np.bool_), trace, {}, {})
 
 
-def _depths(forest: Forest) -> list[Int32s]:
+def _depths(forest: NodeForest) -> list[Int32s]:
     """Nodes by nesting depth, all lines together: those that hold others before those."""
     deepest = max((int(part.depth.max()) for part in forest.parts), default=0)
     return [
@@ -255,7 +255,7 @@ def _past(parent: Int32s, loose: Bools) -> Int32s:
     return out
 
 
-def _launched(forest: Forest, nodes: dict[int, Nodes]) -> tuple[Int64s, Int64s] | None:
+def _launched(forest: NodeForest, nodes: dict[int, Nodes]) -> tuple[Int64s, Int64s] | None:
     """(ids of launches ascending, the group of the last launch with each)."""
     if not forest.kernels or not forest.launches:
         return None
@@ -276,7 +276,7 @@ def _launched(forest: Forest, nodes: dict[int, Nodes]) -> tuple[Int64s, Int64s] 
     return every[order][last], group[order][last]
 
 
-def _roots(forest: Forest) -> tuple[Int64s, str]:
+def _roots(forest: NodeForest) -> tuple[Int64s, str]:
     """(the events that can start a group, best first; what they are)."""
     how = "root levels and step markers"
     nodes, level = forest.levels()
@@ -289,7 +289,7 @@ def _roots(forest: Forest) -> tuple[Int64s, str]:
     return nodes[np.lexsort((-forest.length_of(nodes), forest.start_of(nodes), -level))], how
 
 
-def _flow(label: Int32s, parent: Int32s, depths: Sequence[Int32s], contexts: Sequence[Context]) -> None:
+def _flow(label: Int32s, parent: Int32s, depths: Sequence[Int32s], contexts: Sequence[HandOver]) -> None:
     """Let the best label run down the lanes and through the contexts until nothing changes."""
     levels = [rows[parent[rows] >= 0] for rows in depths]
     for _ in range(_ROUNDS):
@@ -304,7 +304,7 @@ def _flow(label: Int32s, parent: Int32s, depths: Sequence[Int32s], contexts: Seq
             return
 
 
-def _title(forest: Forest, event: int, group: int) -> tuple[str, bool]:
+def _title(forest: NodeForest, event: int, group: int) -> tuple[str, bool]:
     """(TensorBoard's name of the group that this root starts, whether it marks a step)."""
     name = forest.name_of(event)
     marked = name not in _IMPLICIT

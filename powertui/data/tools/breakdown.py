@@ -19,7 +19,7 @@ from powertui.data.run import grouping
 from powertui.data.run.grouping import Groups
 from powertui.data.tools import event_types, pieces, sweep
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType, Typed
-from powertui.data.tools.pieces import Marked, Piece
+from powertui.data.tools.pieces import LinePiece, Marked
 
 MANY = 5  # of more steps than this, today's converter leaves out the first and the last
 
@@ -136,7 +136,7 @@ def _longest(group: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s,
     return out_lo, out_hi
 
 
-def _device_steps(trace: Trace, groups: Groups, work: list[Piece]) -> tuple[Int64s, Int64s, dict[str, Bools]]:
+def _device_steps(trace: Trace, groups: Groups, work: list[LinePiece]) -> tuple[Int64s, Int64s, dict[str, Bools]]:
     """(start and end of each group's longest step on a device, which groups each device has a step of).
 
     What the device's line of steps says; where it has none, from the first to the last of the group's work there.

@@ -22,7 +22,7 @@ _AT_ONCE = 1 << 17  # events that are swept in one go, where that many groups ha
 _NONE = np.empty(0, np.int64)
 
 
-class Piece(NamedTuple):
+class LinePiece(NamedTuple):
     """Events of one line with their groups, by group."""
 
     line: Typed
@@ -35,7 +35,7 @@ class Piece(NamedTuple):
         return self.row[lo:hi]
 
 
-class Columns(NamedTuple):
+class PieceColumns(NamedTuple):
     """Events as columns."""
 
     group: Int64s
@@ -52,9 +52,9 @@ class Marked(NamedTuple):
     end: Int64s
 
 
-def of(groups: Groups, lines: Iterable[Typed]) -> tuple[list[Piece], Marked]:
+def of(groups: Groups, lines: Iterable[Typed]) -> tuple[list[LinePiece], Marked]:
     """(the events that count and belong to a group, the marks among them)."""
-    pieces: list[Piece] = []
+    pieces: list[LinePiece] = []
     marks: list[tuple[Int64s, Int64s, Int64s]] = [(_NONE, _NONE, _NONE)]
     for line in lines:
         events = line.track.events
@@ -74,14 +74,14 @@ def of(groups: Groups, lines: Iterable[Typed]) -> tuple[list[Piece], Marked]:
     return pieces, Marked(*(np.concatenate(column) for column in zip(*marks, strict=True)))
 
 
-def _by_group(line: Typed, rows: Int64s | Int32s, group: Int64s | Int32s) -> Piece:
+def _by_group(line: Typed, rows: Int64s | Int32s, group: Int64s | Int32s) -> LinePiece:
     if (group[1:] < group[:-1]).any():
         order = np.argsort(group, kind="stable")
         rows, group = rows[order], group[order]
-    return Piece(line, rows.astype(np.int32, copy=False), group.astype(np.int32, copy=False))
+    return LinePiece(line, rows.astype(np.int32, copy=False), group.astype(np.int32, copy=False))
 
 
-def renumbered(pieces: Iterable[Piece], number: Int64s) -> list[Piece]:
+def renumbered(pieces: Iterable[LinePiece], number: Int64s) -> list[LinePiece]:
     """The same events under other numbers of their groups; those of a negative number are left out."""
     out = []
     for piece in pieces:
@@ -92,12 +92,12 @@ def renumbered(pieces: Iterable[Piece], number: Int64s) -> list[Piece]:
     return out
 
 
-def chosen(pieces: Iterable[Piece], groups: Bools) -> list[Piece]:
+def chosen(pieces: Iterable[LinePiece], groups: Bools) -> list[LinePiece]:
     """Those of these groups."""
     return renumbered(pieces, np.where(groups, np.arange(len(groups)), -1))
 
 
-def bounds(pieces: Iterable[Piece], count: int) -> tuple[Int64s, Int64s]:
+def bounds(pieces: Iterable[LinePiece], count: int) -> tuple[Int64s, Int64s]:
     """(first start, last end) of each of `count` groups; the last end lies before the first start of those without events."""
     lo, hi = extents(_NONE, _NONE, _NONE, count)
     for piece in pieces:
@@ -110,7 +110,7 @@ def bounds(pieces: Iterable[Piece], count: int) -> tuple[Int64s, Int64s]:
     return lo, hi
 
 
-def columns(pieces: Sequence[Piece], first: int, last: int) -> Columns:
+def columns(pieces: Sequence[LinePiece], first: int, last: int) -> PieceColumns:
     """The events of groups first … last - 1, counted from the first."""
     parts: list[tuple[Int64s, Int64s, Int64s, UInt8s]] = [(_NONE, _NONE, _NONE, np.empty(0, np.uint8))]
     for piece in pieces:
@@ -119,10 +119,10 @@ def columns(pieces: Sequence[Piece], first: int, last: int) -> Columns:
             rows, events = piece.row[lo:hi], piece.line.track.events
             start = events.start[rows]
             parts.append((piece.group[lo:hi].astype(np.int64) - first, start, start + events.duration[rows], piece.line.of(rows)))
-    return Columns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return PieceColumns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def swept(pieces: Sequence[Piece], lo: Int64s, hi: Int64s) -> tuple[Int64s, Bools]:
+def swept(pieces: Sequence[LinePiece], lo: Int64s, hi: Int64s) -> tuple[Int64s, Bools]:
     """(how much of [lo, hi) of each group every type has, which types are ever the most telling one in each group)."""
     count = len(lo)
     parts, present = np.zeros((count, KINDS), np.int64), np.zeros((count, KINDS), np.bool_)
@@ -138,7 +138,7 @@ def swept(pieces: Sequence[Piece], lo: Int64s, hi: Int64s) -> tuple[Int64s, Bool
     return parts, present
 
 
-def _portions(pieces: Sequence[Piece], count: int) -> Iterator[tuple[int, int]]:
+def _portions(pieces: Sequence[LinePiece], count: int) -> Iterator[tuple[int, int]]:
     """Runs of groups with about as many events."""
     events = np.zeros(count, np.int64)
     for piece in pieces:
@@ -216,13 +216,13 @@ def _inside(track: Track, holders: Int64s, group: Int64s, first: int, last: int)
     return rows[keep], group[whose[keep]]
 
 
-def whenever(lines: Iterable[Typed]) -> list[Piece]:
+def whenever(lines: Iterable[Typed]) -> list[LinePiece]:
     """All that counts, as one group: events of the host's computing only where none around them says the same."""
     out = []
     for line in lines:
         rows = _outermost(line)
         if len(rows):
-            out.append(Piece(line, rows, np.zeros(len(rows), np.int32)))
+            out.append(LinePiece(line, rows, np.zeros(len(rows), np.int32)))
     return out
 
 

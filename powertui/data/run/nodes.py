@@ -15,7 +15,7 @@ import numpy as np
 from powertui.data import texts, wire
 from powertui.data.formats.builder import is_sorted
 from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Trace, Track, UInt8s
-from powertui.data.run.keys import Keys
+from powertui.data.run.keys import KeyRows
 from powertui.data.run.marks import rows_named
 
 _OF_NODES = ("_p", "_c", "_r", "_a", "step_num", "iter_num")  # what makes an event a node
@@ -33,7 +33,7 @@ _MISSING = -(1 << 62)
 Said = dict[str, Bools]  # which names carry a stat
 
 
-class Line(NamedTuple):
+class NodeLine(NamedTuple):
     """One line with events."""
 
     number: int  # over Trace.tracks()
@@ -41,16 +41,16 @@ class Line(NamedTuple):
     track: Track
 
 
-class Part(NamedTuple):
+class LineNodes(NamedTuple):
     """The nodes of one line, by start, the longest first."""
 
-    line: Line
+    line: NodeLine
     row: Int32s  # of the track's events
     depth: UInt8s
     first: int  # of them in the common numbering
 
 
-class Context(NamedTuple):
+class HandOver(NamedTuple):
     """Producers and consumers of one kind of hand-over: parallel (context, node) pairs, producers by context."""
 
     size: int
@@ -79,15 +79,15 @@ class _Pairs:
         return np.concatenate(self._nodes), np.concatenate(self._values)
 
 
-class Forest:
+class NodeForest:
     """All nodes of a trace in one numbering, line by line."""
 
-    def __init__(self, trace: Trace, processes: list[tuple[list[Line], Said]], *, lasting: bool = False) -> None:
+    def __init__(self, trace: Trace, processes: list[tuple[list[NodeLine], Said]], *, lasting: bool = False) -> None:
         """`lasting`: without the marks of thread pools."""
         self.trace = trace
         self._known: dict[tuple[str, ...], Bools] = {}
-        self.parts: list[Part] = []
-        self.launches: list[tuple[Line, Int64s]] = []
+        self.parts: list[LineNodes] = []
+        self.launches: list[tuple[NodeLine, Int64s]] = []
         self.kernels = False
         self._said = {id(lines[0].process): said for lines, said in processes}
         special = self._names(LEVELS)
@@ -116,7 +116,7 @@ class Forest:
         self._levels: list[tuple[Int64s, Int64s]] = []  # (nodes, root levels)
         self.apart: Int64s = np.empty(0, np.int64)  # nodes that hold nothing and that nothing holds
         self.markers: Int64s = np.empty(0, np.int64)  # nodes with a step's number
-        self.contexts: list[Context] = []
+        self.contexts: list[HandOver] = []
         if self.count:
             self._read()
 
@@ -136,7 +136,7 @@ class Forest:
         """How long these nodes, ascending, last."""
         return self._gathered(nodes, lambda part, rows: part.line.track.events.duration[rows])
 
-    def _gathered(self, nodes: Int64s, take: Callable[[Part, Int32s], Int64s]) -> Int64s:
+    def _gathered(self, nodes: Int64s, take: Callable[[LineNodes, Int32s], Int64s]) -> Int64s:
         out = [np.empty(0, np.int64)]
         for part in self.parts:
             lo, hi = nodes.searchsorted((part.first, part.first + len(part.row)))
@@ -163,7 +163,7 @@ class Forest:
                 out.append(mine[known[part.line.track.events.name[part.row[mine - part.first]]]])
         return np.concatenate(out)
 
-    def locate(self, node: int) -> tuple[Line, int]:
+    def locate(self, node: int) -> tuple[NodeLine, int]:
         """The line of a node and its row there."""
         place = int(np.searchsorted([part.first for part in self.parts], node, side="right")) - 1
         part = self.parts[place]
@@ -227,7 +227,7 @@ class Forest:
             markers.append(nodes[told["step_num"] != _MISSING])
             asks.add(nodes, told, (told["id"] != _MISSING) & (told["iter_num"] >= 0) & self._have(nodes, inputs))
         self.apart, self.markers = np.concatenate(apart), np.concatenate(markers)
-        made, asked = Keys(makes.columns()), Keys(asks.columns())
+        made, asked = KeyRows(makes.columns()), KeyRows(asks.columns())
         taken, iterations = _Pairs(), _Pairs()
         takers = self._carriers("_c") if made.count else np.zeros(len(self.trace.names), np.bool_)
         runs = executors & identified if asked.count else np.zeros(len(self.trace.names), np.bool_)
@@ -302,7 +302,7 @@ class _Collected:
         return tuple(np.concatenate(column) for column in self._columns)
 
 
-def _nested(line: Line, rows: Int64s, first: int) -> tuple[Part, Int32s]:
+def _nested(line: NodeLine, rows: Int64s, first: int) -> tuple[LineNodes, Int32s]:
     """(the nodes of one line, the innermost node that holds each)."""
     events = line.track.events
     start = events.start[rows]
@@ -312,7 +312,7 @@ def _nested(line: Line, rows: Int64s, first: int) -> tuple[Part, Int32s]:
         order = np.lexsort((-events.duration[rows], events.start[rows]))
         start, duration = events.start[rows[order]], events.duration[rows[order]]
     depth = wire.nest(start, duration)
-    return Part(line, rows[order].astype(np.int32), depth, first), _holders(start, start + duration, depth, first)
+    return LineNodes(line, rows[order].astype(np.int32), depth, first), _holders(start, start + duration, depth, first)
 
 
 def _holders(start: Int64s, end: Int64s, depth: UInt8s, first: int) -> Int32s:
@@ -336,7 +336,7 @@ def _holders(start: Int64s, end: Int64s, depth: UInt8s, first: int) -> Int32s:
 _Some = Int32s | Int64s
 
 
-def _context(count: int, makers: _Some, made: _Some, users: _Some, used: _Some, *, crowd: bool = False) -> Context:
+def _context(count: int, makers: _Some, made: _Some, users: _Some, used: _Some, *, crowd: bool = False) -> HandOver:
     """Bring the nodes that hand over, and those that take, together by the number of what is handed over."""
     by, of = np.bincount(made, minlength=count), np.bincount(used, minlength=count)
     both = (by > 0) & (of > 0)
@@ -350,4 +350,4 @@ def _context(count: int, makers: _Some, made: _Some, users: _Some, used: _Some, 
         makers, made = makers[order], made[order]
     starts = np.searchsorted(made, np.arange(int(both.sum()), dtype=np.int32))
     keep = both[used]
-    return Context(len(starts), makers, starts, users[keep].astype(np.int32), renumber[used[keep]])
+    return HandOver(len(starts), makers, starts, users[keep].astype(np.int32), renumber[used[keep]])
