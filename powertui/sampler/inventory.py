@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -15,10 +15,18 @@ from powertui.sampler.source import Channel, Info, Options, Reading, open_source
 from powertui.sampler.targets import Target
 from powertui.sampler.urls import parse_url
 
-__all__ = ["LOCAL", "FoundSource", "local_targets", "look", "look_here", "look_there", "tell"]
+__all__ = ["LOCAL", "FoundSource", "local_targets", "look", "look_here", "look_there", "request", "tell"]
 
-# In-band sources, best first.
-LOCAL = ("hwmon:", "ipmitool:open", "rapl:", "nvml:", "amd:")
+# In-band sources in the order of what they resolve: counters and samples many times a second, then BMCs, then programs that take
+# a while to answer, then what Slurm counts every half minute.
+LOCAL = ("pm_counters:", "hwmon:", "rapl:", "nvml:", "amd:", "ipmitool:open", "nvidia-smi:", "amd-smi:", "slurm:")
+# Named only where they find something: another source above reads the same sensor, or most machines have nothing of the kind.
+_QUIET = ("pm_counters:", "amd:", "nvidia-smi:", "amd-smi:", "slurm:")
+# A source is not added where one of these was: they measure the same.
+_SAME = {
+    "ipmitool:open": ("node",), "slurm:": ("node", "package"), "rapl:": ("node",),
+    "nvidia-smi:": ("nvml:",), "amd:": ("hwmon:",), "amd-smi:": ("amd:", "hwmon amdgpu"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,9 +81,9 @@ def look(url: str, options: Options) -> FoundSource:
 
 
 def look_here(root: str = "/") -> list[FoundSource]:
-    """Everything in-band. `amd:` is a part of `hwmon:` and is only named where it finds something."""
+    """Everything in-band, best first. Some sources are only named where they find something."""
     found = [look(url, Options(root=root)) for url in LOCAL]
-    return [f for f in found if f.ok or f.url != "amd:"]
+    return [f for f in found if f.ok or f.url not in _QUIET]
 
 
 def look_there(targets: Iterable[Target]) -> list[FoundSource]:
@@ -118,26 +126,60 @@ def local_targets(root: str = "/") -> list[Target]:
     A figure for the whole node comes first; processors are added only where there is none. GPUs are their own.
     """
     chosen: list[Target] = []
-    node = False
+    have: set[str] = set()
     tried: list[FoundSource] = []
-    for url in LOCAL:
-        if url == "amd:" or (node and url in ("ipmitool:open", "rapl:")):
+    for url in _in_order(LOCAL):
+        if have & set(_SAME.get(url, ())):
             continue
         found = look(url, Options(root=root))
         tried.append(found)
         if found.ok:
             chosen.append(Target(url, Options(root=root)))
-            node = node or any(c.scope in ("node", "plug") for c in found.channels)
+            have |= _measures(url, found)
     if not chosen:
+        told = [f for f in tried if f.url not in _QUIET]
         raise SensorError(
-            "No power can be read on this machine:\n" + "\n".join(f"  {f.url} {f.why_not}" for f in tried),
+            "No power can be read on this machine:\n" + "\n".join(f"  {f.url} {f.why_not}" for f in told),
             hint="Name its BMC with --host, or run `powertui sensors`.",
         )
     return chosen
 
 
+def _in_order(urls: Iterable[str]) -> list[str]:
+    """A BMC's figure for the whole machine is asked for before the processors' own, which it holds."""
+    return sorted(urls, key=lambda url: (url == "rapl:", url == "slurm:"))
+
+
+def _measures(url: str, found: FoundSource) -> set[str]:
+    """What need not be measured again: in the words of _SAME."""
+    scopes = {channel.scope for channel in found.channels}
+    have = {url} | ({"node"} if scopes & {"node", "plug"} else set()) | ({"package"} if "package" in scopes else set())
+    return have | ({"hwmon amdgpu"} if url == "hwmon:" and "amdgpu" in found.source else set())
+
+
+def request(found: Sequence[FoundSource]) -> str:
+    """What to ask an administrator for, in one line: nothing where something here covers the whole machine."""
+    if any(channel.scope in ("node", "plug") for item in found if item.ok for channel in item.channels):
+        return ""
+    wishes = ["a BMC account with privilege USER"]
+    if any(item.url == "ipmitool:open" and "may not" in item.why_not for item in found):
+        wishes.append("read access to /dev/ipmi0 (a udev rule)")
+    if any(item.url == "rapl:" and "belongs to root" in item.why_not for item in found):
+        wishes.append("read access to /sys/class/powercap/intel-rapl:*/energy_uj (a udev rule)")
+    wishes.append("the address of a Prometheus server that has the machine's power")
+    return f"Nothing here measures the whole machine. Ask its administrator for {', or '.join(wishes)}."
+
+
 def tell(found: Iterable[FoundSource]) -> Iterator[str]:
     """Lines for a person. What comes from sensors is made plain."""
+    found = list(found)
+    yield from _lines(found)
+    if {item.url for item in found} & set(LOCAL) and (text := request(found)):
+        yield ""
+        yield text
+
+
+def _lines(found: Iterable[FoundSource]) -> Iterator[str]:
     for item in found:
         if not item.ok:
             yield f"no   {plain(item.url)}"

@@ -35,7 +35,12 @@ METRICS = (
     "node_hwmon_power_watt",
     "DCGM_FI_DEV_POWER_USAGE",
     "nvidia_smi_power_draw_watts",
+    "rocm_average_socket_power_watts",  # Omnistat
+    "scaph_host_power_microwatts",  # Scaphandre
+    "kepler_node_platform_watts",
+    "kepler_node_cpu_watts",
 )
+_MICRO = "_microwatts"  # a metric whose name ends so counts in µW
 MOST_POINTS = 10_000  # of one series in one answer; the server refuses 11,000
 _LOOKBACK = 300.0  # s: the first question, to learn how often is scraped
 _SPACING = 60.0  # assumed between samples until it is known
@@ -109,7 +114,12 @@ class PrometheusSource:
     def _vectors(self, seconds: float, end: float) -> list[SeriesSamples]:
         """A range vector's raw samples."""
         data = self._ask("query", query=f"{self.selector}[{max(1, round(seconds * 1000))}ms]", time=f"{end:.3f}")
-        return [_series(entry, end - seconds - 1, end + 1) for entry in _results(data)]
+        return [_series(entry, end - seconds - 1, end + 1, self._unit) for entry in _results(data)]
+
+    @property
+    def _unit(self) -> float:
+        """Watts of one unit of the metric."""
+        return 1e-6 if self.selector.partition("{")[0].endswith(_MICRO) else 1.0
 
     def _recent(self, seconds: float, end: float, shorter: Sequence[float]) -> list[SeriesSamples]:
         """The same, over a shorter time where so many series have too many samples."""
@@ -263,7 +273,7 @@ class PrometheusSource:
         step = max((end - start) / max(1, min(points, MOST_POINTS)), 1.0)
         query = f"avg_over_time({self.selector}[{round(step * 1000)}ms])"
         data = self._ask("query_range", query=query, start=f"{start:.3f}", end=f"{end:.3f}", step=f"{step:.3f}")
-        return [_series(entry, start, end + step) for entry in _results(data)]
+        return [_series(entry, start, end + step, self._unit) for entry in _results(data)]
 
     def close(self) -> None:
         self._http.close()
@@ -274,7 +284,7 @@ def _results(data: Any) -> list[dict[str, Any]]:
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
-def _series(entry: dict[str, Any], since: float, until: float) -> SeriesSamples:
+def _series(entry: dict[str, Any], since: float, until: float, unit: float) -> SeriesSamples:
     """What is no sample, and what lies outside of the time that was asked for, is left out."""
     metric, values = entry.get("metric"), entry.get("values")
     labels = {str(k): str(v) for k, v in metric.items()} if isinstance(metric, dict) else {}
@@ -284,7 +294,7 @@ def _series(entry: dict[str, Any], since: float, until: float) -> SeriesSamples:
             continue
         moment, watts = number(pair[0]), pair[1]
         if moment is not None and since <= moment <= until and isinstance(watts, (str, int, float)):
-            samples.append((moment, _watts(watts)))
+            samples.append((moment, _watts(watts) * unit))
     return SeriesSamples(labels, samples)
 
 

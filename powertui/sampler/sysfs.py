@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-__all__ = ["read_number"]
+__all__ = ["FAULTS", "read_number"]
 
-_FAULTS = {
+FAULTS = {
     errno.EIO: "the sensor cannot be read right now",
     errno.ENODATA: "the sensor has no value right now",
     errno.EAGAIN: "the sensor is busy",
@@ -25,6 +25,6 @@ def read_number(path: Path) -> tuple[int | None, str]:
     try:
         return int(path.read_text("ascii", "replace").strip()), ""
     except OSError as error:
-        return None, _FAULTS.get(error.errno or 0, (error.strerror or "it cannot be read").lower())
+        return None, FAULTS.get(error.errno or 0, (error.strerror or "it cannot be read").lower())
     except ValueError:
         return None, "its content is not a number"

@@ -11,7 +11,7 @@ from powertui.errors import UsageError
 
 __all__ = ["Address", "host_port", "join_host_port", "parse_url"]
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+._-]*):(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)

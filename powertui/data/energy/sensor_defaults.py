@@ -39,6 +39,7 @@ _SOURCES = {
     "nvidia smi": _NVIDIA, "nvml": _NVIDIA, "dcgm": _NVIDIA, "nvidia": _NVIDIA,
     "rapl": _COUNTER, "perf stat": _COUNTER, "turbostat": _COUNTER, "power gadget": _COUNTER, "powercap": _COUNTER,
     "zeus": Defaults(refresh_s=0.1),
+    "pm counters": Defaults(refresh_s=0.1, quantum_w=1.0),
     "occ amester": _OCC, "amester": _OCC, "ibmpowernv": _OCC, "hwmon": _OCC,
     "ipmi dcmi": _DCMI, "ipmitool dcmi": _DCMI, "dcmi": _DCMI,
     "powerboard": _BMC, "ipmi": _BMC, "ipmitool": _BMC, "bmc": _BMC, "powergraph": _BMC,

@@ -1,0 +1,182 @@
+"""Power of GPUs as their makers' programs tell it: `nvidia-smi:` and `amd-smi:`. They need neither root nor a Python package.
+
+A call takes a tenth of a second and more, so they come after the libraries and the kernel's own files: two readings a second at
+most. The programs are found as all others are (programs.py), get no secrets, and their answers are read as data alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import fnmatch
+import json
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from powertui.errors import NotSupported, SensorError
+from powertui.sampler import programs
+from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.urls import Address
+
+__all__ = ["Gpu", "GpuProgramSource", "make_amd", "make_nvidia", "of_amd_smi", "of_nvidia_smi", "of_rocm_smi"]
+
+_NUMBER = re.compile(r"\d{1,10}(\.\d{1,6})?")
+_SLOWEST = 10.0  # s: the first call loads a driver
+
+
+class Gpu(NamedTuple):
+    """What one line of an answer says."""
+
+    number: int
+    watts: float | None
+    model: str = ""
+    uuid: str = ""
+    pci: str = ""
+
+
+class Asked(NamedTuple):
+    """One way of asking: the program, its arguments, and who reads its answer."""
+
+    program: str
+    arguments: tuple[str, ...]
+    read: Callable[[str], list[Gpu]]
+
+
+def of_nvidia_smi(text: str) -> list[Gpu]:
+    """Lines of `index, power, name, uuid, PCI address`. "[N/A]" is no value."""
+    found = []
+    for row in csv.reader(text.splitlines()):
+        if len(row) >= 5 and row[0].strip().isdecimal():
+            index, watts, model, uuid, pci = (part.strip() for part in row[:5])
+            found.append(Gpu(int(index), _number(watts), model[:80], uuid[:80], pci[:40]))
+    return found
+
+
+def of_amd_smi(text: str) -> list[Gpu]:
+    """`amd-smi metric --power --json`: a list, or the list under `gpu_data`."""
+    data = json.loads(text)
+    entries = data.get("gpu_data", []) if isinstance(data, dict) else data
+    found = []
+    for entry in entries if isinstance(entries, list) else []:
+        index, power = (entry.get("gpu"), entry.get("power")) if isinstance(entry, dict) else (None, None)
+        if not isinstance(index, int) or not isinstance(power, dict):
+            continue
+        socket = next(
+            (power[key] for key in ("socket_power", "average_socket_power", "current_socket_power") if key in power), None
+        )
+        found.append(Gpu(index, _in_watts(socket)))
+    return found
+
+
+def of_rocm_smi(text: str) -> list[Gpu]:
+    """`rocm-smi --showpower --json`: an object for each card, whose keys say what is meant and in which unit."""
+    data = json.loads(text)
+    found = []
+    for name, entry in data.items() if isinstance(data, dict) else ():
+        match = re.fullmatch(r"card(\d{1,4})", name)
+        if match and isinstance(entry, dict):
+            watts = next(
+                (value for key, value in entry.items() if "power (w)" in key.casefold() and "max" not in key.casefold()), None
+            )
+            found.append(Gpu(int(match[1]), _number(watts)))
+    return found
+
+
+def _in_watts(said: Any) -> float | None:
+    """A number, or `{"value": 214, "unit": "W"}`; on a host of virtual machines the unit is µW. Another unit is not guessed at."""
+    value, unit = (said.get("value"), str(said.get("unit", "W"))) if isinstance(said, dict) else (said, "W")
+    watts, scale = _number(value), {"W": 1.0, "mW": 1e-3, "uW": 1e-6}.get(unit)
+    return None if watts is None or scale is None else watts * scale
+
+
+def _number(value: Any) -> float | None:
+    match = _NUMBER.match(str(value).strip()) if value is not None else None
+    return float(match[0]) if match else None
+
+
+_NVIDIA = (
+    Asked("nvidia-smi", ("--query-gpu=index,power.draw,name,uuid,pci.bus_id", "--format=csv,noheader,nounits"), of_nvidia_smi),
+)
+_AMD = (
+    Asked("amd-smi", ("metric", "--power", "--json"), of_amd_smi),
+    Asked("rocm-smi", ("--showpower", "--json"), of_rocm_smi),
+)
+
+
+class GpuProgramSource:
+    """The first of the programs that is here and answers with a power."""
+
+    min_period = 0.5
+    reconnects = 0
+
+    def __init__(self, scheme: str, ways: Sequence[Asked], options: Options) -> None:
+        self.name = scheme
+        self._scheme, self._ways, self._options = scheme, ways, options
+        self._way: Asked | None = None
+        self._path = ""
+        self.channels: tuple[Channel, ...] = ()
+
+    def open(self) -> Info:
+        why = []
+        for way in self._ways:
+            program = programs.find(way.program)
+            if not program.path:
+                why.append(program.refused or f"There is no {way.program} here.")
+                continue
+            gpus, trouble = self._ask(way, program.path, max(self._options.timeout, _SLOWEST))
+            measured = [gpu for gpu in gpus if gpu.watts is not None]
+            if not measured:
+                why.append(trouble or f"{way.program} tells no power.")
+                continue
+            chosen = [gpu for gpu in measured if self._wanted(gpu)]
+            if not chosen:
+                names = ", ".join(f"GPU {gpu.number}" for gpu in measured)
+                raise NotSupported(f"No GPU is called {' or '.join(self._options.sensors)}.", hint=f"The GPUs are: {names}.")
+            self._way, self._path = way, program.path
+            self.channels = tuple(
+                Channel(f"GPU {gpu.number}", "", "gpu", note=gpu.model, index=gpu.number, uuid=gpu.uuid, pci=gpu.pci)
+                for gpu in chosen
+            )
+            return Info(way.program, f"{self._scheme}:", "", self.channels, {"program": program.path})
+        raise NotSupported(" ".join(why), hint="Check that the driver's programs are in your PATH.")
+
+    def _wanted(self, gpu: Gpu) -> bool:
+        names = (f"gpu {gpu.number}", str(gpu.number), gpu.model.casefold(), gpu.uuid.casefold())
+        asked = [one.casefold() for one in self._options.sensors]
+        return not asked or any(fnmatch.fnmatch(name, one) for name in names for one in asked)
+
+    def _ask(self, way: Asked, path: str, timeout: float) -> tuple[list[Gpu], str]:
+        done = programs.run([path, *way.arguments], programs.environment(os.environ), timeout)
+        if done.code:
+            said = " ".join((done.err or done.out).split())[:120]
+            return [], f"{way.program} failed ({said or f'exit code {done.code}'})."
+        try:
+            return way.read(done.out), ""
+        except (ValueError, RecursionError):
+            return [], f"{way.program} answered with something that is not understood."
+
+    def read(self) -> list[Reading]:
+        if self._way is None:
+            raise SensorError(f"{self._scheme}: is not open.")
+        stamp = Stamp.now()
+        gpus, trouble = self._ask(self._way, self._path, self._options.timeout)
+        t, mono, rtt = stamp.middle()
+        watts = {gpu.number: gpu.watts for gpu in gpus}
+        readings = []
+        for channel in self.channels:
+            value = watts.get(channel.index) if channel.index is not None else None
+            why = trouble or ("it has no value right now" if channel.index in watts else "the device is gone")
+            readings.append(Reading(t, mono, value, rtt, self.name, channel.name, OK if value is not None else none(why)))
+        return readings
+
+    def close(self) -> None:
+        """Nothing is held between readings."""
+
+
+def make_nvidia(_address: Address, options: Options) -> GpuProgramSource:
+    return GpuProgramSource("nvidia-smi", _NVIDIA, options)
+
+
+def make_amd(_address: Address, options: Options) -> GpuProgramSource:
+    return GpuProgramSource("amd-smi", _AMD, options)

@@ -1,0 +1,135 @@
+"""Cray's and HPE's power counters: /sys/cray/pm_counters, which every user of a node may read.
+
+A file holds `245 W 1434567890123456 us`, or an energy in J: the node's, and where it has them those of its processors, memory and
+accelerators. The node's controller renews all of them ten times a second and counts that in `freshness`: a value that was read
+twice is an old one, and is told as such. Energies are whole joules since the node's start: what is recorded beside the watts is
+their difference.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from powertui.errors import AuthenticationFailed, NotSupported
+from powertui.sampler.source import OK, STALE, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.sysfs import FAULTS, read_number
+from powertui.sampler.urls import Address
+
+__all__ = ["PmCountersSource", "PowerFile", "counters", "make"]
+
+_FOLDER = "sys/cray/pm_counters"
+_VALUE = re.compile(r"\s*(\d{1,18}) ([WJ])\b")
+_HERTZ = 10.0  # where raw_scan_hz does not say it
+
+
+class PowerFile(NamedTuple):
+    """One part of the node that is measured."""
+
+    name: str  # "node", "cpu", "memory", "accel0"
+    power: Path
+    energy: Path | None
+    scope: str
+    number: int | None = None  # of an accelerator
+
+
+def counters(root: str) -> list[PowerFile]:
+    """Every power file with the energy file of its name, the node first. Caps are limits, not power."""
+    folder = Path(root) / _FOLDER
+    found = []
+    for power in sorted(folder.glob("*power"), key=lambda path: (path.name != "power", path.name)):
+        part = power.name[: -len("power")].rstrip("_")
+        match = re.fullmatch(r"accel(\d+)", part)
+        scope = "node" if not part else "gpu" if match else {"cpu": "package", "memory": "dram"}.get(part, "rail")
+        energy = power.with_name(f"{part}_energy" if part else "energy")
+        found.append(PowerFile(part or "node", power, energy if energy.exists() else None, scope, int(match[1]) if match else None))
+    return found
+
+
+class PmCountersSource:
+    min_period = 0.1
+    reconnects = 0
+
+    def __init__(self, options: Options) -> None:
+        self.name = "pm_counters"
+        self._options = options
+        self._folder = Path(options.root) / _FOLDER
+        self.channels: tuple[Channel, ...] = ()
+        self._counters: list[PowerFile] = []
+        self._first: dict[str, int] = {}
+        self._fresh: int | None = None
+
+    def open(self) -> Info:
+        every = counters(self._options.root)
+        if not every:
+            raise NotSupported("There are no pm_counters here.", hint="Cray and HPE Cray nodes have them in /sys/cray.")
+        asked = [one.casefold() for one in self._options.sensors]
+        self._counters = [one for one in every if not asked or any(fnmatch.fnmatch(one.name, name) for name in asked)]
+        if not self._counters:
+            raise NotSupported(
+                f"No pm_counters channel is called {' or '.join(self._options.sensors)}.",
+                hint="The channels are: " + ", ".join(one.name for one in every) + ".",
+            )
+        _, why = _value(self._counters[0].power, "W")
+        if "may not" in why:
+            raise AuthenticationFailed(
+                f"You may not read {self._counters[0].power}.", hint="Ask the administrator to make it readable for everybody."
+            )
+        hertz, _ = read_number(self._folder / "raw_scan_hz")
+        period = 1.0 / (hertz if hertz and 0 < hertz <= 1000 else _HERTZ)
+        self.channels = tuple(
+            Channel(
+                f"GPU {one.number}" if one.number is not None else one.name, "", one.scope, 1.0,
+                note="node controller" + (", with its energy counter" if one.energy else ""), period_s=period, index=one.number,
+            )
+            for one in self._counters
+        )  # fmt: skip
+        self.min_period = period
+        for one in self._counters:
+            if one.energy and (start := _value(one.energy, "J")[0]) is not None:
+                self._first[one.name] = start
+        shared = [one.name for one in self._counters if one.scope != "node"] if self._counters[0].scope == "node" else []
+        notes = (f"The node includes {', '.join(shared)}.",) if shared else ()
+        return Info("pm_counters", "pm_counters:", "", self.channels, {"renewed every": f"{period:g} s"}, notes)
+
+    def read(self) -> list[Reading]:
+        fresh, _ = read_number(self._folder / "freshness")
+        old = fresh is not None and fresh == self._fresh
+        self._fresh = fresh
+        return [self._read_one(one, channel.name, old) for one, channel in zip(self._counters, self.channels, strict=True)]
+
+    def _read_one(self, one: PowerFile, name: str, old: bool) -> Reading:
+        stamp = Stamp.now()
+        watts, why = _value(one.power, "W")
+        joules = None
+        if one.energy is not None and watts is not None:
+            count, _ = _value(one.energy, "J")
+            first = self._first.setdefault(one.name, count) if count is not None else None
+            if count is not None and first is not None:
+                if count < first:  # the node's controller began again
+                    first = self._first[one.name] = count
+                joules = float(count - first)
+        t, mono, rtt = stamp.middle()
+        quality = none(why) if watts is None else STALE if old else OK
+        return Reading(t, mono, None if watts is None else float(watts), rtt, self.name, name, quality, joules)
+
+    def close(self) -> None:
+        """Nothing is held between readings."""
+
+
+def _value(path: Path, unit: str) -> tuple[int | None, str]:
+    """The number in a counter's file, or why there is none."""
+    try:
+        text = path.read_text("ascii", "replace")[:200]
+    except OSError as error:
+        return None, FAULTS.get(error.errno or 0, "it cannot be read")
+    match = _VALUE.match(text)
+    if match is None or match[2] != unit:
+        return None, f"its content is no number of {unit}"
+    return int(match[1]), ""
+
+
+def make(_address: Address, options: Options) -> PmCountersSource:
+    return PmCountersSource(options)

@@ -1,0 +1,223 @@
+"""Sources that any user of a cluster may read: trees and programs made from their documented forms."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from powertui.errors import NotSupported, UsageError
+from powertui.sampler import gpu_programs, inventory, slurm
+from powertui.sampler.source import STALE, Options, open_source, reason_of
+
+US = 1_700_000_000_000_000
+
+
+def put(root: Path, path: str, text: str) -> None:
+    target = root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(f"{text}\n")
+
+
+@pytest.fixture
+def cray(tmp_path: Path) -> Path:
+    """A node of HPE Cray EX: its own power, its parts', and a cap."""
+    tick(tmp_path, 1, 612, 1_000_000)
+    for name, watts in (
+        ("cpu_power", 140),
+        ("memory_power", 60),
+        ("accel0_power", 310),
+        ("accel1_power", 95),
+        ("accel0_power_cap", 0),
+    ):
+        put(tmp_path, f"sys/cray/pm_counters/{name}", f"{watts} W {US} us")
+    put(tmp_path, "sys/cray/pm_counters/accel0_energy", f"777 J {US} us")
+    put(tmp_path, "sys/cray/pm_counters/power_cap", "0 W")
+    put(tmp_path, "sys/cray/pm_counters/raw_scan_hz", "10")
+    return tmp_path
+
+
+def tick(root: Path, freshness: int, watts: int, joules: int) -> None:
+    put(root, "sys/cray/pm_counters/power", f"{watts} W {US + freshness * 100_000} us")
+    put(root, "sys/cray/pm_counters/energy", f"{joules} J {US + freshness * 100_000} us")
+    put(root, "sys/cray/pm_counters/freshness", str(freshness))
+
+
+def opened(url: str, root: Path = Path("/"), **options: object):
+    source = open_source(url, Options(root=str(root), **options))  # type: ignore[arg-type]
+    return source, source.open()
+
+
+def test_pm_counters_node_and_parts(cray: Path) -> None:
+    source, info = opened("pm_counters:", cray)
+    assert [(c.name, c.scope, c.index) for c in info.channels] == [
+        ("node", "node", None), ("GPU 0", "gpu", 0), ("GPU 1", "gpu", 1), ("cpu", "package", None), ("memory", "dram", None),
+    ]  # fmt: skip
+    assert info.facts["renewed every"] == "0.1 s"
+    assert info.notes == ("The node includes accel0, accel1, cpu, memory.",)
+    assert [r.watts for r in source.read()] == [612.0, 310.0, 95.0, 140.0, 60.0]
+
+
+def test_pm_counters_energy_counts_from_the_start_and_freshness_tells_old_values(cray: Path) -> None:
+    source, _ = opened("pm_counters:", cray, sensors=("node",))
+    (first,) = source.read()
+    assert (first.watts, first.joules, first.quality) == (612.0, 0.0, "ok")
+    (again,) = source.read()
+    assert again.quality == STALE
+    tick(cray, 2, 640, 1_000_064)
+    (moved,) = source.read()
+    assert (moved.watts, moved.joules, moved.quality) == (640.0, 64.0, "ok")
+    tick(cray, 3, 600, 12)  # the controller began again
+    (reset,) = source.read()
+    assert reset.joules == 0.0
+    tick(cray, 4, 600, 72)
+    assert source.read()[0].joules == 60.0
+
+
+@pytest.mark.parametrize("text", ["", "612", "612 J 1 us", "lots W 1 us", "\x1b[31m612 W"])
+def test_pm_counters_that_make_no_sense_are_gaps(cray: Path, text: str) -> None:
+    source, _ = opened("pm_counters:", cray, sensors=("node",))
+    put(cray, "sys/cray/pm_counters/power", text)
+    put(cray, "sys/cray/pm_counters/freshness", "9")
+    (reading,) = source.read()
+    assert reading.watts is None
+    assert reason_of(reading.quality) == "its content is no number of W"
+
+
+def test_pm_counters_are_named_only_where_they_are(cray: Path, tmp_path: Path) -> None:
+    assert [f.url for f in inventory.look_here(str(cray)) if f.ok] == ["pm_counters:"]
+    assert "pm_counters:" not in {f.url for f in inventory.look_here(str(tmp_path / "empty"))}
+    assert [t.url for t in inventory.local_targets(str(cray))] == ["pm_counters:"]
+    with pytest.raises(NotSupported, match="No pm_counters channel is called tape"):
+        opened("pm_counters:", cray, sensors=("tape",))
+
+
+# programs
+
+NVIDIA = """0, 61.25, NVIDIA H100 80GB HBM3, GPU-8f6e2a54-1111-2222-3333-444455556666, 00000000:3B:00.0
+1, [N/A], NVIDIA H100 80GB HBM3, GPU-8f6e2a54-1111-2222-3333-444455557777, 00000000:5E:00.0
+"""
+AMD_SMI = """[{"gpu": 0, "power": {"socket_power": {"value": 214, "unit": "W"}, "gfx_voltage": "N/A"}},
+ {"gpu": 1, "power": {"socket_power": "N/A"}}]"""
+ROCM_SMI = (
+    '{"card0": {"Average Graphics Package Power (W)": "41.0"}, "card1": {"Max Graphics Package Power (W)": "300"}, "system": {}}'
+)
+
+
+def program(folder: Path, name: str, answer: str, code: int = 0) -> Path:
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)
+    (folder / f"{name}.txt").write_text(answer)
+    file = folder / name
+    file.write_text(f'#!{sys.executable}\nimport sys\nsys.stdout.write(open("{folder}/{name}.txt").read())\nsys.exit({code})\n')
+    file.chmod(0o755)
+    return file
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Only programs of this folder are found."""
+    folder = tmp_path / "bin"
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr("powertui.sampler.programs._PLACES", ())
+    return folder
+
+
+def test_nvidia_smi(path: Path) -> None:
+    program(path, "nvidia-smi", NVIDIA)
+    source, info = opened("nvidia-smi:")
+    (channel,) = info.channels  # the other board tells no power
+    assert (channel.name, channel.index, channel.note) == ("GPU 0", 0, "NVIDIA H100 80GB HBM3")
+    assert (channel.uuid, channel.pci) == ("GPU-8f6e2a54-1111-2222-3333-444455556666", "00000000:3B:00.0")
+    (reading,) = source.read()
+    assert reading.watts == 61.25
+    (path / "nvidia-smi.txt").write_text(NVIDIA.replace("61.25", "[N/A]"))
+    assert reason_of(source.read()[0].quality) == "it has no value right now"
+    (path / "nvidia-smi.txt").write_text("")
+    assert reason_of(source.read()[0].quality) == "the device is gone"
+
+
+def test_a_program_that_fails_says_why(path: Path) -> None:
+    program(path, "nvidia-smi", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", 9)
+    with pytest.raises(NotSupported, match="couldn't communicate with the NVIDIA driver"):
+        opened("nvidia-smi:")
+
+
+def test_amd_smi_then_rocm_smi(path: Path) -> None:
+    program(path, "rocm-smi", ROCM_SMI)
+    source, info = opened("amd-smi:")
+    assert (info.source, [c.name for c in info.channels]) == ("rocm-smi", ["GPU 0"])
+    assert source.read()[0].watts == 41.0
+    program(path, "amd-smi", AMD_SMI)
+    source, info = opened("amd-smi:")
+    assert (info.source, source.read()[0].watts) == ("amd-smi", 214.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[1, null, {}]", '{"card0": 3}', "[" * 5000, '[{"gpu": 0, "power": {"socket_power": {"value": 3, "unit": "kW"}}}]'],
+)
+def test_answers_that_are_not_understood_are_no_power(path: Path, text: str) -> None:
+    program(path, "amd-smi", text)
+    with pytest.raises(NotSupported):
+        opened("amd-smi:")
+
+
+def test_amd_smi_units() -> None:
+    said = '{"gpu_data": [{"gpu": 3, "power": {"socket_power": {"value": 214000000, "unit": "uW"}}}]}'
+    assert [(gpu.number, gpu.watts) for gpu in gpu_programs.of_amd_smi(said)] == [(3, 214.0)]
+
+
+# Slurm
+
+
+def test_slurm_counts_the_jobs_energy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    program(path, "sstat", "4711.batch|1000\n4711.0|600\n")
+    source, info = opened("slurm:")
+    assert (info.url, info.channels[0].kind) == ("slurm:4711", "interval")
+    assert source.read() == []  # nothing new yet
+    (path / "sstat.txt").write_text("4711.batch|4600\n4711.0|900\n")
+    (reading,) = source.read()
+    assert reading.joules == 3600.0
+    assert reading.watts is not None
+    assert reading.watts > 0
+    (path / "sstat.txt").write_text("4711.batch|10\n")
+    assert reason_of(source.read()[0].quality) == "the counter was set back"
+
+
+def test_slurm_without_a_job_and_without_accounting(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with pytest.raises(NotSupported, match="not a Slurm job"):
+        opened("slurm:")
+    with pytest.raises(UsageError):
+        opened("slurm:1;reboot")
+    program(path, "sstat", "12.batch|0\n12.0|18446744073709551614\n")
+    with pytest.raises(NotSupported, match="counts no energy for job 12") as caught:
+        opened("slurm:12")
+    assert "AcctGatherEnergyType" in caught.value.hint
+
+
+def test_slurm_takes_the_step_that_covers_all() -> None:
+    assert slurm.joules_of("1.batch|4600\n1.extern|0\n1.0|900\n") == 4600
+    assert slurm.joules_of("") is None
+
+
+# what to record, what to ask for
+
+
+def test_a_gpus_power_is_not_recorded_twice(path: Path, tmp_path: Path) -> None:
+    program(path, "amd-smi", AMD_SMI)
+    root = tmp_path / "root"
+    put(root, "sys/class/hwmon/hwmon0/name", "amdgpu")
+    put(root, "sys/class/hwmon/hwmon0/power1_average", "45000000")
+    assert [t.url for t in inventory.local_targets(str(root))] == ["hwmon:"]
+    assert [t.url for t in inventory.local_targets(str(tmp_path / "empty"))] == ["amd-smi:"]
+
+
+def test_what_to_ask_the_administrator_for(path: Path, tmp_path: Path, cray: Path) -> None:
+    lines = list(inventory.tell(inventory.look_here(str(tmp_path / "empty"))))
+    assert lines[-1].startswith("Nothing here measures the whole machine. Ask its administrator for a BMC account")
+    assert "Prometheus" in lines[-1]
+    assert "administrator" not in "\n".join(inventory.tell(inventory.look_here(str(cray))))
