@@ -18,14 +18,14 @@ from powertui.sampler.source import OK, STALE, Channel, Info, Options, Reading, 
 from powertui.sampler.sysfs import FAULTS, read_number
 from powertui.sampler.urls import Address
 
-__all__ = ["PmCountersSource", "PowerFile", "counters", "make"]
+__all__ = ["Meters", "PmCountersSource", "counters", "make"]
 
 _FOLDER = "sys/cray/pm_counters"
 _VALUE = re.compile(r"\s*(\d{1,18}) ([WJ])\b")
 _HERTZ = 10.0  # where raw_scan_hz does not say it
 
 
-class PowerFile(NamedTuple):
+class Meters(NamedTuple):
     """One part of the node that is measured."""
 
     name: str  # "node", "cpu", "memory", "accel0"
@@ -35,7 +35,7 @@ class PowerFile(NamedTuple):
     number: int | None = None  # of an accelerator
 
 
-def counters(root: str) -> list[PowerFile]:
+def counters(root: str) -> list[Meters]:
     """Every power file with the energy file of its name, the node first. Caps are limits, not power."""
     folder = Path(root) / _FOLDER
     found = []
@@ -44,7 +44,7 @@ def counters(root: str) -> list[PowerFile]:
         match = re.fullmatch(r"accel(\d+)", part)
         scope = "node" if not part else "gpu" if match else {"cpu": "package", "memory": "dram"}.get(part, "rail")
         energy = power.with_name(f"{part}_energy" if part else "energy")
-        found.append(PowerFile(part or "node", power, energy if energy.exists() else None, scope, int(match[1]) if match else None))
+        found.append(Meters(part or "node", power, energy if energy.exists() else None, scope, int(match[1]) if match else None))
     return found
 
 
@@ -57,7 +57,7 @@ class PmCountersSource:
         self._options = options
         self._folder = Path(options.root) / _FOLDER
         self.channels: tuple[Channel, ...] = ()
-        self._counters: list[PowerFile] = []
+        self._counters: list[Meters] = []
         self._first: dict[str, int] = {}
         self._fresh: int | None = None
 
@@ -100,7 +100,7 @@ class PmCountersSource:
         self._fresh = fresh
         return [self._read_one(one, channel.name, old) for one, channel in zip(self._counters, self.channels, strict=True)]
 
-    def _read_one(self, one: PowerFile, name: str, old: bool) -> Reading:
+    def _read_one(self, one: Meters, name: str, old: bool) -> Reading:
         stamp = Stamp.now()
         watts, why = _value(one.power, "W")
         joules = None
