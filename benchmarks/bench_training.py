@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import make_big
 from benchmarks.harness import GENERATED, Table, run_process
-from powertui.data.formats.crc32c import crc32c, masked
+from powertui.data.wire.crc32c import crc32c, masked
 from tests.synthetic.tfevents import frame, scalar
 
 UNIX = 1_795_000_000

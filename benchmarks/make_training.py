@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from benchmarks.harness import GENERATED
 from benchmarks.make_big import make as make_profile
-from powertui.data.formats.crc32c import crc32c, masked
+from powertui.data.wire.crc32c import crc32c, masked
 from tests.synthetic.tfevents import frame, scalar
 from tests.synthetic.xplane import Plane, blob, double, encode
 

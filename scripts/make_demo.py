@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from powertui.data import logdir
-from powertui.data.formats.crc32c import crc32c, masked
 from powertui.data.wire import schemas
+from powertui.data.wire.crc32c import crc32c, masked
 
 LIMIT = 2_000_000
 

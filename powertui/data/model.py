@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data.packed import packs
 from powertui.data.wire.stored import FileState
 from powertui.data.wire.types import Bools as Bools
 from powertui.data.wire.types import Int32s as Int32s
@@ -550,6 +551,7 @@ class Epochs:
         return iter(self.epochs)
 
 
+@packs("steps", "wall_ns", "values")
 @dataclass(frozen=True, eq=False)
 class ScalarSeries:
     """One tag of one tfevents file."""
@@ -636,6 +638,7 @@ class PowerKind(str, enum.Enum):
     INTERVAL = "interval"  # mean watts since the previous row: counters and J per interval
 
 
+@packs("watts", "joules")
 @dataclass(frozen=True, eq=False)
 class PowerSeries:
     """One channel of one sensor. NaN watts are a gap: nothing is drawn or integrated across it.
@@ -666,6 +669,7 @@ class LogPlace(NamedTuple):
     half_ps: int  # half of its own 95 % interval
 
 
+@packs("watts")
 @dataclass(frozen=True, eq=False)
 class PowerOnTrace:
     """A power series placed on a trace's clock: what the timeline draws and the integrals take.

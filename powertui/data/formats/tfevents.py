@@ -19,20 +19,20 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from powertui.data import elsewhere
+from powertui.data import elsewhere, wire
 from powertui.data.formats import tfevents_columns
-from powertui.data.formats.crc32c import crc32c, masked
 from powertui.data.formats.filenames import split_events
 from powertui.data.limits import HINT, MACHINE, MemoryLimit
 from powertui.data.model import NS_PER_S, Floats, Int64s, ScalarSeries, Warn
+from powertui.data.packed import Growing
 from powertui.errors import UnreadableFile
 
-_WINDOW = 16 << 20  # bytes read at a time; a longer record is read whole
-POINT = 56  # bytes of memory for each scalar: its columns, and once more while they are put together
+_WINDOW = 4 << 20  # bytes read at a time; a longer record is read whole
+POINT = 24  # bytes of memory for each scalar at most: its columns
 _FRAME = 16  # bytes around a payload
 _BATCH_TAG = re.compile(r"^batch_(\d+)$")
 _MARKER_PLUGINS = frozenset({"powerboard", "energy_profiling"})
@@ -101,35 +101,34 @@ class Scalar(NamedTuple):
     value: float
 
 
-@dataclass
-class _Growing:
+class _Points:
     """The columns of one tag as they come, window by window."""
 
-    parts: list[tuple[Int64s, Int64s, Floats]] = field(default_factory=list)
-    window: list[tuple[Int64s, Int64s, Int64s, Floats]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self._window: list[tuple[Int64s, Int64s, Int64s, Floats]] = []
+        self._steps, self._walls, self._values = Growing(np.int64), Growing(np.int64), Growing(np.float64)
 
     def add(self, row: Int64s, step: Int64s, wall: Int64s, value: Floats) -> None:
         """Rows of the window that is read; they may come in several groups."""
-        self.window.append((row, step, wall, value))
+        self._window.append((row, step, wall, value))
 
     def settle(self) -> None:
         """Put the window's groups in the order of its records."""
-        if not self.window:
+        if not self._window:
             return
-        if len(self.window) > 1:
-            columns = [np.concatenate(column) for column in zip(*self.window, strict=True)]
-            order = np.argsort(columns[0], kind="stable")
-            self.parts.append((columns[1][order], columns[2][order], columns[3][order]))
-        else:
-            self.parts.append(self.window[0][1:])
-        self.window.clear()
+        columns = self._window[0][1:]
+        if len(self._window) > 1:
+            rows, *rest = [np.concatenate(column) for column in zip(*self._window, strict=True)]
+            order = np.argsort(rows, kind="stable")
+            columns = (rest[0][order], rest[1][order], rest[2][order])
+        for growing, column in zip((self._steps, self._walls, self._values), columns, strict=True):
+            growing.add(column)
+        self._window.clear()
 
     def columns(self) -> tuple[Int64s, Int64s, Floats]:
-        """All so far: steps, wall times, values."""
-        if len(self.parts) > 1:
-            steps, walls, values = (np.concatenate(column) for column in zip(*self.parts, strict=True))
-            self.parts[:] = [(steps, walls, values)]
-        return self.parts[0]
+        """All so far, packed: steps, wall times, values."""
+        found = (self._steps.column(), self._walls.column(), self._values.column())
+        return cast("tuple[Int64s, Int64s, Floats]", found)  # the series takes them as they are
 
 
 @dataclass
@@ -145,7 +144,7 @@ class Tail:
     _size: int = 0
     _identity: tuple[int, int] | None = None
     _dead: bool = False
-    _scalars: dict[str, _Growing] = field(default_factory=dict)
+    _scalars: dict[str, _Points] = field(default_factory=dict)
     _plugins: dict[str, str] = field(default_factory=dict)
     _walls: dict[str, int] = field(default_factory=dict)
     _batches: list[tuple[int, int]] = field(default_factory=list)
@@ -215,41 +214,17 @@ class Tail:
                     self._dead = True
                     return
                 window += stream.read(need - len(window))
-        starts: list[int] = []
-        lengths: list[int] = []
-        at = 0
-        suspect = False  # the last length points beyond the file: unfinished, or damaged
-        while at + 12 <= len(window):
-            length = struct.unpack_from("<Q", window, at)[0]
-            if at + _FRAME + length > len(window):
-                suspect = self._offset + at + _FRAME + length > size
-                break
-            starts.append(at)
-            lengths.append(length)
-            at += _FRAME + length
-        headers = [*starts, at] if suspect else starts
-        if not headers:
-            return
-        view = memoryview(window)
-        good = _matches(view, headers, [8] * len(headers), [start + 8 for start in headers])
-        if not good.all():
-            first = int(np.argmin(good))
-            starts, lengths = starts[:first], lengths[:first]
-            self._dead = True
-            where = f"byte {self._offset + headers[first]}"
-            self._damage["a record's length is damaged (its checksum is wrong): nothing after it can be read", where] = 1
-            at = headers[first]
+        found = wire.records(np.frombuffer(window, np.uint8), 0, len(window))
         base = self._offset
-        self._offset += at
-        if not starts:
-            return
-        payloads = [start + 12 for start in starts]
-        whole = _matches(view, payloads, lengths, [p + n for p, n in zip(payloads, lengths, strict=True)])
-        for row in np.flatnonzero(~whole).tolist():
-            self._count("a record's checksum is wrong: skipped", f"byte {base + payloads[row] - 12}")
-        begins = np.array(payloads, np.int64)[whole]
-        ends = begins + np.array(lengths, np.int64)[whole]
-        self._take_all(window, begins, ends, new)
+        self._offset += found.next
+        if found.damaged:
+            self._dead = True
+            cause = "a record's length is damaged (its checksum is wrong): nothing after it can be read"
+            self._damage[cause, f"byte {self._offset}"] = 1
+        for row in np.flatnonzero(~found.good).tolist():
+            self._count("a record's checksum is wrong: skipped", f"byte {base + int(found.begin[row]) - 12}")
+        if len(found.begin):
+            self._take_all(window, found.begin[found.good], found.end[found.good], new)
 
     def _take_all(self, window: bytes, begins: Int64s, ends: Int64s, new: list[Scalar] | None) -> None:
         """Scalars as columns, everything else one by one; what each tag has stays in its order."""
@@ -269,7 +244,7 @@ class Tail:
         parts = [one for part in found.scalars if len((one := self._own(part)).row)]
         for part in parts:
             self._walls["last"] = max(int(part.wall_ns.max()), self._walls.get("last", 0))
-            self._scalars.setdefault(part.tag, _Growing()).add(part.row, part.step, part.wall_ns, part.value)
+            self._scalars.setdefault(part.tag, _Points()).add(part.row, part.step, part.wall_ns, part.value)
             self._points += len(part.row)
         by_tag: dict[str, list[tuple[int, Scalar]]] = {}
         for row, single in singles:
@@ -278,10 +253,10 @@ class Tail:
             rows, steps, walls = (
                 np.array(column, np.int64) for column in zip(*((r, s.step, s.wall_ns) for r, s in some), strict=True)
             )
-            self._scalars.setdefault(tag, _Growing()).add(rows, steps, walls, np.array([s.value for _, s in some], np.float64))
+            self._scalars.setdefault(tag, _Points()).add(rows, steps, walls, np.array([s.value for _, s in some], np.float64))
             self._points += len(some)
-        for growing in self._scalars.values():
-            growing.settle()
+        for points in self._scalars.values():
+            points.settle()
         if new is not None:
             every = [(row, one) for row, one in singles]
             for part in parts:
@@ -371,12 +346,6 @@ def _event_class() -> Any:
     from powertui.data.wire import schemas
 
     return schemas.message("Event")
-
-
-def _matches(data: memoryview, starts: list[int], lengths: list[int], stored: list[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    places = np.asarray(stored, np.int64)[:, None] + np.arange(4)
-    sums = np.frombuffer(data, np.uint8)[places].view("<u4").ravel()
-    return np.asarray(masked(crc32c(data, starts, lengths)) == sums)
 
 
 def wall_of(record: memoryview) -> int | None:

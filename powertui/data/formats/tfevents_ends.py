@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from powertui.data import elsewhere
-from powertui.data.formats.crc32c import crc32c, masked
 from powertui.data.formats.filenames import split_events
 from powertui.data.formats.tfevents import wall_of
 from powertui.data.model import Int64s
+from powertui.data.wire.crc32c import crc32c, masked
 
 _HEAD = 1 << 14  # bytes at the beginning: the header and the first records; a graph behind them is not read
 _TAIL = 1 << 16  # bytes at the end: a record longer than this hides the last one, and then nothing is told of it

@@ -110,6 +110,7 @@ def from_table(
     ns_all, clock = assemble.zeroed(column, column.ok)
     spread: Int64s = np.full(len(rows), 0, np.int64)
     spread[column.ok] = ns_all
+    shared = _Shared(spread)
     for item in picked if named or options.unit else [replace(item, sure=False) for item in picked]:
         values, bad = rows.floats(item.column)
         if not options.unit and not rows.is_numeric(item.column) and (told := units.of_cells(rows.texts(item.column))) is not None:
@@ -125,9 +126,8 @@ def from_table(
                 keep &= item.where & np.isfinite(values)
             if not keep.any():
                 continue
-            made, kind = _series(
-                path, item, group, spread[keep], values[keep], clock, options, notes, label, len(picked), counter, wrap_j
-            )
+            times_of, watts_of = shared.of(keep), values if keep.all() else values[keep]
+            made, kind = _series(path, item, group, times_of, watts_of, clock, options, notes, label, len(picked), counter, wrap_j)
             if made is not None:
                 series.append(made)
                 kinds[item.name, item.unit.name] = kind
@@ -143,6 +143,21 @@ def from_table(
         "" if named else "no header; columns by position",
     ))  # fmt: skip
     return PowerLog(path, label, tuple(series), notes.warnings(), guess)
+
+
+class _Shared:
+    """Times of some rows; those of the rows that were asked for last are kept: a hundred channels share them."""
+
+    def __init__(self, every: Int64s) -> None:
+        self._every = every
+        self._rows: Bools = np.empty(0, np.bool_)
+        self._times: Int64s = every[:0]
+
+    def of(self, rows: Bools) -> Int64s:
+        """The times of these rows."""
+        if not np.array_equal(rows, self._rows):
+            self._rows, self._times = rows, self._every[rows]
+        return self._times
 
 
 # ── which column is what ─────────────────────────────────────────────────────────────────────────

@@ -17,7 +17,7 @@ from types import ModuleType
 import numpy as np
 
 from powertui import plugins
-from powertui.data import elsewhere
+from powertui.data import elsewhere, limits
 from powertui.data.asked import LogColumns
 from powertui.data.model import PowerSeries, Warn
 from powertui.data.power import outages, own, plausible
@@ -62,6 +62,7 @@ DIALECTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("generic_json", ("{",)),
     ("generic_csv", ()),
 )
+_MANY = 1 << 20  # readings: what reading them took is worth handing back
 IS_POWER = 50  # a score from which a file found by itself is taken for a power log
 
 _HINT = "Name its columns: --time-col NAME --watts-col NAME --unit W (and --tz for local times)."
@@ -125,7 +126,10 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     log = _loaded(dialect, source, options)
     if not log.series:
         raise UnreadableFile(path, f"looks like {dialect.NAME}, but has no readings", hint=_HINT)
-    return _with_guess(_plausible(log, told=options.unit is not None or getattr(dialect, "UNITS_WRITTEN", False)))
+    found = _with_guess(_plausible(log, told=options.unit is not None or getattr(dialect, "UNITS_WRITTEN", False)))
+    if sum(map(len, found.series)) > _MANY:
+        limits.give_back()
+    return found
 
 
 def _loaded(dialect: ModuleType, source: LogFile, options: LogColumns) -> PowerLog:

@@ -18,12 +18,13 @@ HEAD = 65536  # what sniffing may look at
 FEED = 1 << 18  # compressed bytes a time: what zlib leaves over is copied, so keep it small
 MADE_OF_BYTE = 8  # bytes of memory that each byte of a log takes at most: itself, as text, as columns
 
+_GZIP = b"\x1f\x8b"
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # PowerShell's `>` writes UTF-16
 SQLITE = b"SQLite format 3\x00"
 
 
 class LogFile:
-    """One file. `head` is cheap; `data` and `text` read it whole, once."""
+    """One file. `head` is cheap; `pieces` reads it once through; `data` and `text` read it whole and keep it."""
 
     def __init__(self, path: str, limit: MemoryLimit = MACHINE) -> None:
         self.path = path
@@ -76,7 +77,7 @@ class LogFile:
     def head(self) -> bytes:
         """The first bytes, unpacked."""
         head = self._raw_head
-        if not head.startswith(b"\x1f\x8b"):
+        if not head.startswith(_GZIP):
             return head
         try:
             return zlib.decompressobj(31).decompress(head, HEAD)
@@ -87,22 +88,74 @@ class LogFile:
     def data(self) -> bytes:
         """The whole file, unpacked. A gzip stream that was cut gives what was left before the cut."""
         raw = self._raw
-        if not raw.startswith(b"\x1f\x8b"):
-            return raw
-        out = bytearray()
+        return raw if not raw.startswith(_GZIP) else b"".join(self._unpacking(raw))
+
+    def _unpacking(self, raw: bytes) -> Iterator[bytes]:
+        size, checked = 0, 0
         try:
             for done, piece in _unpacked(raw):
-                out += piece
-                if len(out) % limits.SMALL < len(piece):  # what is free changes meanwhile
-                    self.limit.check(self.path, MADE_OF_BYTE * len(out), "it unpacks to")
-                if problem := self.limit.unpacks_too_far(done, len(out)):
+                size += len(piece)
+                if size - checked > limits.SMALL:  # what is free changes meanwhile
+                    self.limit.check(self.path, MADE_OF_BYTE * size, "it unpacks to")
+                    checked = size
+                if problem := self.limit.unpacks_too_far(done, size):
                     raise UnreadableFile(self.path, problem.partition(":")[0], hint=limits.HINT)
+                yield piece
         except zlib.error:
             pass  # what was unpacked before the damage is still good
-        self.limit.check(self.path, MADE_OF_BYTE * len(out), "it unpacks to")
-        if not out:
+        self.limit.check(self.path, MADE_OF_BYTE * size, "it unpacks to")
+        if not size:
             raise UnreadableFile(self.path, "is a damaged gzip file", hint="Copy it again from where it was recorded.")
-        return bytes(out)
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """The file as UTF-8 without a mark, in pieces of whole lines of about that many bytes: nothing of it is kept."""
+        rest = b""
+        for number, more in enumerate(self._stored(size)):
+            piece = rest + more
+            if not number:
+                piece = piece.removeprefix(_MARKS[0][0])
+            end = piece.rfind(b"\n") + 1
+            rest = piece[end:]
+            if end:
+                yield piece[:end]
+        if rest:
+            yield rest
+
+    def _stored(self, size: int) -> Iterator[bytes]:
+        """What the file holds, as it comes."""
+        if "data" in self.__dict__ or self._size is None or self._raw_head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            data = self.utf8
+            yield from (data[at : at + size] for at in range(0, len(data), size))
+        elif self._raw_head.startswith(_GZIP):
+            gathered, length = [], 0
+            for piece in self._unpacking(self._raw):
+                gathered.append(piece)
+                length += len(piece)
+                if length >= size:
+                    yield b"".join(gathered)
+                    gathered, length = [], 0
+            yield b"".join(gathered)
+        else:
+            self.check()
+            try:
+                with Path(self.path).open("rb") as stream:
+                    while piece := stream.read(size):
+                        yield piece
+            except OSError as error:
+                raise _unreadable(self.path, error) from None
+
+    def longer_than(self, size: int) -> bool:
+        """Whether it holds at least so many bytes, unpacked."""
+        if "data" in self.__dict__ or self._size is None:
+            return len(self.data) >= size
+        if not self._raw_head.startswith(_GZIP):
+            return self._size >= size
+        length = 0
+        for piece in self._unpacking(self._raw):
+            length += len(piece)
+            if length >= size:
+                return True
+        return False
 
     @cached_property
     def head_text(self) -> str:
@@ -129,7 +182,7 @@ class LogFile:
 def _unpacked(raw: bytes) -> Iterator[tuple[int, bytes]]:
     """What a gzip file holds, piece by piece, and how much of the file was consumed. It may hold several, one after the other."""
     at = 0
-    while raw.startswith(b"\x1f\x8b", at):
+    while raw.startswith(_GZIP, at):
         unpack = zlib.decompressobj(31)
         feed = b""
         while not unpack.eof:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.packed import Packed
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 
@@ -57,7 +58,7 @@ class FileCells:
 
     names: tuple[str, ...]
     lines: Int64s  # the line of the file (from 1) of each row
-    columns: Sequence[Any] = field(repr=False)  # per name: a list of texts, or an array of floats
+    columns: Sequence[Any] = field(repr=False)  # per name: a list of texts, or a packed column (or an array) of floats
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -74,18 +75,22 @@ class FileCells:
 
     def is_numeric(self, column: int) -> bool:
         """The parser already made numbers of it."""
-        return isinstance(self.columns[column], np.ndarray)
+        return isinstance(self.columns[column], np.ndarray | Packed)
+
+    def _cells(self, column: int) -> Any:
+        cells = self.columns[column]
+        return cells.unpack() if isinstance(cells, Packed) else cells
 
     def texts(self, column: int) -> list[str]:
         """The cells as written."""
-        cells = self.columns[column]
+        cells = self._cells(column)
         if isinstance(cells, np.ndarray):
             return ["" if value != value else repr(float(value)) for value in cells]
         return list(cells)
 
     def floats(self, column: int) -> tuple[Floats, Bools]:
         """The cells as numbers, and which of them hold something that is no number. Empty cells are NaN and not bad."""
-        cells = self.columns[column]
+        cells = self._cells(column)
         if isinstance(cells, np.ndarray):
             beyond = np.abs(cells) > MOST
             return (np.where(beyond, np.nan, cells) if beyond.any() else cells), beyond
@@ -101,7 +106,8 @@ class FileCells:
     def take(self, rows: Any) -> FileCells:
         """Some of the rows."""
         picked = np.arange(len(self))[rows]
-        columns = [c[picked] if isinstance(c, np.ndarray) else [c[i] for i in picked] for c in self.columns]
+        every = (self._cells(column) for column in range(len(self.columns)))
+        columns = [c[picked] if isinstance(c, np.ndarray) else [c[i] for i in picked] for c in every]
         return FileCells(self.names, self.lines[picked], columns)
 
 
@@ -177,9 +183,12 @@ def read(source: LogFile, layout: Shape, notes: Notes, *, names: tuple[str, ...]
     `end`: a line that begins so ends the table (a summary below it).
     """
     names = names or layout.names
-    large = layout.delimiter and len(source.data) >= LARGE
-    table = _large(source, layout, names, notes, end) if large else None
-    return table if table is not None else _small(source, layout, names, notes, end)
+    if layout.delimiter and source.longer_than(LARGE):
+        from powertui.data.power import large_table
+
+        if (found := large_table.read(source, layout, names, notes, end)) is not None:
+            return found
+    return _small(source, layout, names, notes, end)
 
 
 def _small(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str = "") -> FileCells:
@@ -205,7 +214,7 @@ def _small(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes,
         if len(row) != width:
             if layout.named and row[: len(header)] == header:
                 continue
-            notes.drop(line, _irregular(len(row), width))
+            notes.drop(line, irregular(len(row), width))
         elif layout.named and row == header:
             continue  # the header again: two logs one after the other
         else:
@@ -234,7 +243,7 @@ def _lenient(reader: Any) -> Any:
             yield ["", "?"]
 
 
-def _irregular(found: int, width: int) -> str:
+def irregular(found: int, width: int) -> str:
     return f"has {found} field{'s' if found != 1 else ''} where the others have {width}"
 
 
@@ -252,70 +261,3 @@ def was_cut(cell: str, others: Sequence[str]) -> bool:
     if any("." in other for other in others):
         return all("." in other for other in others)
     return len(cell) < min(len(other) for other in others)
-
-
-def _large(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str) -> FileCells | None:
-    """pandas' C parser over the regular lines. None when quotes make lines and rows different things."""
-    data = source.utf8
-    if b'"' in data or b"\r" in data.replace(b"\r\n", b"", 1)[:4096].replace(b"\r\n", b""):
-        return None
-    if end and f"\n{end}".encode() in data:
-        data = data[: data.index(f"\n{end}".encode()) + 1]
-    delimiter = layout.delimiter.encode()
-    start = _offset(data, layout.first)
-    body = memoryview(data)[start:]
-    whole = data.endswith(b"\n")
-    count = data.count(b"\n", start) + (0 if whole else 1)
-    width = len(names)
-    lines = np.arange(layout.first + 1, layout.first + 1 + count, dtype=np.int64)
-    regular = data.count(delimiter, start) == count * (width - 1) and whole and b"\n#" not in data and b"\n\n" not in data
-    if not regular:
-        body, lines = _regular(bytes(body), delimiter, width, layout, notes)
-    import pandas as pd
-
-    frame = pd.read_csv(
-        io.BytesIO(body), sep=layout.delimiter, header=None, names=range(width), index_col=False, skipinitialspace=True,
-        keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8", encoding_errors="replace", engine="c",
-    )  # fmt: skip
-    if len(frame) != len(lines):
-        return None
-    columns: list[Any] = []
-    for i in range(width):
-        column = frame[i]
-        if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
-            columns.append(column.to_numpy(np.float64))
-        else:
-            columns.append(
-                [cell.strip() if isinstance(cell, str) else "" if cell != cell else str(cell) for cell in column.tolist()]
-            )
-    return FileCells(names, lines, columns)
-
-
-def _offset(data: bytes, line: int) -> int:
-    at = 0
-    for _ in range(line):
-        at = data.find(b"\n", at) + 1
-    return at
-
-
-def _regular(body: bytes, delimiter: bytes, width: int, layout: Shape, notes: Notes) -> tuple[memoryview, Int64s]:
-    """Only the lines with the right number of fields."""
-    whole = body.endswith(b"\n")
-    kept: list[bytes] = []
-    lines: list[int] = []
-    header = layout.delimiter.join(layout.names).encode()
-    for i, line in enumerate(body.split(b"\n"), layout.first + 1):
-        if not line.strip() or line.startswith(b"#") or line.replace(b" ", b"") == header.replace(b" ", b""):
-            continue
-        found = line.count(delimiter) + 1
-        if found != width and not (found == width + 1 and line.rstrip().endswith(delimiter)):
-            notes.drop(i, _irregular(found, width))
-            continue
-        kept.append(line.rstrip().removesuffix(delimiter) if found == width + 1 else line)
-        lines.append(i)
-    if kept and not whole:
-        tail = [line.rsplit(delimiter, 1)[-1].decode("utf-8", "replace").strip() for line in kept[-50:]]
-        if was_cut(tail[-1], tail[:-1]):
-            notes.drop(lines.pop(), "the last line is incomplete")
-            kept.pop()
-    return memoryview(b"\n".join(kept) + b"\n"), np.array(lines, np.int64)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from powertui.data.model import NS_PER_S, Floats, Int64s
+from powertui.data.packed import packs
 
 if TYPE_CHECKING:
     from powertui.data.logdir import RunEntry
@@ -102,6 +103,7 @@ class Rate:
         return int(self.at_ns[row - 1]) + round(share * (int(self.at_ns[row]) - int(self.at_ns[row - 1])))
 
 
+@packs("at_ns", "step", "values")
 @dataclass(frozen=True, eq=False)
 class ScalarStrip:
     """One tag of the scalars over the whole training."""

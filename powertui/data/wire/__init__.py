@@ -35,6 +35,8 @@ is released) and `pure` (numpy, everywhere). `POWERTUI_PURE=1` forces the second
         longest of 2**k groups from g on; a group is FAN blocks.
     ends(name, names) -> (first, last)
         The first and the last row of each of so many names; -1 for those that no row has.
+    records(data, lo, most) -> Records
+        At most so many whole TFRecords from `lo` on, up to one that is not whole or whose length is damaged.
 """
 
 from __future__ import annotations
@@ -65,6 +67,7 @@ from powertui.data.wire.types import (
     Laned,
     PickedFields,
     RawStat,
+    Records,
     Scan,
     StatScan,
     distinct,
@@ -101,6 +104,7 @@ __all__ = [
     "Laned",
     "PickedFields",
     "RawStat",
+    "Records",
     "Scan",
     "StatScan",
     "blocks",
@@ -113,6 +117,7 @@ __all__ = [
     "nest",
     "pick",
     "places",
+    "records",
     "scan_events",
     "scan_stats",
     "stats",
@@ -123,7 +128,20 @@ __all__ = [
 
 if TYPE_CHECKING:
     from powertui.data.wire.compiled import Aside, LaneScan
-    from powertui.data.wire.pure import blocks, ends, event_stats, hop, longest, nest, pick, scan_events, scan_stats, stats, sums
+    from powertui.data.wire.pure import (
+        blocks,
+        ends,
+        event_stats,
+        hop,
+        longest,
+        nest,
+        pick,
+        records,
+        scan_events,
+        scan_stats,
+        stats,
+        sums,
+    )
 
 WHY_PURE = "POWERTUI_PURE is set" if os.environ.get("POWERTUI_PURE") else ""
 """Why the compiled scanner is not used; empty when it is. For a person: `powertui doctor` shows it."""
@@ -140,6 +158,7 @@ if not WHY_PURE:
             longest,
             nest,
             pick,
+            records,
             scan_events,
             scan_stats,
             stats,
@@ -150,6 +169,19 @@ if not WHY_PURE:
     except ImportError as error:  # built for another machine, or another Python
         WHY_PURE = f"the compiled scanner cannot be loaded ({error})"
 if WHY_PURE:
-    from powertui.data.wire.pure import blocks, ends, event_stats, hop, longest, nest, pick, scan_events, scan_stats, stats, sums
+    from powertui.data.wire.pure import (
+        blocks,
+        ends,
+        event_stats,
+        hop,
+        longest,
+        nest,
+        pick,
+        records,
+        scan_events,
+        scan_stats,
+        stats,
+        sums,
+    )
 
 COMPILED: bool = not WHY_PURE

@@ -21,6 +21,7 @@ from powertui.data.wire.types import (
     Laned,
     PickedFields,
     RawStat,
+    Records,
     Scan,
     StatScan,
     UInt8s,
@@ -31,7 +32,7 @@ from powertui.data.wire.types import (
     places,
 )
 
-INTERFACE = 2  # of scan.c; counted up with every change of what its functions take or give
+INTERFACE = 3  # of scan.c; counted up with every change of what its functions take or give
 if getattr(_scan, "INTERFACE", 1) != INTERFACE:  # an editable installation whose sources were updated
     raise ImportError("it was built from another version of powertui; install powertui again")
 
@@ -224,6 +225,14 @@ def ends(name: UInt32s, names: int) -> tuple[Int64s, Int64s]:
     first, last = np.full(names, -1, np.int64), np.full(names, -1, np.int64)
     _scan.ends(np.ascontiguousarray(name, np.uint32).data, first.data, last.data)
     return first, last
+
+
+def records(data: Bytes, lo: int, most: int) -> Records:
+    """Whole TFRecords. See the package's docstring."""
+    room = min(most, max(0, len(data) - lo) // 16 + 1)
+    begin, end, good = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
+    rows, at, damaged = _scan.records(data.data, lo, begin.data, end.data, good.view(np.uint8).data)
+    return Records(begin[:rows], end[:rows], good[:rows], at, bool(damaged))
 
 
 def _i64(values: Sequence[int] | npt.NDArray[Any]) -> Int64s:

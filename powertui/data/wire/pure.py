@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data.wire.crc32c import crc32c, masked
 from powertui.data.wire.types import (
     BLOCK,
     BYTES,
@@ -37,6 +38,7 @@ from powertui.data.wire.types import (
     Int64s,
     PickedFields,
     RawStat,
+    Records,
     Scan,
     StatScan,
     UInt8s,
@@ -664,3 +666,32 @@ def ends(name: UInt32s, names: int) -> tuple[Int64s, Int64s]:
         new = np.flatnonzero(first[part] < 0)[::-1]  # backwards: the first of several is written last
         first[part[new]] = rows[new]
     return first, last
+
+
+def records(data: Bytes, lo: int, most: int) -> Records:
+    """Whole TFRecords. See the package's docstring."""
+    view, at = data.data, lo
+    heads: list[int] = []
+    while len(heads) < most and at + 12 <= len(data):
+        heads.append(at)
+        length = int.from_bytes(view[at : at + 8], "little")
+        if at + 16 + length > len(data):
+            break
+        at += 16 + length
+    if not heads:
+        none = np.empty(0, np.int64)
+        return Records(none, none, none.astype(np.bool_), lo, False)
+    right = _stored(data, [head + 8 for head in heads]) == masked(crc32c(view, heads, [8] * len(heads)))
+    whole = len(heads) - (heads[-1] == at)
+    rows = min(whole, int(np.argmin(right)) if not right.all() else whole)
+    begin = np.array(heads[:rows], np.int64) + 12
+    stop = np.array([*heads[1:rows], heads[rows] if rows < len(heads) else at][:rows], np.int64) - 4
+    good = _stored(data, stop) == masked(crc32c(view, begin.tolist(), (stop - begin).tolist()))
+    after = heads[rows] if rows < len(heads) else at
+    return Records(begin, stop, good, after, bool(rows < len(heads) and not right[rows]))
+
+
+def _stored(data: Bytes, at: Sequence[int] | Int64s) -> UInt32s:
+    """Checksums as they lie there."""
+    places = np.asarray(at, np.int64)[:, None] + np.arange(4)
+    return np.asarray(np.ascontiguousarray(data[places]).view("<u4").ravel(), np.uint32)

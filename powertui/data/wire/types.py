@@ -118,6 +118,16 @@ class PickedFields(NamedTuple):
     bad: int  # the start of the first malformed message
 
 
+class Records(NamedTuple):
+    """TFRecords: where the payload of each lies, and whether it is what its checksum says."""
+
+    begin: Int64s
+    end: Int64s
+    good: npt.NDArray[np.bool_]
+    next: int  # where the first lies that is not whole
+    damaged: bool  # and that the checksum of its length is wrong
+
+
 class StatScan(NamedTuple):
     """Chosen stats of many events: `kind[k, i]` is how event i holds stat k, NO_VALUE where it has none."""
 

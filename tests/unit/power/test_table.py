@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from powertui.data.power import registry, table
+from powertui.data.power import large_table, registry, table
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -42,12 +43,16 @@ def same(small: PowerLog, large: PowerLog) -> None:
      "growing.csv",
      "recording.csv", "pyjoules.csv", "power_gadget.csv"],
 )  # fmt: skip
-def test_both_parsers_agree_on_every_table(data: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("piece", [large_table.PIECE, 150])
+def test_both_parsers_agree_on_every_table(data: Path, name: str, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_table, "PIECE", piece)
     same(*both(data / "power" / name, monkeypatch))
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_both_parsers_agree_on_torn_tables(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("piece", [large_table.PIECE, 90])
+def test_both_parsers_agree_on_torn_tables(tmp_path: Path, seed: int, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_table, "PIECE", piece)
     rng = random.Random(seed)
     rows = [
         f"{1700000000 + i}.{i % 7}, {200 + rng.randrange(50)},{rng.choice(['', '31.5', 'na', '40', '[N/A]'])}" for i in range(60)
@@ -69,9 +74,31 @@ def test_a_regular_table_goes_through_the_fast_parser(tmp_path: Path) -> None:
     source, notes = LogFile(str(path)), Notes(str(path))
     layout = table.shape(source.head_text)
     assert layout is not None
-    found = table._large(source, layout, ("time", "a_watts", "b_watts"), notes, "")
+    found = large_table.read(source, layout, ("time", "a_watts", "b_watts"), notes, "")
     assert found is not None
     assert found.lines.tolist() == list(range(2, 52))
+
+
+@pytest.mark.parametrize("words", ["[N/A]", "245 W", ""])
+def test_a_column_that_changes_its_mind_is_read_as_it_was_written(
+    tmp_path: Path, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers in the first pieces, words in a later one, and the other way round."""
+    monkeypatch.setattr(large_table, "PIECE", 200)
+    path = tmp_path / "mixed.csv"
+    rows = [f"{1700000000 + i},{words if 30 < i < 50 else 200 + i % 7},{words if i < 30 else 300 + i % 5}" for i in range(90)]
+    path.write_text("time,a_watts,b_watts\n" + "\n".join(rows) + "\n")
+    same(*both(path, monkeypatch))
+
+
+def test_a_packed_log_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_table, "PIECE", 300)
+    text = "time,a_watts,b_watts\n" + "".join(f"{1700000000 + i},{i % 9},7\n" for i in range(5000))
+    plain, squeezed = tmp_path / "plain.csv", tmp_path / "log.csv.gz"
+    plain.write_text(text)
+    squeezed.write_bytes(gzip.compress(text.encode()))
+    monkeypatch.setattr(table, "LARGE", 10)
+    same(registry.load(str(plain)), registry.load(str(squeezed)))
 
 
 def test_a_small_log_does_not_import_pandas(data: Path) -> None:

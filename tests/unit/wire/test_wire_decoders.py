@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from powertui.data import wire
 from powertui.data.wire import pure
+from powertui.data.wire.crc32c import crc32c, masked
 from powertui.data.wire.types import LEN, VARINT, Bytes, EventColumns
 from tests.unit.wire.wire_oracle import (
     DECODERS,
@@ -391,3 +392,56 @@ def test_an_event_that_reaches_past_the_end_by_little_has_no_stats(decoder: Modu
     data = as_data(b"\x04\x22\x00")
     assert decoder.event_stats(data, 0) == [], "it says 4 bytes and 2 follow"
     assert len(decoder.event_stats(as_data(b"\x02\x22\x00"), 0)) == 1
+
+
+# ── TFRecords ────────────────────────────────────────────────────────────────────────────────────
+
+
+def framed(payloads: list[bytes]) -> bytes:
+    """As TensorFlow writes them; the checksums are those of `crc32c`, which has tests of its own."""
+    out = b""
+    for payload in payloads:
+        length = len(payload).to_bytes(8, "little")
+        sums = [int(masked(crc32c(part, [0], [len(part)]))[0]).to_bytes(4, "little") for part in (length, payload)]
+        out += length + sums[0] + payload + sums[1]
+    return out
+
+
+def told(decoder: ModuleType, data: bytes, lo: int = 0, most: int = 1 << 20) -> list[object]:
+    found = decoder.records(as_data(data), lo, most)
+    return [found.begin.tolist(), found.end.tolist(), found.good.tolist(), found.next, found.damaged]
+
+
+def test_records_are_found_and_checked(decoder: ModuleType) -> None:
+    payloads = [b"", b"a", b"12345678", b"x" * 5000, b"last"]
+    data = framed(payloads)
+    found = decoder.records(as_data(data), 0, 100)
+    assert [data[a:b] for a, b in zip(found.begin, found.end, strict=True)] == payloads
+    assert found.good.all()
+    assert (found.next, found.damaged) == (len(data), False)
+    torn = bytearray(data)
+    torn[12 + 4 + 12] ^= 1  # in "a"
+    assert told(decoder, bytes(torn))[2] == [True, False, True, True, True]
+    assert decoder.records(as_data(data), 0, 2).next <= len(framed(payloads[:2]))
+
+
+@pytest.mark.parametrize("cut", range(1, 40))
+def test_an_unfinished_record_is_no_damage(decoder: ModuleType, cut: int) -> None:
+    data = framed([b"first", b"second record"])
+    found = decoder.records(as_data(data[: len(data) - cut]), 0, 10)
+    rows = 1 if cut <= len(framed([b"second record"])) else 0
+    assert (len(found.begin), found.next, found.damaged) == (rows, rows * len(framed([b"first"])), False)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_both_decoders_find_the_same_records(seed: int) -> None:
+    """Whole, cut and damaged files, from anywhere."""
+    lot = random.Random(seed)
+    data = bytearray(framed([lot.randbytes(lot.choice([0, 1, 7, 8, 40, 300])) for _ in range(lot.randrange(12))]))
+    for _ in range(lot.randrange(3)):
+        if data:
+            data[lot.randrange(len(data))] ^= 1 << lot.randrange(8)
+    del data[lot.choice([len(data), lot.randrange(len(data) + 1)]) :]
+    lo = lot.choice([0, 0, lot.randrange(len(data) + 1)])
+    answers = [told(decoder, bytes(data), lo) for decoder in DECODERS]
+    assert all(answer == answers[0] for answer in answers)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from powertui.data.formats.crc32c import crc32c, masked
+from powertui.data.wire.crc32c import crc32c, masked
 
 
 def bitwise(data: bytes) -> int:

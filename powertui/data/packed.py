@@ -1,0 +1,321 @@
+"""Long columns in as few bytes as hold them exactly: what a week of power and scalars takes of memory.
+
+Columns are packed in pieces of `PIECE` rows, each in the smallest form that gives every value back to the bit:
+
+    whole numbers    the differences of neighbours, less their least, in 0, 1, 2 or 4 bytes
+    numbers          as they were written (245.3 is 2453 tenths), less their least, in 1, 2 or 4 bytes; else as float32;
+                     else as they are
+
+A dataclass says which of its fields are kept so (`packs`). Whoever asks for one gets the array: the one that was unpacked lately,
+or it is unpacked again. Such an array cannot be written to.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+LONG = 1 << 14  # rows from which a column is packed
+PIECE = 1 << 14
+KEPT = 24 << 20  # bytes of unpacked columns that nobody holds any more
+_DIGITS = 6  # decimals that are tried
+_FIRST = 256  # rows that tell whether a form is worth trying
+_EXACT = float(1 << 53)
+
+Array = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class _Deltas(NamedTuple):
+    """Row i is `first` and i times `least`, and the sum of `rest` up to there; no `rest`: all steps are alike."""
+
+    first: int
+    least: int
+    rest: Array | None
+    rows: int
+
+    def unpack(self, out: Array) -> None:
+        """Into a column of int64."""
+        out[0] = self.first
+        out[1:] = self.least
+        if self.rest is not None:
+            out[1:] += self.rest
+        np.cumsum(out, out=out)
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.rest is None else self.rest.nbytes
+
+
+class _Decimals(NamedTuple):
+    """Row i is (least + code[i]) / scale; with `gaps`, code 0 is no value and the others are one more."""
+
+    least: int
+    scale: float
+    code: Array
+    gaps: bool
+
+    @property
+    def rows(self) -> int:
+        return len(self.code)
+
+    def unpack(self, out: Array) -> None:
+        """Into a column of float64."""
+        np.add(self.code, float(self.least - self.gaps), out=out)
+        if self.scale != 1.0:
+            out /= self.scale
+        if self.gaps:
+            out[self.code == 0] = np.nan
+
+    @property
+    def nbytes(self) -> int:
+        return self.code.nbytes
+
+
+class _Plain(NamedTuple):
+    """As they are, or as float32 where that is the same."""
+
+    values: Array
+
+    @property
+    def rows(self) -> int:
+        return len(self.values)
+
+    def unpack(self, out: Array) -> None:
+        """Into a column of either kind."""
+        out[:] = self.values
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes
+
+
+_Piece = _Deltas | _Decimals | _Plain
+
+
+class Packed:
+    """A column of int64 or float64, packed."""
+
+    def __init__(self, pieces: Sequence[_Piece], dtype: np.dtype[Any]) -> None:
+        self.pieces = tuple(pieces)
+        self.dtype = dtype
+        self.rows = sum(piece.rows for piece in self.pieces)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+        return sum(piece.nbytes for piece in self.pieces)
+
+    def unpack(self) -> Array:
+        """The column as an array that cannot be written to; the one that was made lately, where there is one."""
+        return _LATELY.of(self)
+
+    def made(self) -> Array:
+        """A new array."""
+        out = np.empty(self.rows, self.dtype)
+        at = 0
+        for piece in self.pieces:
+            piece.unpack(out[at : at + piece.rows])
+            at += piece.rows
+        return out
+
+
+class Growing:
+    """A column that rows are appended to, packed as it grows."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._dtype = np.dtype(dtype)
+        self._pieces: list[_Piece] = []
+        self._rest: list[Array] = []
+        self._waiting = 0
+
+    def add(self, values: Array) -> None:
+        """More rows. The array is kept until a piece is full."""
+        self._rest.append(values)
+        self._waiting += len(values)
+        if self._waiting >= PIECE:
+            whole = np.concatenate(self._rest) if len(self._rest) > 1 else self._rest[0]
+            full = len(whole) // PIECE * PIECE
+            self._pieces += [_pack(whole[at : at + PIECE]) for at in range(0, full, PIECE)]
+            self._rest, self._waiting = [whole[full:].copy()], len(whole) - full
+
+    def column(self) -> Packed:
+        """All rows so far."""
+        rest = np.concatenate(self._rest) if self._rest else np.empty(0, self._dtype)
+        return Packed([*self._pieces, *([_pack(rest)] if len(rest) else [])], self._dtype)
+
+
+def pack(values: Array) -> Packed:
+    """A column of int64 or float64."""
+    return Packed([_pack(values[at : at + PIECE]) for at in range(0, len(values), PIECE)], values.dtype)
+
+
+def _pack(values: Array) -> _Piece:
+    found = _deltas(values) if values.dtype.kind == "i" else _decimals(values)
+    if found is not None:
+        return found
+    if values.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            short = values.astype(np.float32)
+        if np.array_equal(short.astype(np.float64), values, equal_nan=True):
+            return _Plain(short)
+    return _Plain(values.copy())
+
+
+def _deltas(values: Ints) -> _Deltas | None:
+    if not len(values):
+        return None
+    low, high = int(values.min()), int(values.max())
+    if high - low >= 1 << 61:  # differences of differences would not fit
+        return None
+    steps = np.diff(values)
+    least = int(steps.min()) if len(steps) else 0
+    rest = steps - least
+    most = int(rest.max()) if len(rest) else 0
+    if not most:
+        return _Deltas(int(values[0]), least, None, len(values))
+    kind = _smallest(most)
+    return None if kind is None else _Deltas(int(values[0]), least, rest.astype(kind), len(values))
+
+
+def _decimals(values: Floats) -> _Decimals | None:
+    known = np.isfinite(values)
+    gaps = not known.all()
+    if gaps and (np.isinf(values).any() or not known.any()):
+        return None
+    some = values[known] if gaps else values
+    with np.errstate(over="ignore"):
+        for digits in range(_DIGITS + 1):
+            scale = 10.0**digits
+            if not _whole(some[:_FIRST], scale) or not _whole(some, scale):
+                continue
+            whole = np.rint(some * scale)
+            low, high = int(whole.min()), int(whole.max())
+            kind = _smallest(high - low + gaps)
+            if kind is None:
+                return None
+            code = (whole - low).astype(kind)
+            if gaps:
+                spread = np.zeros(len(values), kind)
+                spread[known] = code + kind.type(1)
+                code = spread
+            return _Decimals(low, scale, code, gaps)
+    return None
+
+
+def _whole(values: Floats, scale: float) -> bool:
+    """Whether these are whole numbers divided by the scale, to the bit."""
+    whole = np.rint(values * scale)
+    return bool((np.abs(whole) < _EXACT).all() and (whole / scale == values).all())
+
+
+def _smallest(most: int) -> np.dtype[Any] | None:
+    for kind in (np.uint8, np.uint16, np.uint32):
+        if most <= np.iinfo(kind).max:
+            return np.dtype(kind)
+    return None
+
+
+# ── arrays that were unpacked lately ─────────────────────────────────────────────────────────────
+
+
+class _Lately:
+    """Columns that are unpacked now: as long as somebody holds them, and the last `KEPT` bytes of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # a weak reference may end while it is held
+        self._arrays: weakref.WeakKeyDictionary[Packed, weakref.ref[Array]] = weakref.WeakKeyDictionary()
+        self._packed: dict[int, tuple[weakref.ref[Array], Packed]] = {}
+        self._held: OrderedDict[int, Array] = OrderedDict()
+        self._bytes = 0
+
+    def of(self, packed: Packed) -> Array:
+        """The column as an array."""
+        with self._lock:
+            known = self._arrays.get(packed)
+            array = known() if known is not None else None
+            if array is None:
+                array = packed.made()
+                self._know(array, packed)
+            self._hold(array)
+            return array
+
+    def packed(self, array: Array) -> Packed:
+        """The array packed: the column that it was unpacked from, where it was."""
+        with self._lock:
+            known = self._packed.get(id(array))
+            if known is not None and known[0]() is array:
+                return known[1]
+        return pack(array)
+
+    def _know(self, array: Array, packed: Packed) -> None:
+        array.flags.writeable = False
+        number = id(array)
+
+        def gone(which: weakref.ref[Array]) -> None:
+            with self._lock:
+                if (entry := self._packed.get(number)) is not None and entry[0] is which:
+                    del self._packed[number]
+
+        reference = weakref.ref(array, gone)
+        self._arrays[packed] = reference
+        self._packed[number] = (reference, packed)
+
+    def _hold(self, array: Array) -> None:
+        if id(array) in self._held:
+            self._held.move_to_end(id(array))
+            return
+        self._held[id(array)] = array
+        self._bytes += array.nbytes
+        while self._bytes > KEPT and self._held:
+            _, old = self._held.popitem(last=False)
+            self._bytes -= old.nbytes
+
+
+_LATELY = _Lately()
+
+
+# ── fields of a dataclass ────────────────────────────────────────────────────────────────────────
+
+_Kind = TypeVar("_Kind", bound=type)
+
+
+def packs(*names: str) -> Callable[[_Kind], _Kind]:
+    """Put over a dataclass: these of its fields keep long columns packed. What is set is an array or a packed column; what is asked
+    for is an array."""
+
+    def decorate(kind: _Kind) -> _Kind:
+        for name in names:
+            setattr(kind, name, _Column(name))
+        return kind
+
+    return decorate
+
+
+class _Column:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        kept = instance.__dict__[self._name]
+        return kept.unpack() if isinstance(kept, Packed) else kept
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        if isinstance(value, Packed):
+            value = value if len(value) >= LONG else value.made()
+        elif isinstance(value, np.ndarray) and len(value) >= LONG and value.ndim == 1 and value.dtype in (np.int64, np.float64):
+            packed = _LATELY.packed(value)
+            value = packed if packed.nbytes <= value.nbytes * 3 // 4 else value
+        instance.__dict__[self._name] = value

@@ -1,0 +1,176 @@
+"""A large table by pandas' C parser, piece by piece: what is kept of it is its columns, packed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Floats, Int64s
+from powertui.data.packed import Growing
+from powertui.data.power.notes import Notes
+from powertui.data.power.source import LogFile
+from powertui.data.power.table import FileCells, Shape, irregular, was_cut
+
+PIECE = 4 << 20
+_STRANGE = 4096  # bytes in which a line that ends in a bare CR is looked for
+
+
+class _Lines(NamedTuple):
+    """The regular lines of a piece, and what was left out."""
+
+    body: bytes
+    numbers: Int64s
+    dropped: Sequence[tuple[int, str]]
+
+
+def read(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str) -> FileCells | None:
+    """The regular lines. None when quotes make lines and rows different things."""
+    texts: set[int] = set()
+    while True:  # twice where a column has numbers first and words later: then it is all as it was written
+        table = _Columns(len(names), texts)
+        for lines in _lines(source, layout, len(names), end):
+            if lines is None or not table.take(lines, layout.delimiter):
+                return None
+        if not table.mixed:
+            break
+        texts |= table.mixed
+    for line, why in table.dropped:
+        notes.drop(line, why)
+    numbers = np.concatenate(table.numbers) if table.numbers else np.empty(0, np.int64)
+    return FileCells(names, numbers, [c.column() if isinstance(c, Growing) else c for c in table.columns])
+
+
+class _Columns:
+    """What the pieces hold, column by column: packed numbers, or texts."""
+
+    def __init__(self, width: int, texts: set[int]) -> None:
+        self.columns: list[Growing | list[str]] = [[] for _ in range(width)]
+        self.numbers: list[Int64s] = []
+        self.dropped: list[tuple[int, str]] = []
+        self.mixed: set[int] = set()  # columns of which some pieces hold numbers and others texts
+        self._texts = texts
+        self._rows = 0
+
+    def take(self, lines: _Lines, delimiter: str) -> bool:
+        """One piece more; False where lines and rows are different things."""
+        self.dropped += lines.dropped
+        if not len(lines.numbers):
+            return True
+        found = _parsed(lines.body, delimiter, len(self.columns), self._texts)
+        if len(found[0]) != len(lines.numbers):
+            return False
+        for place, cells in enumerate(found):
+            self._put(place, cells)
+        self.numbers.append(lines.numbers)
+        self._rows += len(lines.numbers)
+        return True
+
+    def _put(self, place: int, cells: Floats | list[str]) -> None:
+        before = self.columns[place]
+        if not self._rows and not isinstance(cells, list):
+            before = self.columns[place] = Growing(np.float64)
+        if isinstance(before, Growing) and isinstance(cells, list):
+            if not np.isnan(before.column().made()).all():
+                self.mixed.add(place)
+            before = self.columns[place] = [""] * self._rows
+        if isinstance(before, Growing):
+            before.add(np.asarray(cells))
+        elif isinstance(cells, list):
+            before += cells
+        else:
+            if not np.isnan(cells).all():
+                self.mixed.add(place)
+            before += [""] * len(cells)
+
+
+def _parsed(body: bytes, delimiter: str, width: int, texts: set[int]) -> list[Any]:
+    """Each column as numbers, or as texts where it holds any or these are asked for."""
+    import pandas as pd
+
+    frame = pd.read_csv(
+        io.BytesIO(body), sep=delimiter, header=None, names=range(width), index_col=False, skipinitialspace=True,
+        keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8", encoding_errors="replace", engine="c",
+        dtype=dict.fromkeys(texts, str),
+    )  # fmt: skip
+    columns: list[Any] = []
+    for i in range(width):
+        column = frame[i]
+        if i not in texts and pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+            columns.append(column.to_numpy(np.float64))
+        else:
+            columns.append(
+                [cell.strip() if isinstance(cell, str) else "" if cell != cell else str(cell) for cell in column.tolist()]
+            )
+    return columns
+
+
+def _text(cell: Any) -> str:
+    return cell.strip() if isinstance(cell, str) else "" if cell != cell else str(cell)
+
+
+def _lines(source: LogFile, layout: Shape, width: int, end: str) -> Iterator[_Lines | None]:
+    """Piece by piece; None where the file has to be read otherwise."""
+    mark = f"\n{end}".encode() if end else b""
+    skip, at = layout.first, 1  # lines above the table; the number of the next line
+    tails: list[bytes] = []
+    for piece in source.pieces(PIECE):
+        if b'"' in piece or (at == 1 and b"\r" in piece[:_STRANGE].replace(b"\r\n", b"")):
+            yield None
+            return
+        while skip and piece:
+            piece = piece[piece.find(b"\n") + 1 :] if b"\n" in piece else b""
+            skip, at = skip - 1, at + 1
+        cut = (b"\n" + piece).find(mark) if mark else -1
+        if cut >= 0:
+            piece = piece[:cut]
+        if piece:
+            lines = _regular(piece, layout, width, at, tails)
+            at += piece.count(b"\n") + (not piece.endswith(b"\n"))
+            yield lines
+        if cut >= 0:
+            return
+
+
+def _regular(piece: bytes, layout: Shape, width: int, at: int, tails: list[bytes]) -> _Lines:
+    """Only the lines with the right number of fields. `tails` holds the last lines of the piece before."""
+    delimiter = layout.delimiter.encode()
+    whole = piece.endswith(b"\n")
+    count = piece.count(b"\n") + (not whole)
+    again = layout.named and layout.names[0].encode() in piece  # the header
+    strange = again or piece[:1] == b"#" or b"\n#" in piece
+    if whole and not strange and _even(piece, delimiter, count, width - 1):
+        tails[:] = piece[-4096:].split(b"\n")[-51:-1]
+        return _Lines(piece, np.arange(at, at + count, dtype=np.int64), ())
+    kept: list[bytes] = []
+    numbers: list[int] = []
+    dropped: list[tuple[int, str]] = []
+    header = layout.delimiter.join(layout.names).encode()
+    for i, line in enumerate(piece.split(b"\n"), at):
+        if not line.strip() or line.startswith(b"#") or line.replace(b" ", b"") == header.replace(b" ", b""):
+            continue
+        found = line.count(delimiter) + 1
+        if found != width and not (found == width + 1 and line.rstrip().endswith(delimiter)):
+            dropped.append((i, irregular(found, width)))
+            continue
+        kept.append(line.rstrip().removesuffix(delimiter) if found == width + 1 else line)
+        numbers.append(i)
+    if kept and not whole:
+        last = [line.rsplit(delimiter, 1)[-1].decode("utf-8", "replace").strip() for line in [*tails, *kept][-50:]]
+        if was_cut(last[-1], last[:-1]):
+            dropped.append((numbers.pop(), "the last line is incomplete"))
+            kept.pop()
+    tails[:] = kept[-50:]
+    return _Lines(b"\n".join(kept) + b"\n", np.array(numbers, np.int64), dropped)
+
+
+def _even(piece: bytes, delimiter: bytes, count: int, each: int) -> bool:
+    """Whether each line has so many delimiters."""
+    if piece.count(delimiter) != count * each:
+        return False
+    letters = np.frombuffer(piece, np.uint8)
+    ends = np.flatnonzero(letters == ord("\n"))
+    between = np.flatnonzero(letters == ord(delimiter)).reshape(count, each)
+    return bool((between[:, -1] < ends).all() and (between[1:, 0] > ends[:-1]).all())
