@@ -29,8 +29,6 @@ _FIRST = 256  # rows that tell whether a form is worth trying
 _EXACT = float(1 << 53)
 
 Array = npt.NDArray[Any]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class _Deltas(NamedTuple):
@@ -130,7 +128,7 @@ class Packed:
         return out
 
 
-class Growing:
+class GrowingColumn:
     """A column that rows are appended to, packed as it grows."""
 
     def __init__(self, dtype: Any) -> None:
@@ -172,7 +170,7 @@ def _pack(values: Array) -> _Piece:
     return _Plain(values.copy())
 
 
-def _deltas(values: Ints) -> _Deltas | None:
+def _deltas(values: npt.NDArray[np.int64]) -> _Deltas | None:
     if not len(values):
         return None
     low, high = int(values.min()), int(values.max())
@@ -188,7 +186,7 @@ def _deltas(values: Ints) -> _Deltas | None:
     return None if kind is None else _Deltas(int(values[0]), least, rest.astype(kind), len(values))
 
 
-def _decimals(values: Floats) -> _Decimals | None:
+def _decimals(values: npt.NDArray[np.float64]) -> _Decimals | None:
     known = np.isfinite(values)
     gaps = not known.all()
     if gaps and (np.isinf(values).any() or not known.any()):
@@ -213,7 +211,7 @@ def _decimals(values: Floats) -> _Decimals | None:
     return None
 
 
-def _whole(values: Floats, scale: float) -> bool:
+def _whole(values: npt.NDArray[np.float64], scale: float) -> bool:
     """Whether these are whole numbers divided by the scale, to the bit."""
     whole = np.rint(values * scale)
     return bool((np.abs(whole) < _EXACT).all() and (whole / scale == values).all())

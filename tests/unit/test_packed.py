@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from powertui.data import packed
-from powertui.data.packed import Growing, Packed, pack, packs
+from powertui.data.model import Floats
+from powertui.data.packed import GrowingColumn, Packed, pack, packs
 
 ROWS = 3 * packed.PIECE + 17
 rng = np.random.default_rng(5)
@@ -57,7 +58,7 @@ def test_whole_numbers_come_back(name: str) -> None:
 @pytest.mark.parametrize("size", [1, 5, packed.PIECE - 1, packed.PIECE, 2 * packed.PIECE + 3])
 def test_a_column_that_grows(size: int) -> None:
     values = INTS["wall time"][0]
-    growing = Growing(np.int64)
+    growing = GrowingColumn(np.int64)
     for at in range(0, min(len(values), 40 * size), size):
         growing.add(values[at : at + size])
         if at % (7 * size) == 0:
@@ -66,7 +67,7 @@ def test_a_column_that_grows(size: int) -> None:
 
 def test_none() -> None:
     assert len(pack(np.empty(0, np.int64)).made()) == 0
-    assert Growing(np.float64).column().made().dtype == np.float64
+    assert GrowingColumn(np.float64).column().made().dtype == np.float64
 
 
 @packs("watts", "joules")
@@ -75,8 +76,8 @@ class Log:
     """Something with columns."""
 
     name: str
-    watts: packed.Floats
-    joules: packed.Floats | None = None
+    watts: Floats
+    joules: Floats | None = None
 
 
 def kept(log: Log, name: str = "watts") -> object:

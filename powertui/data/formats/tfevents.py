@@ -28,7 +28,7 @@ from powertui.data.formats import tfevents_columns
 from powertui.data.formats.filenames import split_events
 from powertui.data.limits import HINT, MACHINE, MemoryLimit
 from powertui.data.model import NS_PER_S, Floats, Int64s, ScalarSeries, Warn
-from powertui.data.packed import Growing
+from powertui.data.packed import GrowingColumn
 from powertui.errors import UnreadableFile
 
 _WINDOW = 4 << 20  # bytes read at a time; a longer record is read whole
@@ -106,7 +106,7 @@ class _Points:
 
     def __init__(self) -> None:
         self._window: list[tuple[Int64s, Int64s, Int64s, Floats]] = []
-        self._steps, self._walls, self._values = Growing(np.int64), Growing(np.int64), Growing(np.float64)
+        self._steps, self._walls, self._values = GrowingColumn(np.int64), GrowingColumn(np.int64), GrowingColumn(np.float64)
 
     def add(self, row: Int64s, step: Int64s, wall: Int64s, value: Floats) -> None:
         """Rows of the window that is read; they may come in several groups."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from powertui.data.model import Floats, Int64s
-from powertui.data.packed import Growing
+from powertui.data.packed import GrowingColumn
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 from powertui.data.power.table import FileCells, Shape, irregular, was_cut
@@ -40,14 +40,14 @@ def read(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, e
     for line, why in table.dropped:
         notes.drop(line, why)
     numbers = np.concatenate(table.numbers) if table.numbers else np.empty(0, np.int64)
-    return FileCells(names, numbers, [c.column() if isinstance(c, Growing) else c for c in table.columns])
+    return FileCells(names, numbers, [c.column() if isinstance(c, GrowingColumn) else c for c in table.columns])
 
 
 class _Columns:
     """What the pieces hold, column by column: packed numbers, or texts."""
 
     def __init__(self, width: int, texts: set[int]) -> None:
-        self.columns: list[Growing | list[str]] = [[] for _ in range(width)]
+        self.columns: list[GrowingColumn | list[str]] = [[] for _ in range(width)]
         self.numbers: list[Int64s] = []
         self.dropped: list[tuple[int, str]] = []
         self.mixed: set[int] = set()  # columns of which some pieces hold numbers and others texts
@@ -71,12 +71,12 @@ class _Columns:
     def _put(self, place: int, cells: Floats | list[str]) -> None:
         before = self.columns[place]
         if not self._rows and not isinstance(cells, list):
-            before = self.columns[place] = Growing(np.float64)
-        if isinstance(before, Growing) and isinstance(cells, list):
+            before = self.columns[place] = GrowingColumn(np.float64)
+        if isinstance(before, GrowingColumn) and isinstance(cells, list):
             if not np.isnan(before.column().made()).all():
                 self.mixed.add(place)
             before = self.columns[place] = [""] * self._rows
-        if isinstance(before, Growing):
+        if isinstance(before, GrowingColumn):
             before.add(np.asarray(cells))
         elif isinstance(cells, list):
             before += cells

@@ -137,6 +137,7 @@ class LogFile:
             yield b"".join(gathered)
         else:
             self.check()
+            elsewhere.at_hand(self.path)
             try:
                 with Path(self.path).open("rb") as stream:
                     while piece := stream.read(size):

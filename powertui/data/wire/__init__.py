@@ -35,7 +35,7 @@ is released) and `pure` (numpy, everywhere). `POWERTUI_PURE=1` forces the second
         longest of 2**k groups from g on; a group is FAN blocks.
     ends(name, names) -> (first, last)
         The first and the last row of each of so many names; -1 for those that no row has.
-    records(data, lo, most) -> Records
+    records(data, lo, most) -> RecordFrames
         At most so many whole TFRecords from `lo` on, up to one that is not whole or whose length is damaged.
 """
 
@@ -67,7 +67,7 @@ from powertui.data.wire.types import (
     Laned,
     PickedFields,
     RawStat,
-    Records,
+    RecordFrames,
     Scan,
     StatScan,
     distinct,
@@ -104,7 +104,7 @@ __all__ = [
     "Laned",
     "PickedFields",
     "RawStat",
-    "Records",
+    "RecordFrames",
     "Scan",
     "StatScan",
     "blocks",

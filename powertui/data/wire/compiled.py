@@ -21,7 +21,7 @@ from powertui.data.wire.types import (
     Laned,
     PickedFields,
     RawStat,
-    Records,
+    RecordFrames,
     Scan,
     StatScan,
     UInt8s,
@@ -227,12 +227,12 @@ def ends(name: UInt32s, names: int) -> tuple[Int64s, Int64s]:
     return first, last
 
 
-def records(data: Bytes, lo: int, most: int) -> Records:
+def records(data: Bytes, lo: int, most: int) -> RecordFrames:
     """Whole TFRecords. See the package's docstring."""
     room = min(most, max(0, len(data) - lo) // 16 + 1)
     begin, end, good = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
     rows, at, damaged = _scan.records(data.data, lo, begin.data, end.data, good.view(np.uint8).data)
-    return Records(begin[:rows], end[:rows], good[:rows], at, bool(damaged))
+    return RecordFrames(begin[:rows], end[:rows], good[:rows], at, bool(damaged))
 
 
 def _i64(values: Sequence[int] | npt.NDArray[Any]) -> Int64s:

@@ -38,7 +38,7 @@ from powertui.data.wire.types import (
     Int64s,
     PickedFields,
     RawStat,
-    Records,
+    RecordFrames,
     Scan,
     StatScan,
     UInt8s,
@@ -668,7 +668,7 @@ def ends(name: UInt32s, names: int) -> tuple[Int64s, Int64s]:
     return first, last
 
 
-def records(data: Bytes, lo: int, most: int) -> Records:
+def records(data: Bytes, lo: int, most: int) -> RecordFrames:
     """Whole TFRecords. See the package's docstring."""
     view, at = data.data, lo
     heads: list[int] = []
@@ -680,7 +680,7 @@ def records(data: Bytes, lo: int, most: int) -> Records:
         at += 16 + length
     if not heads:
         none = np.empty(0, np.int64)
-        return Records(none, none, none.astype(np.bool_), lo, False)
+        return RecordFrames(none, none, none.astype(np.bool_), lo, False)
     right = _stored(data, [head + 8 for head in heads]) == masked(crc32c(view, heads, [8] * len(heads)))
     whole = len(heads) - (heads[-1] == at)
     rows = min(whole, int(np.argmin(right)) if not right.all() else whole)
@@ -688,7 +688,7 @@ def records(data: Bytes, lo: int, most: int) -> Records:
     stop = np.array([*heads[1:rows], heads[rows] if rows < len(heads) else at][:rows], np.int64) - 4
     good = _stored(data, stop) == masked(crc32c(view, begin.tolist(), (stop - begin).tolist()))
     after = heads[rows] if rows < len(heads) else at
-    return Records(begin, stop, good, after, bool(rows < len(heads) and not right[rows]))
+    return RecordFrames(begin, stop, good, after, bool(rows < len(heads) and not right[rows]))
 
 
 def _stored(data: Bytes, at: Sequence[int] | Int64s) -> UInt32s:

@@ -118,7 +118,7 @@ class PickedFields(NamedTuple):
     bad: int  # the start of the first malformed message
 
 
-class Records(NamedTuple):
+class RecordFrames(NamedTuple):
     """TFRecords: where the payload of each lies, and whether it is what its checksum says."""
 
     begin: Int64s
