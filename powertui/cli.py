@@ -17,7 +17,7 @@ from powertui.terminal import signals
 EXIT_CODES = "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, 130/143/129 interrupted"
 
 # Verbs that have something to put in order when they are interrupted: a file that is half written, a terminal without its echo.
-IN_ORDER = ("export", "record", "sensors", "live")
+IN_ORDER = ("export", "record", "sensors", "live", "capture")
 
 # What stands in the place of a verb.
 OPTIONS = ("-h", "--help", "--version", "--licenses", "--completions")

@@ -9,6 +9,7 @@
     ├── SensorError               1   a power source cannot be used
     │   ├── AuthenticationFailed  1   it answered, and refused the user, the password or the level
     │   └── NotSupported          1   it answered, and has no such thing
+    ├── CaptureError              1   no profile could be taken from a running program
     └── Cancelled                 130 the person asked to stop
 
 A reader never raises for bad *content*: it returns what could be read and counts warnings
@@ -26,6 +27,7 @@ from __future__ import annotations
 __all__ = [
     "AuthenticationFailed",
     "Cancelled",
+    "CaptureError",
     "FileChanged",
     "NoTerminal",
     "NotSupported",
@@ -93,6 +95,10 @@ class AuthenticationFailed(SensorError):
 
 class NotSupported(SensorError):
     """The source is reachable but has no such reading."""
+
+
+class CaptureError(PowertuiError):
+    """A profiler server is not there, is something else, or could not take the profile."""
 
 
 class Cancelled(PowertuiError):

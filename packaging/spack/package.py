@@ -30,6 +30,7 @@ class PyPowertui(PythonPackage):
     depends_on("py-protobuf@4.21:", type=("build", "run"))
     depends_on("py-plotext@5.3:5", type=("build", "run"))
     depends_on("py-python-ipmi@0.6.1:", type=("build", "run"))
+    depends_on("py-h2@4.1:", type=("build", "run"))
     depends_on("py-cryptography", type=("build", "run"))
     depends_on("py-tomli@2:", type=("build", "run"), when="^python@:3.10")
     depends_on("py-nvidia-ml-py@12:", type=("build", "run"), when="+nvml")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import argparse
 
 # In the order of `powertui --help`.
-VERBS = ("open", "report", "doctor", "energy", "export", "record", "live", "sensors", "demo")
+VERBS = ("open", "report", "doctor", "energy", "export", "record", "live", "capture", "sensors", "demo")
 
 
 class Verb(Protocol):

@@ -1,0 +1,202 @@
+"""One unary gRPC call over plain HTTP/2, on a connection of its own, without threads: whoever waits asks a selector.
+
+    call = Call(address); call.connect(); call.send(PROFILE, body)
+    while not call.done:
+        …wait until call.socket is readable…; call.receive()
+    call.answer                     # the message; raises CaptureError where there is none
+
+No pings are sent: gRPC's servers take more than two within five minutes for an attack. A peer that vanishes without a word is
+found by TCP's own probes.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import time
+from typing import Any
+from urllib.parse import unquote
+
+from powertui.capture import problems
+from powertui.capture.address import ServerAddress
+from powertui.errors import CaptureError
+
+__all__ = ["Call"]
+
+PATIENCE_S = 5.0  # for a connection, and for the first bytes of a server
+_MOST = 1 << 30  # bytes of an answer: old servers send their results in it
+_PIECE = 1 << 16
+_WINDOW = 1 << 24
+
+
+class Call:
+    """Connects, asks once, and takes the answer as it comes."""
+
+    def __init__(self, address: ServerAddress) -> None:
+        self.address = address
+        self.socket: socket.socket | None = None
+        self.failure: CaptureError | None = None
+        self.path = ""  # of the file that is to be written: named where that fails
+        self._h2: Any = None
+        self._stream = 0
+        self._headers: dict[str, str] = {}
+        self._body = bytearray()
+        self._answered = False
+        self._asked = False
+
+    @property
+    def done(self) -> bool:
+        """Nothing more will come."""
+        return self._answered or self.failure is not None
+
+    @property
+    def answer(self) -> bytes:
+        """The message of the answer."""
+        if self.failure is not None:
+            raise self.failure
+        if not self._answered:
+            raise problems.closed(str(self.address))
+        return self._message()
+
+    def fileno(self) -> int:
+        """For selectors; below zero when it is closed."""
+        return self.socket.fileno() if self.socket is not None else -1
+
+    def close(self) -> None:
+        if self.socket is not None:
+            self.socket.close()
+
+    # ── connecting ───────────────────────────────────────────────────────────────────────────────
+
+    def connect(self) -> None:
+        """Reach the server and hear that it speaks HTTP/2."""
+        from h2.config import H2Configuration
+        from h2.connection import H2Connection
+        from h2.exceptions import ProtocolError
+
+        try:
+            self.socket = socket.create_connection((self.address.host, self.address.port), timeout=PATIENCE_S)
+        except OSError as error:
+            raise problems.unreachable(str(self.address), error) from None
+        _probe(self.socket)
+        self._h2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
+        self._h2.initiate_connection()
+        self._h2.increment_flow_control_window(_WINDOW)
+        until = time.monotonic() + PATIENCE_S
+        first = b""
+        try:
+            self._flush()
+            # Nine bytes are the head of a frame, and a server's first frame has to be its settings.
+            while len(first) < 9 and (left := until - time.monotonic()) > 0:
+                if not select.select([self.socket], [], [], left)[0]:
+                    break
+                piece = self.socket.recv(_PIECE)
+                first += piece
+                if not piece:
+                    break
+            else:
+                if len(first) < 9:
+                    raise problems.no_answer(str(self.address))
+            if not first and select.select([self.socket], [], [], 0)[0] == []:
+                raise problems.no_answer(str(self.address))
+            if len(first) < 9 or first[3] != 4 or first[4] & 1:
+                raise problems.not_a_profiler(str(self.address), first)
+            self._h2.receive_data(first)
+            self._flush()
+        except ProtocolError:
+            raise problems.not_a_profiler(str(self.address), first) from None
+        except ConnectionError:
+            raise problems.not_a_profiler(str(self.address), first) from None
+        except OSError as error:
+            raise problems.unreachable(str(self.address), error) from None
+
+    # ── asking ───────────────────────────────────────────────────────────────────────────────────
+
+    def send(self, method: str, message: bytes) -> None:
+        """Ask. Raises where the connection is gone already."""
+        self._stream = self._h2.get_next_available_stream_id()
+        headers = [
+            (":method", "POST"), (":scheme", "http"), (":path", method), (":authority", str(self.address)),
+            ("te", "trailers"), ("content-type", "application/grpc"), ("user-agent", "powertui"),
+        ]  # fmt: skip
+        self._h2.send_headers(self._stream, headers)
+        self._h2.send_data(self._stream, b"\0" + struct.pack(">I", len(message)) + message, end_stream=True)
+        try:
+            self._flush()
+        except OSError as error:
+            raise problems.closed(str(self.address), error.strerror or "") from None
+
+    def receive(self) -> None:
+        """Take what has come. Never raises for what the server does: that is `failure`."""
+        from h2.exceptions import ProtocolError
+
+        if self.socket is None or self.done:
+            return
+        try:
+            piece = self.socket.recv(_PIECE)
+            if not piece:
+                self.failure = problems.closed(str(self.address))
+                return
+            for event in self._h2.receive_data(piece):
+                self._take(event)
+            self._flush()
+        except ProtocolError as error:
+            self.failure = self.failure or problems.closed(str(self.address), f"its answer is no HTTP/2: {error}")
+        except (OSError, UnicodeDecodeError) as error:
+            self.failure = self.failure or problems.closed(str(self.address), getattr(error, "strerror", "") or "")
+
+    def _take(self, event: Any) -> None:
+        from h2 import events
+
+        if isinstance(event, (events.ResponseReceived, events.TrailersReceived)):
+            self._headers.update((_text(name), _text(value)) for name, value in event.headers)
+        elif isinstance(event, events.DataReceived):
+            self._body += event.data
+            self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+            if len(self._body) > _MOST:
+                self.failure = problems.closed(str(self.address), "its answer is larger than 1 GiB")
+        elif isinstance(event, events.StreamEnded):
+            self._judge()
+        elif isinstance(event, (events.StreamReset, events.ConnectionTerminated)) and not self._answered:
+            self.failure = self.failure or problems.closed(str(self.address), f"HTTP/2 error {event.error_code}")
+
+    def _judge(self) -> None:
+        """The whole answer is here: is it one."""
+        where = str(self.address)
+        http = self._headers.get(":status", "")
+        if http != "200" or not self._headers.get("content-type", "").startswith("application/grpc"):
+            self.failure = problems.not_a_profiler(where, b"HTTP/2 " + http.encode())
+            return
+        status = self._headers.get("grpc-status", "2")
+        number = int(status) if status.isascii() and status.isdigit() and len(status) < 4 else 2
+        if number:
+            self.failure = problems.refused(where, number, unquote(self._headers.get("grpc-message", "")), self.path)
+            return
+        self._answered = True
+
+    def _message(self) -> bytes:
+        if len(self._body) < 5:
+            return b""
+        squeezed, size = struct.unpack(">BI", self._body[:5])
+        if squeezed or size != len(self._body) - 5:  # we do not offer to take compressed messages
+            raise problems.closed(str(self.address), "its answer is damaged")
+        return bytes(self._body[5:])
+
+    def _flush(self) -> None:
+        waiting = self._h2.data_to_send()
+        if waiting and self.socket is not None:
+            self.socket.sendall(waiting)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _probe(one: socket.socket) -> None:
+    """A machine that is switched off in the middle is noticed within a minute."""
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6)):
+        if hasattr(socket, option):
+            one.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

@@ -1,0 +1,105 @@
+"""What can go wrong with a profiler server, each in one sentence, with what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+
+from powertui.errors import CaptureError
+from powertui.plain import plain
+
+__all__ = ["closed", "empty", "no_answer", "not_a_profiler", "refused", "too_old", "unreachable"]
+
+THREE_LINES = """\
+The program has to start its server:
+    TensorFlow   tf.profiler.experimental.server.start(6009)
+    JAX          jax.profiler.start_server(9012)
+    PyTorch      has none: powertui capture --help says what works there"""
+
+_PORT = "Name the port that the program starts its server on."
+_ROOM = "Make room there, or choose another --logdir."
+
+# grpc-status of an answer
+_OK, _CANCELLED, _DEADLINE, _EXISTS, _DENIED, _FULL, _PRECONDITION, _UNIMPLEMENTED = 0, 1, 4, 6, 7, 8, 9, 12
+
+
+def unreachable(where: str, error: OSError) -> CaptureError:
+    """The connection could not be made."""
+    if isinstance(error, socket.gaierror):
+        return CaptureError(f"There is no host named {where.rpartition(':')[0]!r}.", hint="Check the address.")
+    if isinstance(error, TimeoutError) or error.errno == errno.ETIMEDOUT:
+        return CaptureError(f"{where} does not answer.", hint="Check the address, and whether a firewall is in between.")
+    if error.errno == errno.ECONNREFUSED:
+        return CaptureError(f"Nothing listens at {where}.", hint=THREE_LINES)
+    why = os.strerror(error.errno) if error.errno else str(error)
+    return CaptureError(f"{where} cannot be reached: {why}.", hint="Check the address.")
+
+
+def not_a_profiler(where: str, first: bytes) -> CaptureError:
+    """It answered, but in no HTTP/2. Its first bytes tell what it is."""
+    if first[:5] == b"HTTP/" and b"https" in first[:2000].lower():
+        what = "wants TLS, which profiler servers do not have"
+    elif first[:5] == b"HTTP/":
+        what = "answers in HTTP/1, as web servers do (TensorBoard's own page, perhaps)"
+    elif first[:2] in (b"\x15\x03", b"\x16\x03"):
+        what = "wants TLS, which profiler servers do not have"
+    elif first:
+        what = "answers in a language of its own"
+    else:
+        what = "closes the connection"
+    return CaptureError(f"{where} is not a profiler server: it {what}.", hint=_PORT)
+
+
+def no_answer(where: str) -> CaptureError:
+    """Connected, and then nothing."""
+    return CaptureError(
+        f"{where} is not a profiler server: it accepts the connection and says nothing.",
+        hint="Name the port that the program starts its server on. A tunnel whose far end is not there behaves like this, too.",
+    )
+
+
+def closed(where: str, why: str = "") -> CaptureError:
+    """It went away in the middle of a capture."""
+    because = f" ({plain(why, 120)})" if why else ""
+    return CaptureError(
+        f"{where} closed the connection before the profile was written{because}.", hint="Look whether the program still runs."
+    )
+
+
+def refused(where: str, status: int, said: str, path: str) -> CaptureError:
+    """It answered with an error of its own."""
+    words = plain(said, 300).strip()
+    low = words.lower()
+    if status == _UNIMPLEMENTED:
+        return CaptureError(f"{where} is a gRPC server, but no profiler server.", hint="Name the port of the profiler's server.")
+    if "no space left" in low or "disk quota" in low or "disk full" in low:
+        return CaptureError(f"The server's disk is full: it could not write {path}.", hint=_ROOM)
+    if status == _DENIED or "permission denied" in low or "read-only file system" in low:
+        return CaptureError(
+            f"The server may not write {path}.",
+            hint="Choose a --logdir that the program may write to: it writes the profile itself.",
+        )
+    if status == _EXISTS or "another profil" in low or "only one profil" in low or "session active" in low:
+        return CaptureError(
+            f"{where} is taking another profile already: one at a time is all that a program allows.",
+            hint="Wait until that one ends, or until the program's own profiling (a TensorBoard callback, say) is over.",
+        )
+    text = words.rstrip(".") or "no reason was given"
+    return CaptureError(f"{where} could not take the profile: {text} (grpc status {status}).")
+
+
+def empty(where: str, seconds: float) -> CaptureError:
+    """A profile without events."""
+    return CaptureError(
+        f"{where} recorded nothing: the program did nothing in those {seconds:g} s that its profiler sees.",
+        hint="Capture while it trains, or longer: -t 10s. With a higher --host-level it sees more.",
+    )
+
+
+def too_old(where: str) -> str:
+    """Its answer holds results, no profile."""
+    return (
+        f"{where} is older than profiles as files: it answered with results that it had worked out itself. They are kept as they "
+        "are; a profile with a timeline needs TensorFlow 2.2 or newer."
+    )

@@ -1,0 +1,186 @@
+"""One capture from start to end: look whether the servers are there, power before, the profile, power after, where the file is."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from powertui.capture import around, problems, servers, where
+from powertui.capture.address import ServerAddress
+from powertui.capture.around import PowerAround
+from powertui.capture.messages import ProfileRequest
+from powertui.capture.servers import Server
+from powertui.capture.where import SessionPlace
+from powertui.errors import Cancelled, CaptureError, PowertuiError
+from powertui.sampler.targets import Target
+
+__all__ = ["SESSIONS", "Plan", "Stage", "Taken", "take"]
+
+SESSIONS = "plugins/profile"  # below a logdir: where TensorBoard keeps its sessions
+_LOOK_S = 0.25
+
+
+class Stage(NamedTuple):
+    """What is being waited for."""
+
+    what: str
+    past_s: float
+    of_s: float | None  # None: as long as it takes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be taken."""
+
+    addresses: tuple[ServerAddress, ...]
+    logdir: str  # absolute
+    asked: ProfileRequest = field(default_factory=ProfileRequest)
+    power: tuple[Target, ...] = ()  # none: no power is recorded
+    interval: float = 0.25
+    before_s: float = 5.0
+    after_s: float = 5.0
+    delay_s: float = 0.0
+    server_logdir: str = ""  # the logdir as the server sees it, where that is another path
+    via: tuple[str, ...] = ()  # for each address, or one for all: through which host to fetch its file
+
+
+@dataclass
+class Taken:
+    """What came of it."""
+
+    session: str
+    folder: Path  # as we see it
+    files: list[str] = field(default_factory=list)  # profiles that are here
+    elsewhere: list[str] = field(default_factory=list)  # for those that are not: the line that fetches each
+    results: list[str] = field(default_factory=list)  # of old servers
+    power: str = ""  # the recording
+    problems: list[PowertuiError] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    begun_ns: int = 0  # when the servers were asked, and when the last had answered (Unix ns)
+    ended_ns: int = 0
+    stopped: bool = False  # before its time, by a person
+
+    @property
+    def good(self) -> bool:
+        """There is something to look at, here or elsewhere."""
+        return bool(self.files or self.elsewhere or self.results)
+
+
+class _Waiting:
+    """Waits in slices, tells of it, and remembers that somebody asked to stop."""
+
+    def __init__(self, told: Callable[[Stage], bool]) -> None:
+        self._told = told
+        self.stopped = False
+
+    def look(self, what: str, past: float, of: float | None) -> bool:
+        self.stopped = self._told(Stage(what, past, of)) or self.stopped
+        return self.stopped
+
+    def wait(self, what: str, seconds: float) -> None:
+        """So long, unless somebody stops it: Ctrl+C ends the wait, not the capture."""
+        begun = time.monotonic()
+        try:
+            while (past := time.monotonic() - begun) < seconds and not self.look(what, past, seconds):
+                time.sleep(min(_LOOK_S, seconds - past))
+        except KeyboardInterrupt:
+            self.stopped = True
+
+
+def take(plan: Plan, told: Callable[[Stage], bool] = lambda _: False) -> Taken:
+    """Take one profile of every address. `told` hears what is waited for, some times a second; True ends the capture early.
+
+    Raises where nothing can come of it; what goes wrong with one of several servers is among the problems of what was taken.
+    """
+    around.made(plan.logdir)
+    servers.check(plan.addresses)
+    waiting = _Waiting(told)
+    power = PowerAround(plan.power, plan.logdir, plan.interval) if plan.power else None
+    before = plan.before_s if power is not None else 0.0
+    waiting.wait("waiting", plan.delay_s - before)
+    taken = None
+    try:
+        if power is not None:
+            power.start()
+        waiting.wait("power before", before if not waiting.stopped else 0.0)
+        if waiting.stopped:
+            raise Cancelled("Stopped before the profile began: nothing was captured.")
+        taken = _profile(plan, power, waiting)
+        if power is not None and taken.good and not waiting.stopped:
+            waiting.wait("power after", plan.after_s)
+    finally:
+        if power is not None:
+            path = power.stop(taken.folder if taken is not None and taken.good else None)
+            if taken is None or not taken.good:
+                with contextlib.suppress(OSError):
+                    Path(path).unlink()  # seconds of power with no profile: nobody asked for that
+                path = ""
+            if taken is not None:
+                taken.power, taken.notes = path, [*taken.notes, *power.notes]
+    taken.stopped = waiting.stopped
+    return taken
+
+
+def _session(logdir: str) -> str:
+    """Named as TensorBoard names them: the local time. Two within a second get one each."""
+    while True:
+        name = time.strftime("%Y_%m_%d_%H_%M_%S")
+        if not (Path(logdir) / SESSIONS / name).exists():
+            return name
+        time.sleep(0.1)
+
+
+def _profile(plan: Plan, power: PowerAround | None, waiting: _Waiting) -> Taken:
+    session = _session(plan.logdir)
+    theirs = f"{(plan.server_logdir or plan.logdir).rstrip('/')}/{SESSIONS}"
+    place = SessionPlace(Path(plan.logdir) / SESSIONS / session, f"{theirs}/{session}")
+    taken = Taken(session, place.here)
+    seconds = plan.asked.seconds
+
+    def look(past: float) -> bool:
+        if past < seconds:
+            return waiting.look("profiling", past, seconds)
+        return waiting.look("waiting for the server to write the profile", past - seconds, None)
+
+    def started() -> None:
+        taken.begun_ns = time.time_ns()
+        if power is not None:
+            power.begin(f"profile {session}")
+
+    outcomes, early = servers.take(servers.named(plan.addresses), plan.asked, theirs, session, told=look, started=started)
+    taken.ended_ns = time.time_ns()
+    waiting.stopped = waiting.stopped or early
+    if power is not None:
+        power.end(f"profile {session}")
+    for index, outcome in enumerate(outcomes):
+        if outcome.answer is None:
+            taken.problems += [outcome.problem] if outcome.problem else []
+            continue
+        hop = plan.via[min(index, len(plan.via) - 1)] if plan.via else ""
+        try:
+            _locate(taken, place, outcome.server, outcome.answer.results, hop)
+        except CaptureError as error:
+            taken.problems.append(error)
+        nothing = servers.empty(outcome, plan.asked)
+        if nothing is not None:
+            taken.problems.append(nothing)
+    return taken
+
+
+def _locate(taken: Taken, place: SessionPlace, server: Server, results: tuple[tuple[str, bytes], ...], hop: str) -> None:
+    if results:
+        taken.results += where.results(place, server, results)
+        taken.notes.append(problems.too_old(str(server.address)))
+        if not (place.file(server)).exists():
+            return
+    if hop:
+        where.fetch(place, server, hop)
+        taken.files.append(str(place.file(server)))
+    elif where.found(place, server):
+        taken.files.append(str(place.file(server)))
+    else:
+        taken.elsewhere.append(where.command(place, server))

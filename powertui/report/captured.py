@@ -1,0 +1,67 @@
+"""What a capture came to, in a few lines for the terminal: steps, joules of a step, what limits it, and the next command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from powertui import units
+from powertui.data import logdir
+from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.energy import account
+from powertui.data.energy.integrate import Energy
+from powertui.data.opened import Opened, Profile
+from powertui.data.tools import registry
+from powertui.errors import PowertuiError
+from powertui.plain import plain
+from powertui.report import step_facts, text
+
+__all__ = ["lines", "next_command"]
+
+
+def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
+    """Of every host whose profile lies in this session's folder."""
+    aligning = Aligning()
+    try:
+        entries = logdir.scan(str(folder)).runs
+        profiles = [profile for entry in entries for profile in Opened(entry, reading).profiles]
+    except PowertuiError as error:
+        return [plain(error.message)]
+    rows: list[tuple[str, str]] = []
+    for profile in profiles:
+        if not profile.trace.event_count:
+            continue
+        prefix = f"{plain(profile.host)}: " if len(profiles) > 1 else ""
+        rows.append(("steps", prefix + step_facts.lines(step_facts.of(profile.trace, profile.steps, profile.epochs))[0]))
+        rows += [("energy", prefix + line) for line in _energy(profile, aligning)]
+        rows.append(("limit", prefix + _limit(profile, aligning)))
+    return text.labelled(rows)
+
+
+def _energy(profile: Profile, aligning: Aligning) -> list[str]:
+    found = account.of(profile, aligning)
+    if not found.counted:
+        return []
+    out = [_joules(found.per_step(None), "a step"), _joules(found.energy(*found.trace.span), "in all")]
+    return [line for line in out if line]
+
+
+def _joules(one: Energy | None, of_what: str) -> str:
+    if one is None:
+        return ""
+    if not one.resolved or one.joules is None or one.lo is None or one.hi is None:
+        return f"{of_what}: {plain(one.reason, 200)}"
+    half = (one.hi - one.lo) / 2
+    mean = f", mean {one.mean_w:.1f} W" if one.mean_w is not None else ""
+    return f"{units.quantity(one.joules, 'J')} ± {units.quantity(half, 'J', 2)} {of_what} (95 %, {one.badge.value}{mean})"
+
+
+def _limit(profile: Profile, aligning: Aligning) -> str:
+    answer = registry.get("overview_page").answer(registry.Question(profile.opened, profile.index, aligning=aligning))
+    return plain(str(next((fact.value for fact in answer.facts if fact.id == "limit"), "")), 400)
+
+
+def next_command(folder: Path, words: Sequence[str] = ()) -> str:
+    """What to type to look at it."""
+    return " ".join(["powertui", *words, shlex.quote(str(folder))])

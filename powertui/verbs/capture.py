@@ -1,0 +1,241 @@
+"""`powertui capture`: take a profile from a program that runs, with power around it, and open both."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from powertui.errors import PowertuiError, SensorError, UsageError
+from powertui.verbs import common
+
+if TYPE_CHECKING:
+    from powertui.capture.messages import ProfileRequest
+    from powertui.capture.whole import Plan, Stage, Taken
+    from powertui.sampler.targets import Target
+
+HELP = "take a profile from a TensorFlow or JAX program that runs, with power around it"
+EXAMPLES = (
+    ("powertui capture localhost:9012 --logdir ~/logs", "2 s of a running program, then its timeline"),
+    ("powertui capture a:9012 b:9012 -t 5s --logdir /shared/logs --host bmc-a --host bmc-b", "two hosts, and the power of both"),
+)
+_SOON_S = 1.0  # a repetition more often than this is none
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("address", metavar="HOST:PORT", nargs="*",
+                        help="where the program's profiler server listens; several are started together")  # fmt: skip
+    parser.add_argument("--logdir", metavar="DIR", help="logdir to write to; the server writes the profile, so it must be able to")
+    profiling(parser)
+    parser.add_argument("--delay", metavar="TIME", default="0s", help="wait so long first")
+    parser.add_argument("--every", metavar="TIME", help="again and again, e.g. 10m, until Ctrl+C; opens nothing")
+    parser.add_argument("--keep", type=int, metavar="N", help="of those, keep the last N")
+    parser.add_argument("--server-logdir", metavar="DIR", default="",
+                        help="the logdir as the server sees it (containers, other mounts)")  # fmt: skip
+    parser.add_argument("--via", action="append", default=[], metavar="USER@HOST",
+                        help="fetch the profile from there with ssh (repeatable: one for each address)")  # fmt: skip
+    parser.add_argument("--no-open", action="store_true", help="print the summary and stop there")
+    parser.add_argument("--other", choices=("pytorch", "neuron", "amd", "nvidia"), help="say what captures from these, and stop")
+    group = parser.add_argument_group("power")
+    group.add_argument("--no-power", action="store_true", help="record no power")
+    group.add_argument("--interval", type=float, default=0.25, metavar="S", help="seconds between readings (default: 0.25)")
+    group.add_argument("--before", metavar="TIME", default="5s", help="power so long before the profile (default: 5s)")
+    group.add_argument("--after", metavar="TIME", default="5s", help="and after it (default: 5s)")
+    common.sources(parser)
+    common.screen(parser)
+
+
+def profiling(parser: argparse.ArgumentParser) -> None:
+    """How long, and how much the profilers record."""
+    group = parser.add_argument_group("what the profiler records")
+    group.add_argument("-t", "--time", metavar="TIME", default="2s", help="how long (default: 2s)")
+    group.add_argument("--host-level", type=int, choices=range(4), default=2, help="of what the host does (default: 2)")
+    group.add_argument("--device-level", type=int, choices=range(3), default=1, help="of what devices do (default: 1)")
+    group.add_argument("--python-level", type=int, choices=range(2), default=0, help="1: calls of Python functions (default: 0)")
+    group.add_argument("--no-hlo", action="store_true", help="leave out the compiled programs: a smaller file, ops without shapes")
+
+
+def seconds(words: str, name: str, least: float = 0.0, most: float = 86400.0) -> float:
+    """A length as a person writes it."""
+    from powertui import units
+
+    found = units.parse_time(words)
+    if found is None or not least <= found / 1e12 <= most:
+        raise UsageError(f"{name} {words}: is not possible.", hint="Write it like 2s, 500ms or 10m.")
+    return found / 1e12
+
+
+def run(args: argparse.Namespace) -> int:
+    """Take it, say what it came to, open it."""
+    if args.other:
+        from powertui.capture import others
+
+        print(others.TOLD[args.other])
+        return 0
+    every = seconds(args.every, "--every", _SOON_S, 30 * 86400.0) if args.every else None
+    plan = _plan(args)
+    if every is not None:
+        from powertui.capture import again
+
+        return again.run(plan, every, args.keep, _Progress().told, _say_each)
+    if args.keep is not None:
+        raise UsageError("--keep belongs to --every.")
+    progress = _Progress()
+    from powertui.capture import whole
+
+    try:
+        taken = whole.take(plan, progress.told)
+    finally:
+        progress.clear()
+    _tell(taken)
+    code = 130 if taken.stopped else int(bool(taken.problems) or not taken.good)
+    if taken.files and not taken.problems and not args.no_open and not taken.stopped and sys.stdin.isatty() and sys.stdout.isatty():
+        return _open(args, taken)
+    _next(taken)
+    return code
+
+
+def _plan(args: argparse.Namespace) -> Plan:
+    from powertui.capture import address, where
+    from powertui.capture.whole import Plan
+
+    if not args.address:
+        from powertui.capture.problems import THREE_LINES
+
+        raise UsageError("Name where the program's profiler server listens, like localhost:9012.", hint=THREE_LINES)
+    if not args.logdir:
+        raise UsageError("Name the logdir with --logdir: there the profile and its power will lie.")
+    if not 0.01 <= args.interval <= 3600:
+        raise UsageError(f"An interval of {args.interval:g} s is not possible.")
+    if args.keep is not None and args.keep < 1:
+        raise UsageError("--keep must be 1 or more.")
+    addresses = tuple(dict.fromkeys(address.parse(text) for text in args.address))
+    if len(args.via) not in (0, 1, len(addresses)):
+        raise UsageError("Give --via once, or once for each address.")
+    if args.server_logdir and not args.server_logdir.startswith("/"):
+        raise UsageError("--server-logdir must be an absolute path: the server knows nothing of our working folder.")
+    return Plan(
+        addresses, str(Path(args.logdir).expanduser().absolute()), asked_of(args), power_of(args), args.interval,
+        seconds(args.before, "--before"), seconds(args.after, "--after"), seconds(args.delay, "--delay"),
+        args.server_logdir, tuple(where.via(text) for text in args.via),
+    )  # fmt: skip
+
+
+def asked_of(args: argparse.Namespace) -> ProfileRequest:
+    """What the profiler is to record, from the arguments of `profiling`."""
+    from powertui.capture.messages import ProfileRequest
+
+    length = seconds(args.time, "-t", 0.001, 3600.0)
+    return ProfileRequest(length, args.host_level, args.device_level, args.python_level, not args.no_hlo)
+
+
+def power_of(args: argparse.Namespace) -> tuple[Target, ...]:
+    """The sources that were named, else what this machine has. None of its own is no error."""
+    from powertui.sampler.inventory import local_targets
+
+    if args.no_power:
+        if args.host or args.source:
+            raise UsageError("--no-power records nothing. Leave out --host and --source.")
+        return ()
+    named = common.targets_of(args)
+    if named:
+        return tuple(named)
+    try:
+        return tuple(local_targets())
+    except SensorError:
+        _say("No power is recorded: this machine has no sensor of its own that can be read (powertui sensors says why). "
+             "Name its BMC with --host.")  # fmt: skip
+        return ()
+
+
+# ── what is said ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _say(text: str) -> None:
+    from powertui.plain import plain
+
+    print(f"powertui: {plain(text)}", file=sys.stderr, flush=True)
+
+
+class _Progress:
+    """What is waited for: one line that is written over on a terminal, else one line for each thing."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._what = ""
+
+    def told(self, stage: Stage) -> bool:
+        """Say it; never asks to stop."""
+        if self._live:
+            length = f" of {stage.of_s:g} s" if stage.of_s is not None else " s"
+            sys.stderr.write(f"\r\x1b[Kpowertui: {stage.what}, {stage.past_s:.1f}{length}")
+            sys.stderr.flush()
+        elif stage.what != self._what:
+            _say(stage.what + (f", {stage.of_s:g} s" if stage.of_s is not None else ""))
+        self._what = stage.what
+        return False
+
+    def clear(self) -> None:
+        """Before anything else is said."""
+        if self._live and self._what:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _tell(taken: Taken) -> None:
+    """Where it lies and what it came to."""
+    from powertui.plain import plain
+    from powertui.report import captured
+
+    for path in taken.files:
+        print(plain(path))
+    for path in taken.results:
+        print(f"{plain(path)} (a result of the server's own)")
+    if taken.power:
+        print(plain(taken.power))
+    if taken.files:
+        for line in captured.lines(taken.folder):
+            print(line)
+    for line in taken.elsewhere:
+        print(f"The server wrote the profile on its own disk. To fetch it:\n  {plain(line, 2000)}")
+    for note in dict.fromkeys(taken.notes):
+        _say(note)
+    for problem in taken.problems:
+        _say_problem(problem)
+    sys.stdout.flush()
+
+
+def _say_problem(problem: PowertuiError) -> None:
+    from powertui.plain import plain
+
+    for line in f"powertui: {problem}".split("\n"):
+        print(plain(line), file=sys.stderr, flush=True)
+
+
+def _say_each(taken: Taken | PowertuiError) -> None:
+    if isinstance(taken, PowertuiError):
+        _say_problem(taken)
+    else:
+        _tell(taken)
+
+
+def _next(taken: Taken) -> None:
+    from powertui.report import captured
+
+    if taken.good:
+        print(f"next: {captured.next_command(taken.folder)}")
+
+
+def _open(args: argparse.Namespace, taken: Taken) -> int:
+    """The timeline, with the power beside it."""
+    from powertui.verbs import open as opening
+
+    parser = argparse.ArgumentParser()
+    opening.arguments(parser)
+    words = [str(taken.folder), "--glyphs", args.glyphs, "--color", args.color]
+    words += ["--theme", args.theme] if args.theme else []
+    words += ["--no-mouse"] if args.no_mouse else []
+    words += ["--fps", str(args.fps)] if args.fps is not None else []
+    return opening.run(parser.parse_args(words))

@@ -1,0 +1,209 @@
+"""One capture from start to end, against the stand-in server: files, power beside them, what is fetched, what is said."""
+
+from __future__ import annotations
+
+import shlex
+import stat
+from pathlib import Path
+
+import pytest
+
+from powertui import cli
+from powertui.capture import address, again, where, whole
+from powertui.capture.messages import ProfileRequest
+from powertui.capture.whole import Plan, Taken
+from powertui.data import logdir
+from powertui.data.energy import account
+from powertui.data.opened import Opened
+from powertui.errors import Cancelled, CaptureError, PowertuiError, UsageError
+from powertui.report import captured
+from powertui.sampler.credentials import Secret
+from powertui.sampler.source import Options
+from powertui.sampler.targets import Target
+from tests.bmc.rmcpplus import Bmc
+from tests.profiler_server import ProfilerServer
+
+
+def plan(server: ProfilerServer, logdir: Path, **more: object) -> Plan:
+    return Plan((address.parse(server.address),), str(logdir), ProfileRequest(0.2), before_s=0.6, after_s=0.6, **more)  # type: ignore[arg-type]
+
+
+def power_of(bmc: Bmc) -> tuple[Target, ...]:
+    return (Target(f"ipmi://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"))),)
+
+
+def test_profile_and_power_lie_in_one_folder_and_on_one_clock(tmp_path: Path) -> None:
+    stages: list[str] = []
+    with ProfilerServer() as server, Bmc() as bmc:
+        taken = whole.take(
+            plan(server, tmp_path, power=power_of(bmc), interval=0.1), lambda stage: stages.append(stage.what) or False
+        )
+    assert not taken.problems
+    (profile,) = taken.files
+    assert Path(profile).parent == taken.folder == tmp_path / "plugins/profile" / taken.session
+    assert Path(taken.power) == taken.folder / "power.csv"
+    assert stages[0] == "power before"
+    assert stages[-1] == "power after"
+    rows = [line for line in Path(taken.power).read_text().splitlines() if line[:1].isdigit()]
+    marks = {row.split(",")[7]: float(row.split(",")[0]) for row in rows if row.split(",")[7] in ("begin", "end")}
+    readings = [float(row.split(",")[0]) for row in rows if row.split(",")[7] == "ok"]
+    assert readings[0] <= marks["begin"] - 0.4, "power is known before the profile"
+    assert readings[-1] >= marks["end"] + 0.4, "and after it"
+    assert abs(marks["begin"] - taken.begun_ns / 1e9) < 0.05
+    (profile_of_it,) = Opened(logdir.scan(str(taken.folder)).runs[0]).profiles
+    found = account.of(profile_of_it)
+    assert found.alignment is not None
+    assert (found.alignment.status, len(found.counted)) == ("aligned", 1)
+    assert found.alignment.offset_s is not None
+    truth = readings[0] - server.began_ns / 1e9
+    assert abs(found.alignment.offset_s - truth) <= 0.005, "both were stamped by this machine's clock"
+    assert any(line.strip().startswith("energy") for line in captured.lines(taken.folder))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["plugins"], "nothing else is left behind"
+
+
+def test_a_server_on_another_disk_is_told_with_one_line(tmp_path: Path) -> None:
+    with ProfilerServer(root=str(tmp_path / "its own disk")) as server:
+        taken = whole.take(plan(server, tmp_path / "logs"))
+    assert not taken.files
+    (line,) = taken.elsewhere
+    words = shlex.split(line)
+    assert words[0] == "scp"
+    assert words[1].endswith(f"{tmp_path}/logs/plugins/profile/{taken.session}/{where_host(server)}.xplane.pb")
+    assert words[2] == f"{taken.folder}/"
+
+
+def where_host(server: ProfilerServer) -> str:
+    return server.asked[0][1][7][0].decode()
+
+
+def fake_ssh(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = folder / "bin" / "ssh"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+
+
+def test_it_is_fetched_through_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The far shell runs what was ordered; here it is this machine's, below another root."""
+    fake_ssh(tmp_path, 'echo "$1 $2" > "$(dirname "$0")/asked"; shift 2; exec sh -c "$*"', monkeypatch)
+    far = tmp_path / "far's logs"
+    with ProfilerServer() as server:
+        taken = whole.take(plan(server, tmp_path / "logs", server_logdir=str(far), via=("me@far",)))
+    (profile,) = taken.files
+    assert Path(profile).parent == tmp_path / "logs/plugins/profile" / taken.session
+    assert Path(profile).read_bytes() == next(far.rglob("*.xplane.pb")).read_bytes()
+    assert (tmp_path / "bin/asked").read_text().split() == ["--", "me@far"]
+
+
+@pytest.mark.parametrize("script", ["echo no such host >&2; exit 255", "echo 100; echo short", "exit 0"])
+def test_a_fetch_that_fails_leaves_nothing_and_says_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    fake_ssh(tmp_path, script, monkeypatch)
+    with ProfilerServer(root=str(tmp_path / "far")) as server:
+        taken = whole.take(plan(server, tmp_path / "logs", via=("far",)))
+    (problem,) = taken.problems
+    assert "could not be fetched through far" in str(problem)
+    assert "scp" in problem.hint
+    assert not list((tmp_path / "logs").rglob("*.pb*"))
+
+
+@pytest.mark.parametrize("host", ["-oProxyCommand=touch x", "a b", "", "x;y", "$(x)"])
+def test_what_ssh_would_take_for_an_option_is_refused(host: str) -> None:
+    with pytest.raises(UsageError, match="not a host for ssh"):
+        where.via(host)
+
+
+def test_results_of_an_old_server_are_kept_under_plain_names_only(tmp_path: Path) -> None:
+    given = (("trace.json.gz", b"a"), ("../../evil", b"b"), ("/etc/x", b"c"), (".hidden", b"d"), ("overview_page.pb", b"e"))
+    with ProfilerServer(results=given) as server:
+        taken = whole.take(plan(server, tmp_path))
+    assert sorted(Path(path).name.split(".", 1)[1] for path in taken.results) == [
+        *sorted(Path(path).name.split(".", 1)[1] for path in map(str, taken.folder.iterdir()))
+    ]
+    assert len(taken.results) == 2
+    assert any("older than profiles as files" in note for note in taken.notes)
+
+
+def test_no_server_is_said_before_anything_is_waited_for_or_written(tmp_path: Path) -> None:
+    with ProfilerServer() as server:
+        gone = plan(server, tmp_path)
+    with pytest.raises(CaptureError, match="Nothing listens"):
+        whole.take(gone, lambda _stage: pytest.fail("it waited"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_power_that_cannot_be_had_is_said_before_the_profile(tmp_path: Path) -> None:
+    with ProfilerServer() as server:
+        with pytest.raises(PowertuiError):
+            whole.take(plan(server, tmp_path, power=(Target("csv:/no/such/file", Options()),)))
+        assert not server.asked
+    assert not list(tmp_path.iterdir())
+
+
+def test_stopped_before_the_profile_nothing_is_left(tmp_path: Path) -> None:
+    with ProfilerServer() as server, Bmc() as bmc:
+        with pytest.raises(Cancelled):
+            whole.take(plan(server, tmp_path, power=power_of(bmc)), lambda _stage: True)
+        assert not server.asked
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_profile_leaves_no_power(tmp_path: Path) -> None:
+    with ProfilerServer(status=13, said="x; Permission denied") as server, Bmc() as bmc:
+        taken = whole.take(plan(server, tmp_path, power=power_of(bmc)))
+    assert "may not write" in str(taken.problems[0])
+    assert not list(tmp_path.rglob("*.csv"))
+
+
+def test_again_and_again_keeps_the_last_ones_and_what_others_put_there(tmp_path: Path) -> None:
+    done: list[Taken] = []
+
+    def say(taken: Taken | PowertuiError) -> None:
+        assert isinstance(taken, Taken)
+        done.append(taken)
+        if len(done) == 1:
+            (taken.folder / "notes.txt").write_text("mine")
+
+    def told(_stage: whole.Stage) -> bool:
+        return len(done) == 3
+
+    with ProfilerServer() as server:
+        assert again.run(plan(server, tmp_path), 0.01, 1, told, say) == 0
+    sessions = tmp_path / "plugins/profile"
+    assert [path.name for path in done[0].folder.iterdir()] == ["notes.txt"]
+    assert not done[1].folder.exists()
+    assert len(done) == 4, "the one that was ended early is kept like any other"
+    assert len(list(sessions.rglob("*.xplane.pb"))) == 1
+
+
+def test_the_command_line_says_what_it_came_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ProfilerServer() as server:
+        words = ["capture", server.address, "--logdir", str(tmp_path), "-t", "200ms", "--no-power", "--no-open"]
+        assert cli.main(words) == 0
+    out, _ = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0].endswith(".xplane.pb")
+    assert "3: median 500 ms" in out
+    assert lines[-1].startswith("next: powertui ")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["capture"], "Name where the program's profiler server listens"),
+        (["capture", "9012"], "Name the logdir with --logdir"),
+        (["capture", "9012", "--logdir", ".", "-t", "soon"], "-t soon"),
+        (["capture", "9012", "--logdir", ".", "--keep", "0"], "--keep must be 1"),
+        (["capture", "9012", "--logdir", ".", "--keep", "2", "--no-power"], "--keep belongs to --every"),
+        (["capture", "9012", "--logdir", ".", "--via", "-x"], "expected one argument"),
+        (["capture", "9012", "--logdir", ".", "--no-power", "--host", "x"], "--no-power records nothing"),
+        (["capture", "9012", "--logdir", ".", "--server-logdir", "x", "--no-power"], "must be an absolute path"),
+    ],
+)
+def test_wrong_usage(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = cli.main(words)
+    except SystemExit as left:
+        code = int(left.code or 0)
+    assert code == 2
+    assert told in capsys.readouterr().err
