@@ -75,7 +75,7 @@ MEANINGS: dict[Category, str] = {
     Category.MEMORY: "copies, layout changes, allocation",
     Category.COMMUNICATION: "collectives, send and receive",
     Category.INPUT: "input pipeline",
-    Category.OPTIMIZER: "optimiser and variables",
+    Category.OPTIMIZER: "optimizer and variables",
     Category.COMPILE: "tracing and compilation",
     Category.PYTHON: "Python",
     Category.HOST: "framework ops on the host",

@@ -59,9 +59,9 @@ def as_result(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check
         text_column("run", "run", [run for run, _ in said], weight=7),
         text_column("topic", "topic", [check.topic for _, check in said]),
         text_column("state", "state", [check.state for _, check in said], weight=9),
-        text_column("what", "what is so", [check.what for _, check in said], weight=9),
+        text_column("what", "what was found", [check.what for _, check in said], weight=9),
         text_column("do", "what to do", [check.do for _, check in said], weight=8),
-    ), empty="Nothing was found to say.", noun="check")  # fmt: skip
+    ), empty="Nothing to report.", noun="check")  # fmt: skip
     runs = listing.table([entry for entry, _, _ in examined], [known for _, _, known in examined])
     return Result("doctor", f"Doctor: {found.path}", (checked, runs))
 

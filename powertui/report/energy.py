@@ -342,7 +342,7 @@ def _symmetry(found: Findings, style: _Style) -> list[str]:
             spread = f", 95% {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W"
         lines.append(style.line(one.text))
         where = f"at {one.start_ps / PS_PER_S:.2f} … {one.end_ps / PS_PER_S:.2f} s of the trace"
-        by = f"told by: {', '.join(one.witnesses)}"
+        by = f"evidence: {', '.join(one.witnesses)}"
         lines.append(style.line(f"{where} (p ≤ {one.p:.2g}{spread}; {one.badge.value}; {by})", deeper=True))
     if found.smaller:
         lines.append(style.line(f"{told.folded(len(found.smaller))} (--json lists {'it' if len(found.smaller) == 1 else 'them'})"))

@@ -77,7 +77,7 @@ def said(training: Training, seen: Seen) -> Iterator[str]:
     if len(training.rate):
         yield f"steps: {training.rate.source}; between two records they are numbered by interpolation"
     elif training.epochs:
-        yield "no records within epochs: parts of an epoch are told by their share of it"
+        yield "no records within epochs: parts of an epoch are given as shares of it"
     yield from training.entry.reasons
 
 
@@ -234,7 +234,7 @@ def window_cells(training: Training, one: TrainingWindow) -> list[Any]:
     """The same as a row of CSV."""
     found = one.energy
     told = (
-        [None] * 5 + ["no power lies on this training"] if found is None else
+        [None] * 5 + ["no power log covers this training"] if found is None else
         [found.joules, found.lo, found.hi, found.mean_w, found.badge.value if found.resolved else None, found.reason]
     )  # fmt: skip
     return [training.name, one.name, one.epoch, one.start / PS_PER_S, one.end / PS_PER_S, one.half / PS_PER_S, *told]

@@ -156,7 +156,7 @@ def _window(one: TrainingWindow) -> list[Any]:
     told = (
         [energy.joules, energy.lo, energy.hi, energy.mean_w, energy.coverage, energy.badge.value if energy.resolved else None,
          energy.reason]
-        if energy is not None else [None, None, None, None, None, None, "no power lies on this training"]
+        if energy is not None else [None, None, None, None, None, None, "no power log covers this training"]
     )  # fmt: skip
     each = one.joules_per_step if one.joules_per_step is not None else (None, None, None)
     return [one.kind, one.name, one.epoch, one.start / PS_PER_S, one.end / PS_PER_S, one.half / PS_PER_S, *steps, *told, *each]

@@ -45,7 +45,7 @@ def host_port(text: str) -> tuple[str, int | None]:
     if text.startswith("["):
         host, closed, rest = text[1:].partition("]")
         if not closed or (rest and not rest.startswith(":")):
-            raise UsageError(f"{text!r} is no host: an IPv6 address with a port is written [::1]:623.")
+            raise UsageError(f"{text!r} is not a host: an IPv6 address with a port is written [::1]:623.")
         return host, _port(rest[1:], text) if rest else None
     if text.count(":") == 1:
         host, _, port = text.partition(":")

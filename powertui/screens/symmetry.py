@@ -216,6 +216,6 @@ def _details(one: Finding) -> str:
     if one.lo_watts is not None and one.hi_watts is not None:
         parts.append(f"95% {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W")
     parts.append(f"p ≤ {one.p:.2g}")
-    parts.append(f"told by {', '.join(one.witnesses)}")
+    parts.append(f"evidence: {', '.join(one.witnesses)}")
     parts.append(one.badge.value)
     return " · ".join(parts)

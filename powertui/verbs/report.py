@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--compat",
         choices=("corrected", "tf2", "xprof"),
         default="corrected",
-        help="by whose rules: TensorFlow's with copies told as copies (default), as they were, today's converter's",
+        help="by whose rules: TensorFlow's with copies counted as copies (default), TensorFlow's as they were, today's converter's",
     )
     parser.add_argument("--brief", action="store_true",
                         help="at most 4 kB of JSON: energy, findings, top ops, badges, and the next command")  # fmt: skip

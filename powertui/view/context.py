@@ -103,7 +103,7 @@ def _unprofiled(model: TimelineModel, around: Around) -> Section:
     if around.islands:
         facts.append(ContextLine("profiles", f"{len(around.islands)}, none of them read yet"))
     else:
-        facts.append(ContextLine("profiles", "none: a capture would tell what ran"))
+        facts.append(ContextLine("profiles", "none: a capture would show what ran"))
     facts.extend(_elsewhere(model))
     return Section("training", tuple(facts))
 

@@ -363,7 +363,7 @@ def test_without_power_no_joule_is_told(run: api.RunView) -> None:
     frame = run.energy()
     assert frame["window"].tolist() == ["whole"]
     assert frame["joules"].isna().all()
-    assert frame["reason"].tolist() == ["no power lies on this profile"]
+    assert frame["reason"].tolist() == ["no power log covers this profile"]
     with pytest.raises(UsageError, match="No epoch 0") as missing:
         run.energy(epoch=0)
     assert missing.value.hint == "This run has no epochs."

@@ -253,7 +253,7 @@ def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Place
     text = total.text
     left = len(placed) - len(usable)
     if left and text:
-        text += f"; {left} channel{'s' if left > 1 else ''} not counted: placed less surely, or at another time"
+        text += f"; {left} channel{'s' if left > 1 else ''} not counted: placed less certainly, or at another time"
     led = leading.why(power, trace.span)
     if led and text:
         text += f"; {led}"

@@ -369,7 +369,7 @@ def several_places(fit: signal.Fit) -> list[str]:
     told = ", ".join(f"{place.offset_s:.2f} s ({place.weight:.0%})" for place in shown)
     rest = len(fit.places) - len(shown)
     more = f" and {rest} more" if rest else ""
-    return [f"it may lie at {told}{more}; joules are computed over all of these places, by their weights"]
+    return [f"it may lie at {told}{more}; joules are computed over all of these places, weighted by probability"]
 
 
 def liveliness(series: PowerSeries) -> float:

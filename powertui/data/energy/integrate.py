@@ -184,8 +184,8 @@ def _lost(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
     inside = curves.spot(curve.knots, np.array([lo_ps, hi_ps], np.int64))
     squares = curve.bridged(inside, 2)[2]
     if float(squares[1] - squares[0]) > (LOST * (hi_ps - lo_ps) / PS_PER_S) ** 2:
-        return f"{only}, and the rest lies in one piece"
-    return f"not resolved: {1 - coverage:.0%} of this window was not sampled, and what the power did meanwhile may be too much"
+        return f"{only}, and what is missing is one gap"
+    return f"not resolved: {1 - coverage:.0%} of this window was not sampled, and the power may have changed too much meanwhile"
 
 
 def _some(value: float, there: bool) -> float | None:

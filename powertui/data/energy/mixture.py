@@ -134,7 +134,7 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
 def withheld(found: Energy) -> Energy:
     """The same window without a number: its logs may lie in more ways than can be looked at."""
     return replace(
-        found, resolved=False, reason="not resolved: where several logs lie on this trace is not sure; place them by hand",
+        found, resolved=False, reason="not resolved: the places of several logs on this trace are uncertain; place them by hand",
         joules=None, lo=None, hi=None, mean_w=None, gain_j=None, other_joules=None,
     )  # fmt: skip
 

@@ -84,7 +84,7 @@ def _has_device(trace: Trace) -> bool:
 def _verdict(question: Question, steps: Breakdown, parts: Shares | None, tops: Sequence[Top]) -> advice.Verdict:
     told = advice.verdict(steps, parts)
     if parts is None and tops:
-        most = f"Most time went into {_short(tops[0].name)} ({tops[0].share:.1%} of all ops' own time)."
+        most = f"Most time went into {_short(tops[0].name)} ({tops[0].share:.1%} of all ops' self time)."
         return told._replace(sentence=f"{told.sentence} {most}")
     computing = [one for one in tops if one.category not in _NO_COMPUTING]
     if told.limit.startswith("computing") and computing and computing[0].share >= _WORTH and ": see " in told.sentence:
@@ -182,9 +182,9 @@ def _joules(question: Question, found: Account) -> list[Fact]:
     if len(told.findings) > _SAID:
         facts.append(Fact("further_findings", "further findings", len(told.findings) - _SAID, "integer"))
     if not told.findings:
-        facts.append(Fact("findings", "found", "Nothing that what ran does not let one expect."))
+        facts.append(Fact("findings", "found", "Nothing beyond what the trace explains."))
     if told.could:
-        facts.append(Fact("could_find", "could be found", told.could))
+        facts.append(Fact("could_find", "detection limit", told.could))
     return facts
 
 
@@ -331,7 +331,7 @@ def _held_up(question: Question) -> list[Fact]:
         )
         facts.append(Fact(f"straggler_{one.member}", "straggler", words + (f"; most of all in {names}." if names else ".")))
     if not slow:
-        facts.append(Fact("straggler", "straggler", "No host holds the others up."))
+        facts.append(Fact("straggler", "straggler", "No host delays the others."))
     return facts
 
 
@@ -386,7 +386,7 @@ def _threads(question: Question) -> Table:
     def place(row: int) -> Place:
         return Place(question.opened.name, question.host, found[row].lo, found[row].hi, found[row].track)
 
-    return Table("threads", "Threads of the host, the busiest first", columns, place, ("busy_s", True), "No thread ran.",
+    return Table("threads", "Host threads, busiest first", columns, place, ("busy_s", True), "No thread ran.",
                  ("thread",), "thread")  # fmt: skip
 
 
@@ -463,5 +463,5 @@ def _notes(question: Question, steps: Breakdown) -> list[str]:
         if own.confidence:
             notes.append(f"Steps: {own.source}; {own.confidence}")
         if steps.by == "time" and len(steps):
-            notes.append("Work counts for the step during which it ran: nothing says which one asked for it.")
+            notes.append("Work counts toward the step during which it ran: nothing in the profile says which step launched it.")
     return notes

@@ -42,7 +42,7 @@ def answer(question: Question) -> Result:
     columns = (
         Column("over_usual_s", "against usual", "duration", over, present=known, weight=9, signed=True),
         optional("joules", "energy", "number", [_joules(energies, row) for row in rows.tolist()], unit="J", weight=7),
-        text_column("went_to", "what it went to", [told[row] for row in rows.tolist()], weight=7),
+        text_column("went_to", "spent on", [told[row] for row in rows.tolist()], weight=7),
         Column("usual_s", "usual", "duration", usual[rows], present=known, weight=3),
         text_column("joules_why", "why no joules", [_why(energies, row) for row in rows.tolist()], weight=0),
     )
@@ -121,7 +121,7 @@ def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) ->
         if more > CLEAR * max(1, int(usual[one])):
             largest = int(np.argmax(parts[at] - median))
             excess = int(parts[at][largest] - median[largest])
-            out[one] = f"{labels[largest]} +{units.duration(excess, 3)}" if excess >= TELLS * more else "no category tells"
+            out[one] = f"{labels[largest]} +{units.duration(excess, 3)}" if excess >= TELLS * more else "no single category"
         elif found.length[at] > 0:
             largest = int(np.argmax(parts[at]))
             out[one] = f"{labels[largest]} {parts[at][largest] / found.length[at]:.0%}"

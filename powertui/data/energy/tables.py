@@ -14,7 +14,7 @@ from powertui.data.model import PS_PER_NS, PS_PER_S
 from powertui.data.opened import Opened, Profile
 from powertui.data.table import Column, Place, Table, optional, text_column
 
-NO_POWER = "no power lies on this profile"
+NO_POWER = "no power log covers this profile"
 
 _Asked: TypeAlias = "tuple[str, int | None, int, int, float]"  # name, epoch's number, start, end (ps), one sigma of both
 
@@ -61,7 +61,7 @@ def figures(found: Sequence[Energy | None]) -> tuple[Column, ...]:
         optional("mean_watts", "mean", "number", [e.mean_w if e else None for e in found], unit="W", weight=7),
         optional("coverage", "covered", "share", [e.coverage if e else None for e in found], weight=4),
         text_column("badge", "badge", [e.badge.value if e and e.resolved else None for e in found], weight=8),
-        text_column("reason", "why not", [e.reason if e else NO_POWER for e in found], weight=5),
+        text_column("reason", "why unresolved", [e.reason if e else NO_POWER for e in found], weight=5),
     )
 
 
@@ -93,7 +93,7 @@ def findings(found: Findings, profile: Profile) -> Table:
 def _finding_columns(all: Sequence[Finding]) -> tuple[Column, ...]:
     return (
         text_column("kind", "kind", [one.kind for one in all], weight=4),
-        text_column("witness", "told by", [", ".join(one.witnesses) for one in all], weight=3),
+        text_column("witness", "evidence", [", ".join(one.witnesses) for one in all], weight=3),
         optional("epoch", "epoch", "integer", [one.epoch for one in all], weight=8),
         optional("step_lo", "first step", "integer", [one.step_lo for one in all], weight=7),
         optional("step_hi", "last step", "integer", [one.step_hi for one in all], weight=7),

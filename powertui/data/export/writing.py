@@ -55,7 +55,7 @@ def write(
         _check(window, what)
     energies = export_rows.energies(window, edge_ps=edge_ps)
     if total is not None and len(energies) > 1:
-        energies = [("all that count", total), *energies]
+        energies = [("all counted channels", total), *energies]
     facts = export_rows.about(window, run.name, __version__, energies)
     counter = _Counter()
     if what == "perfetto":
@@ -79,7 +79,7 @@ def write(
     said = f"Wrote {counter.value:,} {what} to {_shown(path)}."
     if energies and what in ("samples", "steps"):
         said += f" The window: {export_rows.in_words(energies[0][1])}."
-    return said + (f" What it stands on: {_shown(beside)}." if beside else "")
+    return said + (f" Based on: {_shown(beside)}." if beside else "")
 
 
 def _plain_file(path: str) -> bool:

@@ -155,7 +155,7 @@ def load(path: str | os.PathLike[str], progress: Progress = silent, limit: Memor
         if plugin is None:
             raise
         problem = f"the plugin {plugin.name!r} of {plugin.package} failed on it ({type(error).__name__}: {error})"
-        raise UnreadableFile(source.path, problem, hint="Tell its makers, or uninstall it.") from None
+        raise UnreadableFile(source.path, problem, hint="Report it to its authors, or uninstall it.") from None
 
 
 def read(path: str | os.PathLike[str], progress: Progress = silent) -> Trace:

@@ -254,7 +254,7 @@ def _by_turn(column: times.TimeColumn, values: Floats, notes: Notes) -> list[tup
     good = np.flatnonzero(column.ok & np.isfinite(values))
     found = groups.in_turn(column.ns[good], values[good])
     if len(found) > 1:
-        notes.say(f"no column names the channel: {len(found)} of them take turns, told apart by their order")
+        notes.say(f"no column names the channel: {len(found)} of them take turns, distinguished by their order")
     spread = []
     for group, mask in found:
         rows = np.zeros(len(values), np.bool_)

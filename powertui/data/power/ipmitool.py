@@ -164,7 +164,7 @@ def _watts(reading: _Reading, notes: Notes) -> float | None:
         notes.drop(reading.line, f"{reading.text!r} instead of a reading" if known else "the reading is not a number")
         return None
     if value == 0 and reading.state == "deactivated":
-        notes.drop(reading.line, "0 W from a BMC that calls its power reading deactivated")
+        notes.drop(reading.line, "0 W from a BMC that reports its power reading as deactivated")
         return None
     return value
 

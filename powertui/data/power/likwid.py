@@ -134,7 +134,7 @@ def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     runtime = re.search(r"Runtime \(RDTSC\) \[s\](?: STAT)?\s*[|,]\s*([\d.]+)", text) or re.search(r"Runtime: ([\d.]+) s", text)
     seconds = table.number(runtime[1]) if runtime else float("nan")
     if not np.isfinite(seconds) or not 0 < seconds < 1e9:
-        raise UnreadableFile(source.path, "comes from LIKWID, but does not tell how long it ran", hint=_HINT)
+        raise UnreadableFile(source.path, "comes from LIKWID, but does not say how long it ran", hint=_HINT)
     for line in text.split("\n"):
         match = re.match(_ROW, line)
         if match is None or match[2] != "J" or "STAT" in line:

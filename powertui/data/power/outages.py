@@ -30,12 +30,12 @@ _OTHERS = 30  # other runs at that level that tell how long one usually is
 
 def without(series: PowerSeries) -> PowerSeries:
     """The channel with such readings as gaps, each kind said."""
-    series = _gaps(series, _marks(series.watts), "far above all others, as a sensor without a value answers")
+    series = _gaps(series, _marks(series.watts), "far above all others, as a sensor without a value reports")
     if series.kind is PowerKind.INTERVAL:
         return series
     series = _gaps(series, _restarts(series.times, series.watts), "0 W between readings that never come near it, as a sensor that "
-                   "starts again answers")  # fmt: skip
-    return _gaps(series, _hangs(series.watts), "the same again and again where it never stays so long, as of a sensor that hangs")
+                   "restarts reports")  # fmt: skip
+    return _gaps(series, _hangs(series.watts), "the same value for longer than it ever stays, as from a sensor that hangs")
 
 
 def _gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:

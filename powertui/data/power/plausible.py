@@ -34,9 +34,9 @@ def checked(series: PowerSeries, *, told: bool = False) -> tuple[PowerSeries | N
     values = watts[there]
     middle, high = float(np.median(values)), float(np.percentile(values, 99))
     if middle < 0:
-        return None, Warn(series.path, "", f"{name} is below zero in most rows ({middle:.4g} W in the middle); power drawn is "
-                          "not: its sign or its meaning is another, and it is left out")  # fmt: skip
-    series = _without(series, watts < -max(_NOISE * high, 1e-9), "below zero, which nothing draws")
+        return None, Warn(series.path, "", f"{name} is below zero in most rows (median {middle:.4g} W), which drawn power "
+                          "cannot be: its sign is reversed or it is something else; left out")  # fmt: skip
+    series = _without(series, watts < -max(_NOISE * high, 1e-9), "below zero, which no load draws")
     most = _MOST[series.sensor.scope]
     if _SMALL.search(f"{series.sensor.name} {series.sensor.source}"):
         most = min(most, _SMALL_MOST)

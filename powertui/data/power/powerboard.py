@@ -56,7 +56,7 @@ def _of_power(names: Iterable[str], notes: Notes) -> list[str]:
     power = [name for name in listed if means_power(name)]
     if not power or len(power) == len(listed):
         return listed
-    notes.say(f"{len(listed) - len(power)} sensors whose names do not speak of power are left out")
+    notes.say(f"{len(listed) - len(power)} sensors whose names do not mention power are left out")
     return power
 
 

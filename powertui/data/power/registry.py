@@ -142,7 +142,7 @@ def _loaded(dialect: ModuleType, source: LogFile, options: LogColumns) -> PowerL
         if plugin is None:
             raise
         problem = f"the plugin {plugin.name!r} of {plugin.package} failed on it ({type(error).__name__}: {error})"
-        raise UnreadableFile(source.path, problem, hint="Tell its makers, or uninstall it.") from None
+        raise UnreadableFile(source.path, problem, hint="Report it to its authors, or uninstall it.") from None
     return log
 
 

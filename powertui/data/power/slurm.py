@@ -100,7 +100,7 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         row = {name: cells[i] for name, i in at.items()}
         joules = _joules(cells[counted])
         if not np.isfinite(joules) or not 0 < joules < _MOST_J:
-            notes.drop(number, "tells of no energy")
+            notes.drop(number, "reports no energy")
             continue
         job = row.get("JobID", row.get("JobIDRaw", "")).split(".")[0]
         seconds = _elapsed(row.get("ElapsedRaw") or row.get("Elapsed") or "")
@@ -111,7 +111,7 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
             best[one[1]] = one
     chosen = list(best.values())
     if not chosen:
-        raise UnreadableFile(source.path, "comes from sacct, but no job in it tells of its energy", hint=_HINT)
+        raise UnreadableFile(source.path, "comes from sacct, but no job in it reports its energy", hint=_HINT)
     begun = times.in_zone(times.from_texts([one[2] for one in chosen]), options.tz)
     ended = times.in_zone(times.from_texts([one[3] for one in chosen]), options.tz)
     length, lasting = times.lengths(np.array([one[4] for one in chosen]))
@@ -147,7 +147,7 @@ def _alone(source: LogFile, *, hosts_of: str, joules: float, length: int, notes:
     watts = np.array([np.nan, joules / length * NS_PER_S])
     made = make(sensor, np.array([0, length], np.int64), watts, clock=Clock(detail="a job's length, without its start"),
                 path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=np.array([np.nan, joules]))  # fmt: skip
-    return PowerLog(source.path, NAME, (made,), notes.warnings(), "sacct: joules of one job, whose start is not told")
+    return PowerLog(source.path, NAME, (made,), notes.warnings(), "sacct: joules of one job, whose start is not given")
 
 
 def _series(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:

@@ -366,5 +366,9 @@ def bmc(clock: Clock) -> Clock:
     if clock.source == LOCAL:
         return replace(clock, detail="the BMC's own clock, no zone")
     return Clock(
-        clock.lo_ns - BMC_SLACK, clock.hi_ns + BMC_SLACK, BMC, "BMCs are seldom synchronised; taken as ±2 min", clock.utc_offset_s
+        clock.lo_ns - BMC_SLACK,
+        clock.hi_ns + BMC_SLACK,
+        BMC,
+        "BMC clocks are rarely synchronized; taken as ±2 min",
+        clock.utc_offset_s,
     )

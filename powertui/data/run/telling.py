@@ -53,12 +53,12 @@ def confidence(told: StepsTold) -> str:
 
 def _times(told: StepsTold) -> Iterator[str]:
     if told.given is not None and told.given.by == TIME and told.asynchronous:
-        yield "the devices' work carries no link to the calls that asked for it, and runs on after them"
+        yield "the devices' work carries no link to the calls that launched it, and continues after them"
 
 
 def _doubts(told: StepsTold, best: Judged) -> Iterator[str]:
     if best.candidate.inferred:
-        yield "nothing marks steps, these are launches that repeat: a step_num or --step-marker would tell"
+        yield "nothing marks steps, these are launches that repeat: a step_num or --step-marker would settle it"
     if best.candidate.doubt:
         yield best.candidate.doubt
     if told.rows.doubt:

@@ -50,14 +50,14 @@ def _percent(share: float) -> str:
 def bound_by_input(shares: Shares | None) -> tuple[str, str]:
     """(TensorBoard's word, in ours): does the program wait for its input."""
     if shares is None:
-        return "unknown", "No step was measured, so nothing tells whether the program waits for its input."
+        return "unknown", "No step was measured, so it is not known whether the program waits for its input."
     if shares.input >= INPUT_HIGH:
-        return "host", f"The program waits for its input much of the time: {_percent(shares.input)} of its steps. Mend this first."
+        return "host", f"The program waits for its input much of the time: {_percent(shares.input)} of its steps. Fix this first."
     if shares.input >= INPUT_SOME:
         return "both", f"The program waits for its input some of the time: {_percent(shares.input)} of its steps."
     if shares.other >= OTHER_SOME:
         return "both", (
-            f"{_percent(shares.other)} of the steps' time is none of the kinds that are known: it may be input, or Python, or both."
+            f"{_percent(shares.other)} of the steps' time falls into no known category: it may be input, Python, or both."
         )
     return (
         "device",
@@ -68,14 +68,14 @@ def bound_by_input(shares: Shares | None) -> tuple[str, str]:
 # What to do about each limit, and where more is told.
 _DO = {
     "input": ("read and prepare batches in parallel and ahead", "input_pipeline_analyzer"),
-    "collectives": ("look which collectives take it and overlap them with computing", "op_stats"),
+    "collectives": ("find which collectives take it, and overlap them with compute", "op_stats"),
     "kernel launch": ("give the host less to launch: larger batches, compiled functions, fewer small ops", "op_stats"),
     "output": ("copy less back from the device, or less often", "op_stats"),
     "compiling": ("keep the shapes of inputs the same from step to step, so that nothing is compiled anew", "op_stats"),
-    "copies between devices": ("look which tensors go from device to device", "op_stats"),
-    "computing on the device": ("look at the ops that take most of it", "framework_op_stats"),
-    "computing on the host": ("look at the ops that take most of it", "framework_op_stats"),
-    "what no event tells": ("look what the threads do in the gaps: Python, files, locks", "timeline"),
+    "copies between devices": ("find which tensors move between devices", "op_stats"),
+    "computing on the device": ("start with the ops that take most of it", "framework_op_stats"),
+    "computing on the host": ("start with the ops that take most of it", "framework_op_stats"),
+    "time without any event": ("find what the threads do in the gaps: Python, files, locks", "timeline"),
 }  # fmt: skip
 
 
@@ -83,13 +83,13 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
     """What limits the run, by how much, and what to do: one sentence."""
     bound, _ = bound_by_input(shares)
     if shares is None:
-        return Verdict("", f"Nothing tells what limits this run: no step was measured. {_NO_STEPS}", bound)
+        return Verdict("", f"What limits this run is not known: no step was measured. {_NO_STEPS}", bound)
     mean = spread(steps.length)
     assert mean is not None
     parts = {
         "input": shares.input, "collectives": shares.collectives, "kernel launch": shares.launch, "output": shares.output,
         "compiling": shares.compile, "copies between devices": shares.between, "computing on the device": shares.compute,
-        "computing on the host": shares.host, "what no event tells": shares.other,
+        "computing on the host": shares.host, "time without any event": shares.other,
     }  # fmt: skip
     if shares.input >= INPUT_HIGH:  # mended first, whatever else there is
         limit = "input"
@@ -101,8 +101,8 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
     ms = parts[limit] * mean.mean
     name = limit[0].upper() + limit[1:]
     amount = f"{_percent(parts[limit])} of a step ({units.duration(round(ms))} of {units.duration(round(mean.mean))})"
-    if limit == "what no event tells":
-        sentence = f"No event tells what takes most of a step: {amount}; {do}: see {page}."
+    if limit == "time without any event":
+        sentence = f"No event accounts for most of a step: {amount}; {do}: see {page}."
     else:
         sentence = f"{name} limits this run: {amount}; {do}: see {page}."
     also = [
@@ -110,7 +110,7 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
         if name != limit and share >= (INPUT_SOME if name in ("input", "output") else OTHER_SOME)
         and name not in ("computing on the device", "computing on the host")
     ]  # fmt: skip
-    return Verdict(limit, sentence + (f" Beside it: {', '.join(also)}." if also else ""), bound)
+    return Verdict(limit, sentence + (f" Also: {', '.join(also)}." if also else ""), bound)
 
 
 def _starved(shares: Shares, mean: float) -> str:
@@ -121,7 +121,7 @@ def _starved(shares: Shares, mean: float) -> str:
     amount = f"{_percent(shares.idle)} of a step ({units.duration(round(shares.idle * mean))} of {units.duration(round(mean))})"
     return (
         f"The host limits this run: the devices compute nothing in {amount}; meanwhile {meanwhile or 'nothing was recorded'}. "
-        "Give the devices more at a time (larger batches, compiled steps) and look what the host does in between: see timeline."
+        "Give the devices more at a time (larger batches, compiled steps) and see in the timeline what the host does in between."
     )
 
 
@@ -143,7 +143,7 @@ def of_shares(steps: Breakdown, shares: Shares | None, *, uses_tf_data: bool, as
     for id, share, high, some, what, do, page in (
         ("kernel_launch", shares.launch, OTHER_HIGH, OTHER_SOME, "launching kernels", launch, "op_stats"),
         ("other", shares.other if bound != "both" or shares.input >= INPUT_SOME else 0.0, OTHER_HIGH, OTHER_SOME,
-         "nothing that an event tells", "It may be Python between the ops: see the host's threads.", "timeline"),
+         "nothing that was recorded", "It may be Python between the ops: see the host's threads.", "timeline"),
         ("collectives", shares.collectives, OTHER_HIGH, OTHER_SOME, "collectives",
          "See which, and whether they overlap with computing.",
          "op_stats"),
@@ -155,13 +155,15 @@ def of_shares(steps: Breakdown, shares: Shares | None, *, uses_tf_data: bool, as
             out.append(Advice(id, weight, f"{_percent(share)} of the steps' time goes into {what}.", do, page))
     if shares.half is not None and shares.half < LITTLE_HALF:
         what = f"{_percent(shares.half)} of the devices' compute is in 16 bit."
-        out.append(Advice("precision", "hint", what, "Mixed precision may be faster, where its accuracy does.", "kernel_stats"))
+        out.append(
+            Advice("precision", "hint", what, "Mixed precision may be faster, if its accuracy is sufficient.", "kernel_stats")
+        )
     if shares.compile >= COMPILE_SOME:
         what = f"{_percent(shares.compile)} of the steps' time goes into compiling."
         out.append(Advice("compile", "moderate", what, "Keep input shapes the same from step to step.", "op_stats"))
     if asynchronous:
         what = "Steps are dispatched ahead: a step's mark ends before its work does."
-        out.append(Advice("asynchronous", "hint", what, "Judge by start to start, or by the devices' time.", "steps"))
+        out.append(Advice("asynchronous", "hint", what, "Compare start-to-start times or device times instead.", "steps"))
     return out
 
 
@@ -196,7 +198,7 @@ def smart(
                               "Copy fewer and larger pieces, and prefetch to the device.", "input_pipeline_analyzer"))  # fmt: skip
         if transfer is not None and 1 - transfer >= PROCESSING_BOUND:
             out.append(Advice("host_processing", "high", f"{copies}, {_percent(1 - transfer)} of that for reading and preparing it "
-                              "on the host.", "Prepare in parallel, or once and for all before training.",
+                              "on the host.", "Prepare in parallel, or once before training.",
                               "tf_data_bottleneck_analysis"))  # fmt: skip
     if shares is not None and shares.collectives >= COLLECTIVE_BOUND:
         out.append(Advice("collective_bound", "high", f"Collectives take {_percent(shares.collectives)} of a step.",

@@ -131,5 +131,5 @@ def _rate(kind: _Kind, seconds: float) -> tuple[float | None, float | None]:
 
 def _notes(kinds: Sequence[_Kind]) -> tuple[str, ...]:
     if any(kind.bytes is not None for kind in kinds):
-        return ("The time of a collective on one rank holds the wait for the other ranks: bandwidths are lower bounds.",)
+        return ("The time of a collective on one rank includes the wait for the other ranks: bandwidths are lower bounds.",)
     return ("This profile does not say how much its collectives moved.",) if kinds else ()

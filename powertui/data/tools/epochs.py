@@ -39,7 +39,7 @@ def answer(question: Question) -> Result:
             )
             for tag in tags
         ),
-        text_column("source", "told by", [epochs[row].source for row in rows], weight=3),
+        text_column("source", "evidence", [epochs[row].source for row in rows], weight=3),
     )
 
     def place(row: int) -> Place | None:
@@ -50,4 +50,4 @@ def answer(question: Question) -> Result:
         "No epoch touches this window." if len(epochs) else "No epochs were found: nothing logs them, and no step number restarts."
     )
     table = Table("epochs", "Epochs", columns, place, ("number", False), empty, ("number",), "epoch")
-    return Result("epochs", "Epochs", (table,), (Fact("source", "told by", epochs.source or None),))
+    return Result("epochs", "Epochs", (table,), (Fact("source", "evidence", epochs.source or None),))

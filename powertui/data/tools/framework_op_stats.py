@@ -191,7 +191,7 @@ def _bound(row: _Row, facts: tuple[DeviceFacts, ...]) -> str:
 def _facts(device: DeviceOps, host: HostOps) -> tuple[Fact, ...]:
     out = []
     if device.devices:
-        named = "work that no op is known of; the table counts it as IDLE, as TensorBoard does"
+        named = "work with no known op; the table counts it as IDLE, as TensorBoard does"
         out += [
             Fact("device_ops", "ops on the device", device.busy, "duration"),
             Fact("device_unnamed", "other work on the device", device.unnamed, "duration", why=named),
@@ -205,7 +205,7 @@ def _facts(device: DeviceOps, host: HostOps) -> tuple[Fact, ...]:
 def _notes(question: Question, device: DeviceOps, host: HostOps) -> tuple[str, ...]:
     notes = []
     if device.unnamed:
-        notes.append("IDLE of the device holds work that no op is known of: see the facts.")
+        notes.append("The device's IDLE includes work with no known op: see the facts.")
     if question.compat == "corrected" and any(op.form == "hlo" for op in host.table.ops):
         notes.append("The ops of the host are those of XLA on the CPU. TensorBoard does not count them.")
     if question.compat == "corrected" and question.profile.trace.format == "kineto":

@@ -24,7 +24,7 @@ def answer(question: Question) -> Result:
     found = xla_ops.of(question.profile, *question.window, question.compat)
     ops = sorted((op for op in found.ops if op.hlo_op), key=lambda op: (-op.self_time, op.name))
     facts = device_facts.of(question.profile.trace)
-    notes = ["These ops ran on the host: TensorBoard does not tell of them."] if found.on_host and ops else []
+    notes = ["These ops ran on the host: TensorBoard does not list them."] if found.on_host and ops else []
     if ops and all(op.flops is None for op in ops):
         notes.append("This profile does not say what its ops cost: rates and bounds are not known.")
     return Result("hlo_stats", "HLO ops", (_table(ops, found.busy + found.idle, facts, question),), notes=tuple(notes),
@@ -94,7 +94,7 @@ def _table(ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], 
         lo = int(tracks[line].events.start[event])
         return Place(question.opened.name, question.host, lo, lo + int(tracks[line].events.duration[event]), line, event)
 
-    empty = "No event of this profile is an op of XLA's. Framework ops stand in framework_op_stats."
+    empty = "No event in this profile is an XLA op. Framework ops are in framework_op_stats."
     return Table("hlo_stats", "HLO ops, most self time first", columns, place, ("total_self_time", True), empty,
                  ("program_id", "hlo_op_name"), "op")  # fmt: skip
 

@@ -170,12 +170,15 @@ def _enqueuing(trace: Trace) -> float | None:
 
 def _next(bound: str, ops: list[InputOp]) -> str:
     if bound == "device":
-        return "Nothing to do for the input: look at the ops and kernels."
+        return "The input needs no work: see the ops and kernels."
     if bound == "unknown":
         return "Name what marks a step: --step-marker REGEX."
     if any(op.category != ENQUEUE for op in ops):
-        return "Look which op of the pipeline takes the time below, and at tf_data_bottleneck_analysis."
-    return "The pipeline says nothing of itself: tf.data would tell where its time goes; else see the threads in the timeline."
+        return "See below which op of the pipeline takes the time, and see tf_data_bottleneck_analysis."
+    return (
+        "The pipeline recorded nothing about itself: tf.data would show where its time goes; "
+        "otherwise see the threads in the timeline."
+    )
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────

@@ -241,7 +241,7 @@ def _facts(found: _Found, told: bool) -> tuple[Fact, ...]:
     share = int(found.total[used].sum()) / possible if possible else None
     why = "of the time of kernels whose ops could use them" if possible else "no kernel's op could use them"
     if not told:
-        share, why = None, "the kernel names that tell of them are NVIDIA's"
+        share, why = None, "only NVIDIA's kernel names show them"
     return (
         Fact("kernels", "kernels", int(found.occurrences.sum()), "integer"),
         Fact("kernel_time", "their time", whole * PS_PER_NS, "duration"),

@@ -53,7 +53,7 @@ def streams(question: Question, work: Kernels, calls: Launches) -> Table:
         first, last = int(events.start.min()), int(events.end.max())
         return Place(question.opened.name, question.host, max(first, lo), min(last, hi), rows[row][0].number)
 
-    return Table("streams", "Streams: what waited, and why they stood still", columns, place, None, "No device recorded a kernel.",
+    return Table("streams", "Streams: what waited, and why they were idle", columns, place, None, "No device recorded a kernel.",
                  ("device", "stream"), "stream")  # fmt: skip
 
 

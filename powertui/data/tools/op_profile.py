@@ -160,7 +160,7 @@ def _table(id: str, title: str, root: Node, found: XlaOps, facts: tuple[DeviceFa
         lo = int(tracks[line].events.start[event])
         return Place(question.opened.name, question.host, lo, lo + int(tracks[line].events.duration[event]), line, event)
 
-    empty = "No op ran on a device, and none of XLA's on the host. What ran by name stands in op_stats."
+    empty = "No op ran on a device, and no XLA op on the host. What ran, by name, is in op_stats."
     return Table(id, title, columns, place, None, empty, ("name",), "node")
 
 
@@ -180,7 +180,7 @@ def _facts(found: XlaOps, facts: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
         return ()
     peaks = next((one for one in facts if one.recorded), None)
     flops, bandwidth = (peaks.peak_flops, peaks.bandwidth) if peaks is not None else (None, None)
-    why = "the profile does not say enough of the device"
+    why = "the profile does not say enough about the device"
     return (
         Fact("busy", "time of all ops", found.busy, "duration"),
         Fact("idle", "idle", found.idle, "duration"),
@@ -192,7 +192,7 @@ def _facts(found: XlaOps, facts: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
 def _notes(found: XlaOps, ops: Sequence[DeviceOp]) -> tuple[str, ...]:
     notes = []
     if found.on_host and ops:
-        notes.append("These ops ran on the host: TensorBoard does not tell of them.")
+        notes.append("These ops ran on the host: TensorBoard does not list them.")
     if ops and all(op.flops is None and op.bytes is None for op in ops):
         notes.append("This profile does not say what its ops cost, so how well they used the device is not known.")
     return tuple(notes)

@@ -112,7 +112,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool("counters", "Counters", "Memory in use, clock rates and other quantities that the trace recorded.",
          f"{_HERE}.counters:answer"),
     Tool("energy", "Energy", "Joules of every epoch and step, with their intervals.", f"{_ENERGY}:energy"),
-    Tool("findings", "Findings", "Stretches that drew power or took time that nothing lets one expect.",
+    Tool("findings", "Findings", "Stretches that drew power or took time beyond what the trace explains.",
          f"{_ENERGY}:findings"),
     Tool("sensors", "Sensors", "Channels of power found with the run, and what each resolves.", f"{_ENERGY}:sensors_found"),
 )  # fmt: skip

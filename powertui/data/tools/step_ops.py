@@ -34,7 +34,7 @@ def answer(question: Question) -> Result:
     lo, hi = int(steps.start[rows].min()), int(steps.ends()[rows].max())
     others = np.setdiff1d(np.arange(len(steps)), rows)
     if not len(others):
-        note = "The window holds every step: there is none to hold it against."
+        note = "The window holds every step: there is none to compare it with."
         return Result("step_ops", "What took longer", (_table([], {}, {}, {}, 0, question),), notes=(note,))
     middle = int(np.median(length[others]))
     near = others[np.argsort(np.abs(length[others] - middle), kind="stable")[:REFERENCES]]
@@ -48,7 +48,7 @@ def answer(question: Question) -> Result:
     keys = sorted({*here, *usual}, key=lambda key: usual.get(key, 0) - here.get(key, 0))[:LISTED]
     stall = int(length[rows].sum()) - middle * len(rows)
     facts = (
-        Fact("steps", "held against usual", _named(steps, rows)),
+        Fact("steps", "compared with usual", _named(steps, rows)),
         Fact("length_s", "here", int(length[rows].sum()), "duration"),
         Fact("usual_s", "usual", middle * len(rows), "duration", why=f"median of {len(others):,} steps"),
         Fact("difference_s", "difference", stall, "duration"),
@@ -121,7 +121,7 @@ def _table(
 
     summary = f"self time; the step took {units.duration(stall)} more than usual" if stall else "self time"
     return Table(
-        "step_ops", "Ops against usual", columns, place, ("difference_s", True), "No step to hold against others.",
+        "step_ops", "Ops against usual", columns, place, ("difference_s", True), "No step to compare with others.",
         ("name", "device"), "op", summary,
     )  # fmt: skip
 

@@ -101,7 +101,7 @@ def _conclusion(question: Question, trace: Trace, calls: IteratorCalls, found: l
         return "Iterators of tf.data ran, but no call of a root was recorded.", None
     worst = found[0]
     if worst.most <= SLOW:
-        return "The input pipeline holds nothing up: every batch was ready within 50 µs.", None
+        return "The input pipeline delays nothing: every batch was ready within 50 µs.", None
     late = f"up to {units.duration(worst.most)} a call, {worst.slow:,} of {len(worst.calls):,} calls over 50 µs"
     steps = breakdown.of(question.profile, question.compat)
     share = None
@@ -112,9 +112,9 @@ def _conclusion(question: Question, trace: Trace, calls: IteratorCalls, found: l
         share = min(1.0, float(steps.category("input").sum()) / whole)
         late += f", input {100 * share:.1f} % of the steps' time"
         if share < INPUT_SOME:
-            return f"The input pipeline holds the program up a little: {late}. There is little to gain.", share
+            return f"The input pipeline delays the program slightly: {late}. There is little to gain.", share
     path = trace.names.full(worst.bottleneck)
-    return f"The input pipeline holds the program up: {late}. {_kind(path)} is the bottleneck: {suggestion(path)}", share
+    return f"The input pipeline delays the program: {late}. {_kind(path)} is the bottleneck: {suggestion(path)}", share
 
 
 def suggestion(long_name: str) -> str:
@@ -129,10 +129,10 @@ def suggestion(long_name: str) -> str:
     if kind in ("ParallelMap", "ParallelInterleave", "MapAndBatch", "LegacyParallelInterleave", "ParseExample", "ParallelBatch"):
         return "its function takes longer than the step. Raise its parallelism if cores are free, make it cheaper, or cache() it."
     if kind == "Prefetch":
-        return "it waits for what is before it. Speed that up; a larger buffer helps against uneven times alone."
+        return "it waits for what is before it. Speed that up; a larger buffer only helps with uneven times."
     if kind in _ONE_BY_ONE:
         return "it works element by element. Batch before it and work on whole batches, or move it before cache()."
-    return "see what it does, whether it can run ahead (prefetch) or in parallel, or once and for all (cache)."
+    return "see what it does, whether it can run ahead (prefetch) or in parallel, or once (cache)."
 
 
 def _kind(long_name: str) -> str:
@@ -340,7 +340,7 @@ def _iterators(question: Question, trace: Trace, calls: IteratorCalls) -> Table:
         Column("total_s", "total", "duration", total, weight=6),
         Column("self_s", "self", "duration", own, weight=9),
         Column("avg_self_s", "self a call", "duration", own // np.maximum(1, count), weight=7),
-        Column("blocking", "held a step up", "integer", np.array(blocks, np.int64), weight=4),
+        Column("blocking", "delayed a step", "integer", np.array(blocks, np.int64), weight=4),
         optional("bottleneck", "bottleneck", "integer", [blamed.get(node.path) for node in nodes], weight=8),
         Column("ahead", "works ahead", "flag", np.array([_kind(node.path) in _WORKS_AHEAD for node in nodes], np.bool_), weight=3),
         Column("path", "path", "text", [node.path for node in nodes], weight=0),

@@ -23,7 +23,7 @@ _COPY_KERNEL = re.compile(
     r"MEMORY_COPY_(?:HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)|__amd_rocclr_copyBuffer(?:Rect)?(?:Aligned)?(?:\.kd)?"
 )
 _GRAPH = re.compile(r"cudagraph|graphlaunch", re.IGNORECASE)
-_NONE_HERE = "This is no trace of PyTorch's. Its ops stand in framework_op_stats, its kernels in kernel_stats."
+_NONE_HERE = "This is not a PyTorch trace. Its ops are in framework_op_stats, its kernels in kernel_stats."
 _NO_WORK = "No work of a device is linked to a call of this profile."
 
 _ATEN = {
@@ -122,7 +122,7 @@ def _unlinked(links: Links, question: Question) -> tuple[str, ...]:
     count = int(_inside(links, question, links.device.call < 0).sum())
     if not count:
         return ()
-    why = "were launched before the profile began, or by calls that it does not hold: they are left out"
+    why = "were launched before the profile began, or by calls that it does not contain: they are left out"
     return (f"{count:,} events on devices {why}.",)
 
 
@@ -276,9 +276,9 @@ def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
     columns = (
         text_column("name", "operator", [keys[i] for i in order.tolist()], weight=9),
         Column("total_direct_kernel_time_sum", "kernels", "duration", direct[order] * PS_PER_US, "us", weight=9),
-        Column("total_subtree_kernel_time_sum", "with those inside", "duration", subtree[order] * PS_PER_US, "us", weight=6),
+        Column("total_subtree_kernel_time_sum", "with children", "duration", subtree[order] * PS_PER_US, "us", weight=6),
         Column("total_direct_kernel_time_ms", "kernels ms", "duration", direct[order] * PS_PER_US, "ms", weight=0),
-        Column("total_subtree_kernel_time_ms", "with those inside ms", "duration", subtree[order] * PS_PER_US, "ms", weight=0),
+        Column("total_subtree_kernel_time_ms", "with children ms", "duration", subtree[order] * PS_PER_US, "ms", weight=0),
         Column("Count", "count", "integer", count[order], weight=7),
         text_column("Categories", "category", [", ".join(sorted(kinds[keys[i]])) for i in order.tolist()], weight=5),
         Column("Percentage (%)", "share", "share", share, "%", weight=8),

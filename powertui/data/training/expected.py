@@ -61,7 +61,7 @@ def of(data: Samples, known: KnownCourse, unsure: Unsure) -> ExpectedOfTraining:
     if judged.sum() < LEAST:
         return ExpectedOfTraining(nothing, (), f"too few readings of the power log lie in the training ({int(judged.sum())})")
     if not known.by_steps and len(known.epochs) < 2:
-        return ExpectedOfTraining(nothing, (), "one epoch, and no records within it: there is nothing to hold its power against")
+        return ExpectedOfTraining(nothing, (), "one epoch, and no records within it: there is nothing to compare its power with")
     kinds = [kind for kind in KINDS if shares[judged, KINDS.index(kind)].sum() > 0.5]
     columns = shares[:, [KINDS.index(kind) for kind in kinds]]
     low = float(np.percentile(data.watts[good], 3))

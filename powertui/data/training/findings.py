@@ -35,7 +35,7 @@ _FEW = 0.02  # a place that weighs less is not looked at
 _EVEN = 0.05  # of an epoch's steps: no closer is their number known by power alone
 _COURSE = 201  # moments of an epoch at which its work is looked at
 _LEAST_PART = 0.1  # of a stretch: a smaller part in a neighbouring epoch is its edge's doubt
-WOULD_TELL = "not profiled: a capture here would tell"
+WOULD_TELL = "not profiled: a capture here would show"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
     """Everything that stands out outside the sessions, on the axis of `seen`."""
     power = account.power
     if power is None or power.status == "none" or not len(power.times):
-        return Findings(None, (), reason="no power lies on this training")
+        return Findings(None, (), reason="no power log covers this training")
     if not len(training.stretches):
         return Findings(None, (), reason="no record tells when it trained")
     if _covered(training, seen) >= COVERED:
@@ -85,10 +85,10 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
         matter, smaller = ([one for one in all if (one.delta_watts or 0.0) > 0] for all in (matter, smaller))
     notes = []
     if len(training.rate) <= 2:
-        notes.append("only epochs are logged: how the first one begins is not judged; scalars every few batches would tell more")
+        notes.append("only epochs are logged: how the first one begins is not judged; scalars every few batches would show more")
     if doubtful:
         many = "stretches stand" if doubtful > 1 else "stretch stands"
-        notes.append(f"{doubtful} {many} out only at some of the places where the power log may lie: not told")
+        notes.append(f"{doubtful} {many} out only at some of the places where the power log may lie: not listed")
     return Findings(None, tuple(matter), tuple(smaller), limits.findings, could, tuple(notes), seen=limits.seen)
 
 

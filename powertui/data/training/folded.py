@@ -42,7 +42,7 @@ class Fold(NamedTuple):
 def search(data: Samples, epochs: list[tuple[float, float]]) -> Fold | str:
     """The offset of a log on these epochs (s), or why there is none."""
     if len(epochs) < LEAST:
-        return f"{len(epochs)} epochs, of which nothing within is known: nothing tells where the log lies on them"
+        return f"{len(epochs)} epochs without any record inside: nothing shows where the log lies on them"
     if len(data) < 4 * len(epochs):
         return f"only {len(data)} different samples"
     first, last = epochs[0][0], epochs[-1][1]

@@ -173,7 +173,7 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     text = total.text
     left = len(power) - len(usable)
     if left and text:
-        text += f"; {left} channel{'s' if left > 1 else ''} not counted: placed less surely, or at another time"
+        text += f"; {left} channel{'s' if left > 1 else ''} not counted: placed less certainly, or at another time"
     led = leading.why(power, reach)
     if led and text:
         text += f"; {led}"

@@ -89,7 +89,8 @@ def moment(seen: Seen, words: str, tz: str | None = None) -> int:
     found = units.parse_time(words) if match is None or match[1] is None else None
     if found is None:
         raise UsageError(
-            f"{plain(words, 40)!r} is no time of this training.", hint="Write it like 27.31s, 1:02.5 or 19:52:50 (with --tz ZONE)."
+            f"{plain(words, 40)!r} is not a time in this training.",
+            hint="Write it like 27.31s, 1:02.5 or 19:52:50 (with --tz ZONE).",
         )
     return found
 
@@ -171,7 +172,7 @@ def _batches(seen: Seen, number: int | None, wanted: str) -> FoundWindow:
     rate = seen.training.rate
     if not len(rate):
         raise UsageError(
-            "Nothing tells when the batches of this training ran.", hint="Log scalars every few batches (update_freq)."
+            "No record shows when the batches of this training ran.", hint="Log scalars every few batches (update_freq)."
         )
     first, last = sorted((int(match[1]), int(match[2] or match[1])))
     lo, hi, zero = int(rate.at_ns[0]), int(rate.at_ns[-1]), 0
@@ -189,7 +190,7 @@ def _batches(seen: Seen, number: int | None, wanted: str) -> FoundWindow:
         at[1] = hi
     if at[0] is None or at[1] is None:
         known = f"{int(rate.step[0])} to {int(rate.step[-1])}"
-        raise UsageError("No record tells of these batches.", hint=f"Steps that are logged: {known}, {rate.source}")
+        raise UsageError("No record covers these batches.", hint=f"Steps that are logged: {known}, {rate.source}")
     usual = (int(rate.at_ns[-1]) - int(rate.at_ns[0])) // max(len(rate) - 1, 1)
     return FoundWindow(seen.at(at[0]), seen.at(at[1]), (usual // 2 + seen.half_ns) * PS_PER_NS, words, number)
 

@@ -56,7 +56,7 @@ def test_less_power_at_the_same_pace_may_be_more_all_around() -> None:
     (finding,) = power_of(compared(one, "nvml-1s", 0, ops=lambda lo, hi: {}))
     assert finding.delta_watts is not None
     assert finding.delta_watts < 0
-    assert finding.text.endswith("less was drawn here, or more all around")
+    assert finding.text.endswith("this stretch drew less, or those around it drew more")
 
 
 def test_a_burst_in_the_first_epoch_is_told_of_the_first() -> None:

@@ -169,12 +169,12 @@ def test_a_pause_is_bridged_where_the_window_can_bear_it() -> None:
 def test_a_pause_is_not_bridged_where_anything_may_have_been() -> None:
     within = integrate.energy(gapped(20), ps(45), ps(75))
     assert within.joules is None
-    assert within.reason == "not resolved: only 32% of this window was sampled, and the rest lies in one piece"
+    assert within.reason == "not resolved: only 32% of this window was sampled, and what is missing is one gap"
     times = np.r_[np.arange(0, 50, 0.5), np.arange(60, 100, 0.5)]
     bursts = placed(times, np.where(times // 10 % 2 == 0, 100.0, 900.0) + np.random.default_rng(0).normal(0, 1, len(times)))
     found = integrate.energy(bursts, ps(40), ps(75))
     assert found.joules is None
-    assert found.reason == "not resolved: 30% of this window was not sampled, and what the power did meanwhile may be too much"
+    assert found.reason == "not resolved: 30% of this window was not sampled, and the power may have changed too much meanwhile"
     after = integrate.energy(gapped(5), ps(80), ps(115))
     assert after.joules is None
     assert after.reason == "not resolved: only 56% of this window was sampled"

@@ -151,7 +151,7 @@ def test_what_cannot_be_read_says_why_and_what_to_do(data: Path, name: str, word
         ("powergraph_noheader.csv", ["no date"]),
         ("nvidia_smi_two_gpus.csv", ["row 11): '[N/A]' instead of a reading"]),
         ("nvidia_dmon.txt", ["row 8): '-' instead of a reading", "one round per second is assumed"]),
-        ("ipmi_dcmi_date.txt", ["0 W from a BMC that calls its power reading deactivated"]),
+        ("ipmi_dcmi_date.txt", ["0 W from a BMC that reports its power reading as deactivated"]),
         ("ipmi_sensor.txt", ["'na' instead of a reading, 9 times"]),
         ("codecarbon.csv", ["row 5): its window overlaps the one before", "row 4): no gpu_energy", "of a model"]),
         ("perf_stat.csv", ["row 8): <not counted> instead of joules"]),

@@ -85,7 +85,7 @@ def test_marks_of_no_value_are_gaps(mark: float) -> None:
     watts[[100, 101, 300]] = mark
     found = outages.without(series(watts))
     assert np.flatnonzero(np.isnan(found.watts)).tolist() == [100, 101, 300]
-    assert "as a sensor without a value answers" in found.warnings[0].cause
+    assert "as a sensor without a value reports" in found.warnings[0].cause
 
 
 def test_eight_bits_of_a_sensor_that_counts_in_sevens() -> None:
@@ -117,5 +117,5 @@ def test_a_log_with_a_restart_says_so_when_it_is_read(tmp_path: Path) -> None:
     rows = "".join(f"{1.8e9 + i * 0.25:.3f},{w:.0f}\n" for i, w in enumerate(watts))
     (tmp_path / "power.csv").write_text("time_unix_s,watts\n" + rows)
     log = registry.load(str(tmp_path / "power.csv"))
-    assert any("as a sensor that starts again answers" in w.cause for w in log.series[0].warnings)
+    assert any("as a sensor that restarts reports" in w.cause for w in log.series[0].warnings)
     assert np.isnan(log.series[0].watts[200:232]).all()

@@ -386,7 +386,7 @@ def said(path: Path) -> str:
         ("dcgm_dmon_untimed.txt", ["'N/A' instead of a reading", "one round every 1 s is assumed"]),
         ("tegrastats_nano.log", ["one round every 1 s is assumed"]),
         ("ptdaemon.txt", ["-1, not measured"]),
-        ("sacct.txt", ["tells of no energy", "whole nodes"]),
+        ("sacct.txt", ["reports no energy", "whole nodes"]),
         ("aiu_smi.csv", ["'-' instead of a reading"]),
         ("likwid_total.txt", ["no power within it is known"]),
     ],

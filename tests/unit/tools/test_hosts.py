@@ -59,7 +59,7 @@ def test_the_host_for_which_the_others_wait_is_named(tmp_path: Path) -> None:
 def test_hosts_that_take_turns_hold_nobody_up(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     opened = _run(tmp_path, {name: rng.integers(50, 60, 24).tolist() for name in ("a", "b", "c", "d")})
-    assert _facts(opened)["straggler"] == "No host holds the others up."
+    assert _facts(opened)["straggler"] == "No host delays the others."
 
 
 def test_a_step_of_the_run_is_that_of_the_host_that_took_longest(tmp_path: Path) -> None:

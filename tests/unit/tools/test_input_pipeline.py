@@ -164,7 +164,7 @@ def test_a_loop_that_waits_for_its_data_is_told_so(shared_data: Path) -> None:
     result = registry.get("tf_data_bottleneck_analysis").answer(Question(_opened(shared_data / "own" / "custom_loop")))
     assert result["pipelines"]["bottleneck"].value(0) == "MapAndBatch"
     words = str(next(fact.value for fact in result.facts if fact.id == "conclusion"))
-    assert "holds the program up" in words
+    assert "delays the program" in words
     assert "95." in words
 
 

@@ -63,6 +63,6 @@ def test_a_window_of_every_step_has_nothing_to_be_held_against() -> None:
     opened, _ = asked("steps")
     lo, hi = opened.profiles[0].trace.span
     _, answer = asked("step_ops", lo, hi + 1)
-    assert "none to hold it against" in answer.notes[0]
+    assert "none to compare it with" in answer.notes[0]
     assert len(answer.table) == 0
     assert step_ops.REFERENCES > 1

@@ -196,5 +196,5 @@ def test_categories_of_operators(name: str, kernel: str, category: str) -> None:
 @pytest.mark.parametrize("tool", ["gpu_timeline", "ops_summary", "kernel_summary"])
 def test_what_is_no_trace_of_pytorch_says_so(tool: str, data: Path) -> None:
     result = ask(data / "logdirs", tool)
-    assert "no trace of PyTorch" in result.tables[0].empty
+    assert "not a PyTorch trace" in result.tables[0].empty
     assert len(result.tables[0]) == 0

@@ -235,7 +235,7 @@ def test_the_burst_of_the_long_training_is_found_with_its_batches(long_training:
     (start,) = (event[3] for event in json.loads((long_training / "truth_events.json").read_text()) if event[0] == "burst_start")
     assert found[0].start_ps / PS_PER_S + zero == pytest.approx(start, abs=0.5)
     assert found[1].end_ps / PS_PER_S + zero == pytest.approx(start + 9, abs=0.5)
-    assert "a capture here would tell" in found[0].text
+    assert "a capture here would show" in found[0].text
 
 
 @pytest.mark.parametrize(("seed", "batches"), [(0, True), (0, False), (2, True), (2, False)])

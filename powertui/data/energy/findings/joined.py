@@ -72,7 +72,7 @@ class _Joining:
             against = _against(seen)
             if seen.doubtful:
                 many = "stretches stand" if seen.doubtful > 1 else "stretch stands"
-                notes.append(f"{seen.doubtful} {many} out only at some of the places where the power log may lie: not told")
+                notes.append(f"{seen.doubtful} {many} out only at some of the places where the power log may lie: not listed")
         found = self._with_times(found)
         matter = [one for one in found if self._matters(one)]
         # That epochs differ a little is no news: what stands out against them alone is told when it matters.

@@ -39,7 +39,7 @@ def _because(one: Finding) -> str:
     if UNEXPLAINED in one.witnesses and (one.delta_watts or 0.0) < 0:
         slower = one.delta_seconds is not None and one.delta_seconds > 0.02 * (one.end_ps - one.start_ps) / PS_PER_S
         if not slower and not one.ops:
-            return "the same work at the same pace: less was drawn here, or more all around"
+            return "the same work at the same pace: this stretch drew less, or those around it drew more"
     if not one.ops:
         return "no difference in the trace"
     return "; ".join(f"{op.name} ran {op.more_s:.2f} s longer ({op.here_s:.2f} s, usually {op.usual_s:.2f} s)" for op in one.ops)
