@@ -18,7 +18,7 @@ from powertui import plugins, units
 from powertui.data import elsewhere, wire
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import NS_PER_S, Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
-from powertui.report import facts, text
+from powertui.report import facts, text, ways_on
 
 CheckState = Literal["ok", "note", "missing", "problem"]
 
@@ -110,7 +110,7 @@ def _access_hint(cause: str, path: str) -> str:
 
 def of_entry(entry: RunEntry) -> Iterator[Check]:
     """What the names and folders alone tell."""
-    if entry.path != "-" and entry.profiles:
+    if entry.path != "-" and entry.profiles and ways_on.is_tensorboards(entry.profiles[0].path):
         yield from _level(entry)
     if not entry.profiles and (why := facts.why_no_timeline(entry)):
         do = "" if entry.results or entry.unread else _PROFILE_HOW
@@ -189,18 +189,17 @@ def of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
             yield Check("profile", "problem", str(warning))
     yield from _devices(trace)
     if trace.event_count:
-        yield from _steps(steps, entry)
-    yield _clock(trace.clock)
+        yield from _steps(trace, steps, entry)
+    yield _clock(trace.clock, tensorboard=ways_on.of_tensorboard(trace))
 
 
-def _steps(steps: Steps, entry: RunEntry) -> Iterator[Check]:
+def _steps(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
     path = _typed(entry)
     if not len(steps):
         what = f"no step marker: {steps.source}"
         do = (
             f"name one: powertui report {path} --step-marker 'REGEX' (any event that runs once a step); or mark steps: "
-            "with tf.profiler.experimental.Trace('train', step_num=i, _r=1): … "
-            "or with jax.profiler.StepTraceAnnotation('train', step_num=i): …"
+            f"{ways_on.to_mark_steps(trace)}"
         )
         yield Check("steps", "missing", what, do)
         return
@@ -255,15 +254,15 @@ def _gpu_on_host(trace: Trace) -> bool:
     return any(trace.names.full(i).startswith(_GPU_HOST_NAMES) for i in range(min(len(trace.names), 200_000)))
 
 
-def _clock(clock: Clock) -> Check:
+def _clock(clock: Clock, *, tensorboard: bool) -> Check:
     if not clock.known:
-        do = "keep the run folder's name and the tfevents with the profile, or align by hand: --offset"
+        keep = "keep the run folder's name and the tfevents with the profile, or "
+        do = f"{keep if tensorboard else ''}align by hand: --offset"
         return Check("clock", "missing", f"nothing ties the profile to wall time ({clock.detail})", do)
     how = f"{clock.source}, ± {units.duration(clock.half_ns * 1000, 2)} ({clock.detail})"
     if clock.source == "file time":
-        return Check(
-            "clock", "note", f"only the file's own time: {how}", "keep tfevents and the run folder's name with the profile"
-        )
+        do = "keep tfevents and the run folder's name with the profile" if tensorboard else "copy it with its time: cp -p, rsync -t"
+        return Check("clock", "note", f"only the file's own time: {how}", do)
     if clock.source == "run directory" and clock.utc_offset_s is None:
         return Check("clock", "note", how, "give the time zone of the profiled machine: --tz=-03:00")
     if clock.half_ns >= _WEAK_NS:

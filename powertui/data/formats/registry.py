@@ -52,6 +52,7 @@ READERS = (
     "xplane",  # <host>.xplane.pb: TensorFlow, JAX, PyTorch/XLA
     "kineto",  # <worker>.<time>.pt.trace.json.gz: PyTorch
     "perfetto",  # .pftrace: Perfetto itself, Neuron Explorer, and what was traced with the Perfetto SDK
+    "rocprof",  # <pid>_results.json, <pid>_kernel_trace.csv: rocprofv3
     "trace_json",  # <host>.trace.json.gz: TensorFlow 2.2 on, JAX; plain Chrome traces
 )
 

@@ -267,11 +267,6 @@ def _describe_json(head: bytes) -> tuple[str, str]:
         )
     if b'"memoryProfilePerAllocator"' in head:
         return "is a memory_profile result of TensorBoard: it has no timeline", "Give the xplane.pb or trace.json.gz beside it."
-    if b"rocprofiler-sdk-tool" in head:
-        return (
-            "is a rocprofv3 result: format not supported yet",
-            "Export it as a Chrome trace, or profile through JAX or TensorFlow.",
-        )
     if b'"traceEvents"' in head:
         return "is a trace without any events", "Copy it again and compare the sizes."
     return "is JSON without a traceEvents list", "Readable are xplane.pb and trace.json.gz, plain or gzipped."

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from powertui.data import elsewhere
 from powertui.data.formats import filenames
-from powertui.data.logdir import chrome, pytorch
+from powertui.data.logdir import chrome, pytorch, rocprof
 from powertui.data.logdir.tree import FoundFile, Tree, head_of, may_be_power, may_matter, reason
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile, UsageError
@@ -267,7 +267,9 @@ class _Scan(Tree):
                 continue
             torch, rest = self.pytorch(Path(folder), files)
             runs.extend(torch)
-            plain_ones, rest = self.chrome(Path(folder), rest, alone=not torch)
+            amd, rest = self.rocprof(Path(folder), rest)
+            runs.extend(amd)
+            plain_ones, rest = self.chrome(Path(folder), rest, alone=not torch and not amd)
             runs.extend(plain_ones)
             run, others = self.run_of(Path(folder), rest)
             if run is not None:
@@ -374,6 +376,20 @@ class _Scan(Tree):
             runs.append(RunEntry(own, str(folder) if len(cycles) == 1 else cycle[0].file.path, profiles, tfevents=events))
         theirs = {one.file.path for one in found}
         return runs, [file for file in files if file.path not in theirs]
+
+    def rocprof(self, folder: Path, files: list[FoundFile]) -> tuple[list[RunEntry], list[FoundFile]]:
+        """(the run of rocprofv3 in this folder, the files that are none of its)."""
+        found, theirs = rocprof.captures(files)
+        if not found:
+            return [], files
+        profiles, alternates = [], []
+        for one in found:
+            first, *second = one.files
+            profiles.append(ProfileFile(first.path, one.prefix or folder.name, rocprof.TOOL, one.size))
+            alternates += [ProfileFile(file.path, one.prefix or folder.name, rocprof.TOOL, file.size) for file in second]
+        home = _home(folder)
+        run = RunEntry(self.name_of(folder, home), str(folder), tuple(profiles), tuple(alternates), self.events_for(home))
+        return [run], [file for file in files if file.path not in theirs]
 
     def chrome(self, folder: Path, files: list[FoundFile], *, alone: bool) -> tuple[list[RunEntry], list[FoundFile]]:
         """The Chrome traces of a folder under names of their own, each a run; and the other files.

@@ -1,0 +1,71 @@
+"""rocprofv3 of AMD's ROCm: one JSON for each process, or a CSV for each kind of record that it took.
+
+    <prefix>_results.json          {"rocprofiler-sdk-tool": [{metadata, agents, strings, kernel_symbols, buffer_records, …}]}
+    <prefix>_kernel_trace.csv      with _hip_api_trace, _hsa_api_trace, _marker_api_trace, _memory_copy_trace, _rccl_api_trace,
+                                   _counter_collection and _agent_info beside it: one capture, whichever of them is named
+
+Times are ns since the machine started: a profile's zero is its earliest record, and nothing in it tells the wall clock. Kernels and
+copies lie on the streams (or queues) of their GPU, calls and roctx ranges on their threads; a launch and its kernel share a
+correlation id. Hardware counters of a dispatch are stats of its kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from powertui.data.formats.registry import Progress
+from powertui.data.formats.source import OpenedFile
+from powertui.data.model import Trace
+
+NAME = "rocprof"
+SUFFIXES: tuple[str, ...] = ()  # files are named with an underscore: logdir/rocprof.py tells which belong together
+RESULTS = "results.json"
+# The tables that hold records with times, the most telling first; and the one that tells of the GPUs.
+TABLES = (
+    "kernel_trace", "counter_collection", "memory_copy_trace", "marker_api_trace", "hip_api_trace", "rccl_api_trace",
+    "hsa_api_trace", "memory_allocation_trace", "scratch_memory_trace", "rocdecode_api_trace", "rocjpeg_api_trace",
+)  # fmt: skip
+AGENTS = "agent_info"
+
+_TABLE = re.compile(rf"(?:(?P<prefix>.*)_)?(?P<table>{'|'.join((*TABLES, AGENTS))})\.csv", re.DOTALL)
+_TOOL = b'"rocprofiler-sdk-tool"'
+
+
+def table_of(name: str) -> tuple[str, str] | None:
+    """(prefix, table) of a CSV's file name; None for other names."""
+    found = _TABLE.fullmatch(name)
+    return (found["prefix"] or "", found["table"]) if found is not None else None
+
+
+def sniff(head: bytes, path: str) -> int:  # noqa: ARG001
+    """The name of the tool in the JSON, or the columns of one of its tables."""
+    if _TOOL in head[:256]:
+        return 97
+    first = head[:2048].split(b"\n", 1)[0].replace(b'"', b"")
+    times = b"Start_Timestamp" in first and b"End_Timestamp" in first and b"Correlation_Id" in first
+    counters = b"Correlation_Id" in first and b"Dispatch_Id" in first and b"Counter_Name" in first
+    return 90 if times or counters else 0
+
+
+def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
+    """The whole trace: names and places of records are told apart from them."""
+    from powertui.data.formats.rocprof import from_csv, from_json
+    from powertui.data.formats.rocprof.assembled import assembled
+
+    records = from_json.records(source, progress) if _TOOL in source.head[:256] else from_csv.records(source, progress)
+    yield assembled(source, records)
+
+
+def beside(path: str) -> dict[str, Path]:
+    """The tables of the capture that a CSV belongs to, by table."""
+    here = Path(path)
+    own = table_of(here.name)
+    if own is None:
+        return {}
+    return {
+        table: other
+        for table in (*TABLES, AGENTS)
+        if (other := here.with_name(f"{own[0]}_{table}.csv" if own[0] else f"{table}.csv")).is_file()
+    }

@@ -1,0 +1,116 @@
+"""What a capture of rocprofv3 holds, whichever form it was written in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from powertui.data.formats import stat_columns
+from powertui.data.formats.json_events import clean, stat
+from powertui.data.model import Stat, StatColumn, UInt64s
+
+KERNELS, COPIES, CALLS, MARKS = "kernels", "copies", "calls", "marks"
+
+
+class Agent(NamedTuple):
+    """A CPU or GPU, as the tool tells of it. `gpu` counts the GPUs from 0; None for a CPU."""
+
+    gpu: int | None
+    facts: tuple[tuple[str, str | int | float], ...]
+
+
+@dataclass
+class Records:
+    """Each table has columns `name start end` (ns) and, for work of devices, `agent queue stream`; for calls `pid tid`. All other
+    columns are stats."""
+
+    tables: list[tuple[str, pd.DataFrame]] = field(default_factory=list)
+    agents: dict[str, Agent] = field(default_factory=dict)  # by what records call them
+    lost: dict[str, int] = field(default_factory=dict)  # what could not be used, counted
+    tool: tuple[Stat, ...] = ()
+
+    def lose(self, cause: str, count: int = 1) -> None:
+        """Something cannot be used."""
+        if count:
+            self.lost[cause] = self.lost.get(cause, 0) + count
+
+
+PLACES = frozenset(("name", "start", "end", "agent", "queue", "stream", "pid", "tid"))
+
+
+class RecordStats:
+    """The stats of all records (model.StatSource). A position is the record's number from 1, over all tables."""
+
+    def __init__(self, tables: Sequence[pd.DataFrame]) -> None:
+        self._tables = tables
+        self.begins = np.cumsum([1, *(len(table) for table in tables)]).astype(np.int64)
+
+    def of(self, position: int) -> tuple[Stat, ...]:
+        """All stats of one record."""
+        number = int(self.begins.searchsorted(position, "right")) - 1
+        if not 0 <= number < len(self._tables):
+            return ()
+        table, row = self._tables[number], position - int(self.begins[number])
+        values = {str(name): table[name].iat[row] for name in table.columns if name not in PLACES}
+        return tuple(stat(clean(name), _plain(value)) for name, value in values.items() if _there(value))
+
+    def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
+        """Each named stat for each of these records."""
+        where = positions.astype(np.int64)
+        of = self.begins.searchsorted(where, "right") - 1
+        out = {}
+        for name in names:
+            texts: list[str | None] = [None] * len(where)
+            for number in np.unique(of).tolist():
+                table = self._tables[number] if 0 <= number < len(self._tables) else None
+                if table is None or name in PLACES or name not in table.columns:
+                    continue
+                rows = np.flatnonzero(of == number)
+                found = table[name].to_numpy()[where[rows] - self.begins[number]].tolist()
+                for row, value in zip(rows.tolist(), found, strict=True):
+                    texts[row] = clean(str(_plain(value))) if _there(value) else None
+            out[name] = stat_columns.from_texts(texts)
+        return out
+
+
+def _there(value: object) -> bool:
+    return value is not None and value == value and value != ""  # NaN is not itself
+
+
+def _plain(value: object) -> str | int | float:
+    if isinstance(value, (np.integer, int)):
+        return int(value)
+    if isinstance(value, (np.floating, float)):
+        return int(value) if float(value).is_integer() and abs(value) < 1 << 53 else float(value)
+    return str(value)
+
+
+def details(table: pd.DataFrame) -> list[str | None]:
+    """How kernels were launched, in the words of NVIDIA's collector. ROCm counts a grid in work-items: here it is in groups."""
+    rows: list[str | None] = []
+    columns = [_whole(table, name) for name in (*_GRID, *_GROUP, "regs", "group_segment_size")]
+    for gx, gy, gz, bx, by, bz, registers, shared in zip(*(column.tolist() for column in columns), strict=True):
+        if min(gx, gy, gz, bx, by, bz) <= 0:
+            rows.append(None)
+            continue
+        parts = [f"regs:{registers}"] if registers >= 0 else []
+        parts += [f"static_shared:{shared}"] if shared >= 0 else []
+        parts += [f"grid:{-(-gx // bx)},{-(-gy // by)},{-(-gz // bz)}", f"block:{bx},{by},{bz}"]
+        rows.append(" ".join(parts))
+    return rows
+
+
+_GRID = ("grid_size_x", "grid_size_y", "grid_size_z")
+_GROUP = ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z")
+
+
+def _whole(table: pd.DataFrame, name: str) -> npt.NDArray[np.int64]:
+    if name not in table.columns:
+        return np.full(len(table), -1, np.int64)
+    values = pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64)
+    return np.where(np.isfinite(values) & (np.abs(values) < 1 << 62), values, -1).astype(np.int64)
