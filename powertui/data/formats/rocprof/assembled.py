@@ -10,14 +10,14 @@ import pandas as pd
 
 from powertui.data.formats.builder import LineEvents, TraceBuilder
 from powertui.data.formats.json_events import PairNames, clean, stat
-from powertui.data.formats.rocprof.records import COPIES, KERNELS, Agent, Records, RecordStats
+from powertui.data.formats.rocprof.records import COPIES, KERNELS, Agent, RocprofRecords, RecordStats
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, Int64s, Trace, UInt32s, UInt64s
 
 _Place = tuple[Any, ...]
 
 
-def assembled(source: OpenedFile, records: Records) -> Trace:
+def assembled(source: OpenedFile, records: RocprofRecords) -> Trace:
     """The whole trace. Its zero is the earliest record."""
     builder = TraceBuilder(source.path, "rocprof", size=source.size)
     tables = [table for _, table in records.tables]
@@ -81,7 +81,7 @@ def _stream(kind: str, device: int, stream: str, queue: str) -> _Place:
     return ("device", device, 1 << 33, "Copies" if kind == COPIES else "Kernels")
 
 
-def _numbers(records: Records) -> dict[str, int]:
+def _numbers(records: RocprofRecords) -> dict[str, int]:
     """Which GPU an agent's name stands for. Where nothing tells the GPUs apart, they are counted as they come by their names."""
     seen: dict[str, None] = {}
     for kind, table in records.tables:
@@ -97,7 +97,9 @@ def _numbers(records: Records) -> dict[str, int]:
     return {name: number for name, number in out.items() if number is not None}
 
 
-def _process(owner: _Place, lines: dict[_Place, Any], records: Records, numbers: dict[str, int]) -> tuple[str, tuple[Any, ...]]:
+def _process(
+    owner: _Place, lines: dict[_Place, Any], records: RocprofRecords, numbers: dict[str, int]
+) -> tuple[str, tuple[Any, ...]]:
     what, number = owner
     if what == "device":
         found = next((records.agents[name] for name, one in numbers.items() if one == number and name in records.agents), None)

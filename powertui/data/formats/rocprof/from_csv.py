@@ -10,7 +10,7 @@ import pandas as pd
 
 from powertui.data.formats import rocprof
 from powertui.data.formats.registry import Progress
-from powertui.data.formats.rocprof.records import CALLS, COPIES, KERNELS, MARKS, Agent, Records, details
+from powertui.data.formats.rocprof.records import CALLS, COPIES, KERNELS, MARKS, Agent, RocprofRecords, details
 from powertui.data.formats.source import OpenedFile, open_source
 from powertui.errors import UnreadableFile
 
@@ -25,9 +25,9 @@ _OWN = {
 }  # fmt: skip
 
 
-def records(source: OpenedFile, progress: Progress) -> Records:
+def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
     """All tables with records. The others of the capture are read when they can be."""
-    out = Records()
+    out = RocprofRecords()
     files = rocprof.beside(source.path) or {"": Path(source.path)}
     tables: dict[str, pd.DataFrame] = {}
     total = sum(path.stat().st_size for path in files.values() if str(path) != "-")
@@ -63,7 +63,7 @@ def records(source: OpenedFile, progress: Progress) -> Records:
     return out
 
 
-def _frame(source: OpenedFile, out: Records) -> pd.DataFrame:
+def _frame(source: OpenedFile, out: RocprofRecords) -> pd.DataFrame:
     source.limit.check(source.path, MADE_OF_BYTE * source.size)
     data = b"".join(source.chunks())
     whole = data[: data.rfind(b"\n") + 1]
@@ -91,7 +91,7 @@ def _unnamed(frame: pd.DataFrame) -> str:
     return "marker_api_trace" if str(domain).startswith("MARKER") else "hip_api_trace"
 
 
-def _timed(frame: pd.DataFrame, out: Records) -> pd.DataFrame:
+def _timed(frame: pd.DataFrame, out: RocprofRecords) -> pd.DataFrame:
     """Times as whole ns; what has none is left out and counted."""
     for name in ("start", "end", "name"):
         if name not in frame:
@@ -107,7 +107,7 @@ def _timed(frame: pd.DataFrame, out: Records) -> pd.DataFrame:
     return kept
 
 
-def _with_counters(kernels: pd.DataFrame | None, counters: pd.DataFrame, out: Records) -> pd.DataFrame:
+def _with_counters(kernels: pd.DataFrame | None, counters: pd.DataFrame, out: RocprofRecords) -> pd.DataFrame:
     """The counters of each dispatch beside its kernel; without a kernel trace the dispatches that were counted are the kernels."""
     if not {"dispatch_id", "counter_name", "counter_value"} <= set(counters.columns):
         out.lose("rows of counters without a dispatch were left out", len(counters))

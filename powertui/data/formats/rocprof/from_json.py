@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from powertui.data.formats.registry import Progress
-from powertui.data.formats.rocprof.records import CALLS, COPIES, KERNELS, MARKS, Agent, Records, details
+from powertui.data.formats.rocprof.records import CALLS, COPIES, KERNELS, MARKS, Agent, RocprofRecords, details
 from powertui.data.formats.source import OpenedFile
 from powertui.errors import UnreadableFile
 
@@ -20,7 +20,7 @@ _CALLS = ("hip_api", "hsa_api", "rccl_api", "rocdecode_api", "rocDecode_api", "r
 _LEFT = ("memory_allocation", "scratch_memory", "page_migration", "pc_sample_host_trap", "pc_sample_stochastic")
 
 
-def records(source: OpenedFile, progress: Progress) -> Records:
+def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
     """All records of all processes of the file."""
     source.limit.check(source.path, MADE_OF_BYTE * source.size)
     data = source.stored()
@@ -31,7 +31,7 @@ def records(source: OpenedFile, progress: Progress) -> Records:
         raise UnreadableFile(source.path, problem, hint="Wait until rocprofv3 has ended, or copy it again.") from None
     told = whole.get("rocprofiler-sdk-tool") if isinstance(whole, dict) else None
     processes = [one for one in (told if isinstance(told, list) else [told]) if isinstance(one, dict)]
-    out = Records()
+    out = RocprofRecords()
     for process in processes:
         _Process(process, out).take()
     if not processes:
@@ -43,7 +43,7 @@ def records(source: OpenedFile, progress: Progress) -> Records:
 class _Process:
     """One process of the file."""
 
-    def __init__(self, told: dict[str, Any], out: Records) -> None:
+    def __init__(self, told: dict[str, Any], out: RocprofRecords) -> None:
         self._told, self._out = told, out
         strings = _mapping(told.get("strings"))
         self._kinds = [_mapping(one) for one in _list(strings.get("buffer_records"))]

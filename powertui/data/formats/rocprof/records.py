@@ -25,7 +25,7 @@ class Agent(NamedTuple):
 
 
 @dataclass
-class Records:
+class RocprofRecords:
     """Each table has columns `name start end` (ns) and, for work of devices, `agent queue stream`; for calls `pid tid`. All other
     columns are stats."""
 
