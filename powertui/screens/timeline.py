@@ -16,7 +16,7 @@ from powertui import units
 from powertui.data import hit_table, search
 from powertui.data.table import Result, Table
 from powertui.data.texts import CancelCheck
-from powertui.data.tools import op_stats
+from powertui.data.tools import event_sets, op_stats
 from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
 from powertui.screens import facts, nudging
@@ -25,7 +25,7 @@ from powertui.screens.moving import Moving
 from powertui.screens.status import StatusLine
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
-from powertui.view import around
+from powertui.view import around, in_sight
 from powertui.view.context import Context
 from powertui.view.navigation import State
 from powertui.view.timeline_model import TimelineModel
@@ -43,6 +43,9 @@ WARNINGS = 6  # that fit on a page
 REACH_AFTER_S = 0.15  # the view stands still for so long before another profile is read
 SEEN_CELLS = 3  # an event that is narrower on screen cannot be seen
 FRAME = 8  # how many times its own length is shown on either side of it
+SIGHT_AFTER_S = 0.2  # what the view holds is counted once it has stood still for so long …
+SIGHT_LATE_S = 1.0  # … or so long, where there is much to count
+MUCH = 2_000_000  # events
 OPS_AFTER_S = 0.25  # the op table follows the view once it has stood still for so long
 
 
@@ -60,6 +63,9 @@ class TimelineScreen(Moving):
         self._shown_path = ""
         self._ops_timer: Any = None
         self._reach_timer: Any = None
+        self._sight_timer: Any = None
+        self._sight_of: tuple[object, int, int] | None = None  # the model and stretch that it is told of
+        self._sight_asked: tuple[object, int, int] | None = None
         self._footed = True  # the footer is of a profile, and not of the training around it
         self._values: list[str] | None = None  # the strips that a person chose, by name
         self._ops_of: object = None  # the trace that the op table was counted in
@@ -69,7 +75,7 @@ class TimelineScreen(Moving):
         look, glyphs = self.shell.look, self.shell.capabilities.glyphs
         with Horizontal(id="main"):
             with Vertical(id="left"):
-                yield Static("", id="waiting", markup=False)
+                yield Static("", id="waiting", markup=False)  # over the view, which knows its size while it has nothing to show
                 yield TimelineView(theme=look, glyphs=glyphs, id="view")
                 yield DetailsPane(theme=look, glyphs=glyphs, id="details")
                 yield OpsTable(theme=look, glyphs=glyphs, id="ops")
@@ -136,7 +142,6 @@ class TimelineScreen(Moving):
             else:
                 waiting.update(f"Reading {name} …")
             waiting.display = True
-            self.view.display = False
             return
         waiting.display = False
         if self.shell.is_loading and not self.query_one("#status", StatusLine).right:
@@ -151,6 +156,7 @@ class TimelineScreen(Moving):
                 session.window = self.timeline.window  # by this profile's own axis
             self._show_values()
             self._reach_soon()
+            self._sight_soon()
             self._show_details()
         if session.view is not None:
             (lo, hi), session.view = session.view, None
@@ -222,6 +228,47 @@ class TimelineScreen(Moving):
         self.timeline.island(1)
         self._reach_soon()
 
+    # ── what the view holds ──────────────────────────────────────────────────────────────────────
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether what is told of the view is still of another one."""
+        return self.view.sight.display and self._sight_of != self._sight_now()
+
+    def _sight_now(self) -> tuple[object, int, int] | None:
+        model, seen = self.timeline.model, self._visible()
+        return None if model is None or seen is None else (model, *seen)
+
+    def _sight_soon(self) -> None:
+        """Once the view stands still. Whoever moves on waits for nothing: what is being counted is given up."""
+        now = self._sight_now()
+        if now is None or not self.view.sight.display or now in (self._sight_of, self._sight_asked):
+            return
+        self._sight_asked = now
+        background.cancel(self, "sight")
+        if self._sight_timer is not None:
+            self._sight_timer.stop()
+        model, lo, hi = self.timeline.model, now[1], now[2]
+        assert model is not None
+        much = model.trace.event_count > MUCH and event_sets.touching(model.trace, lo, hi) > MUCH
+        self._sight_timer = self.set_timer(SIGHT_LATE_S if much else SIGHT_AFTER_S, self._count_sight)
+
+    def _count_sight(self) -> None:
+        model, now = self.timeline.model, self._sight_now()
+        if model is None or now is None or now != self._sight_asked or not self.view.sight.display:
+            self._sight_asked = None
+            return
+        if self.session.complete:
+            self.view.use_free_rows()
+        background.begin(
+            self, "sight", lambda check: in_sight.of(model, now[1], now[2], check), lambda seen: self._got_sight(now, seen)
+        )
+
+    def _got_sight(self, now: tuple[object, int, int], seen: in_sight.InSight) -> None:
+        if self.is_mounted and now == self._sight_now():
+            self._sight_of, self._sight_asked = now, None
+            self.view.sight.show(seen)
+
     def _visible(self) -> tuple[int, int] | None:
         viewport = self.timeline.viewport
         return None if viewport is None else (viewport.t0, viewport.t1)
@@ -251,6 +298,7 @@ class TimelineScreen(Moving):
             self.footer()
         self._show_ops_soon()
         self._reach_soon()
+        self._sight_soon()
 
     def on_timeline_cursor_moved(self, event: Timeline.CursorMoved) -> None:
         """Other pages ask where the cursor is."""

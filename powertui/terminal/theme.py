@@ -72,6 +72,8 @@ ROLES = {
     "selected":      Role(attributes="bold reverse"),
     "found":         Role(attributes="bold underline"),
     "lane":          Role((252, 236), (233, 231)),
+    "wrapper":       Role((240, 248), ink16=8, plain="dim"),
+    "wrapper_bar":   Role((250, 238), (236, 253), ink16=7, paper16=8, plain="dim reverse"),
     "power":         Role((214, 166), ink16=11),
     "power_gap":     Role((240, 248), ink16=8, plain="dim"),
     "power_limit":   Role((203, 160), ink16=9),

@@ -14,6 +14,7 @@ from powertui.plain import plain
 
 SHADES = 4  # per category; an ink is category number × SHADES + shade
 INKS = len(category.CATEGORIES) * SHADES
+QUIET = 1 << 6  # beside an ink: what only holds other work, or tells again what another line tells
 UNKNOWN = 255
 
 _VOID = re.compile(r"^(?:void|static|inline)\s+")
@@ -21,7 +22,7 @@ _VOID = re.compile(r"^(?:void|static|inline)\s+")
 
 def short(name: str) -> str:
     """The telling end of a name: the type of an op, the function of a kernel, without scopes and template arguments."""
-    name = _VOID.sub("", name)
+    name = _VOID.sub("", name).replace("(anonymous namespace)::", "")
     kind = category.op_type(name)
     if kind and kind != "Dataset":
         path = name.rpartition(":")[0]
@@ -44,7 +45,7 @@ class Labels:
         self._cells: dict[tuple[int, int, str], npt.NDArray[np.uint32]] = {}
 
     def inks(self, indices: Int64s) -> UInt8s:
-        """The ink of each name: any shape of indices, all of them valid."""
+        """The ink of each name: any shape of indices, all of them valid. Calls that only wait for other threads are quiet."""
         out = self._inks[indices]
         if (out == UNKNOWN).any():
             for index in np.unique(indices[out == UNKNOWN]).tolist():
@@ -52,13 +53,22 @@ class Labels:
                 kind = category.of(name)
                 if kind is category.Category.OTHER:
                     kind = category.of(self.names.display(index))
-                self._inks[index] = kind.number * SHADES + category.shade(name) % SHADES
+                quiet = QUIET if name in category.HAND_OVER else 0
+                self._inks[index] = quiet | (kind.number * SHADES + category.shade(name) % SHADES)
             out = self._inks[indices]
         return out
+
+    def kinds(self, indices: Int64s) -> UInt8s:
+        """The number of each name's kind."""
+        return ((self.inks(indices) & (QUIET - 1)) // SHADES).astype(np.uint8)
 
     def text(self, index: int) -> str:
         """The displayed name, safe to draw."""
         return self._text(index)[0]
+
+    def texts(self, index: int) -> tuple[str, str]:
+        """The displayed name, and its telling end, both safe to draw."""
+        return self._text(index)
 
     def _text(self, index: int) -> tuple[str, str]:
         found = self._texts.get(index)

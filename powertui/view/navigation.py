@@ -373,7 +373,7 @@ class Navigator:
         if process in folds.processes:
             self._set(folds=folds.toggled_process(process))
         elif any(r.track == track for r in self.rows):
-            self._set(folds=folds.toggled_track(track_id))
+            self._set(folds=folds.with_track(track_id, opened=True))
         elif process not in folds.quiet:
             self._set(folds=folds.toggled_quiet(process))
 
@@ -427,10 +427,33 @@ class Navigator:
         elif row.kind is RowKind.MORE:
             folds = folds.toggled_quiet(process)
         else:
-            folds = folds.toggled_track(self.model.tracks[row.track].id)
+            head = next(r for r in self.rows if r.track == row.track)
+            folds = folds.with_track(self.model.tracks[row.track].id, opened=bool(head.folded))
         self._set(folds=folds)
         same = [i for i, r in enumerate(self.rows) if (r.kind, r.process, r.track) == (row.kind, row.process, row.track)]
         self._go_row(same[0] if same else self.state.cursor_row)
+
+    def set_room(self, rows: int) -> None:
+        """So many rows would fit: what is folded only for want of room opens. The cursor stays on its row."""
+        if rows == self.state.folds.room:
+            return
+        row = self.row
+        self._set(folds=replace(self.state.folds, room=rows))
+        self._go_row(self._row_like(row))
+
+    def _row_like(self, row: Row | None) -> int:
+        """Where a row stands that was there under other folds: the same lane, else its track, else its process."""
+        if row is None:
+            return 0
+        for same in (
+            lambda r: (r.kind, r.process, r.track, r.depth) == (row.kind, row.process, row.track, row.depth),
+            lambda r: row.track >= 0 and r.track == row.track,
+            lambda r: r.process == row.process,
+        ):
+            found = next((i for i, r in enumerate(self.rows) if same(r)), None)
+            if found is not None:
+                return found
+        return 0
 
     def fold_all(self, folded: bool) -> None:
         """Every process folded to one row, or all open as at the start."""

@@ -24,7 +24,7 @@ from powertui.data.category import CATEGORIES
 from powertui.data.model import Int64s, UInt8s
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
-from powertui.view.labels import INKS, SHADES, Labels
+from powertui.view.labels import QUIET, SHADES, Labels
 
 BAR = 3  # whole cells of one event that make a bar with a name
 SHORT = 4  # cells in which a cut name says less than the letter of its kind
@@ -37,6 +37,8 @@ NOTE = 255  # an ink for words in a row that has no cells
 _BAR_KEY = 1 << 8
 _MARK_SHIFT = 9
 _CODES = np.array([ord(category.code) for category in CATEGORIES], np.uint32)
+_KINDS = QUIET - 1  # the bits of an ink that say kind and shade
+_INKS = 2 * QUIET
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +100,8 @@ class Inks:
     def _base(self, ink: int, bar: bool) -> Style:
         if ink == NOTE:
             return self.theme.style("dim")
+        if ink & QUIET:
+            return self.theme.style("wrapper_bar" if bar else "wrapper")
         kind, shade = CATEGORIES[ink // SHADES].value, ink % SHADES
         return self.theme.category(kind, shade) if bar else self.theme.category_ink(kind, shade)
 
@@ -224,7 +228,7 @@ def _merge(
         group = columns // size
         group -= group[0]
         mixed = filled & ~kept
-        weight = np.bincount(group[mixed] * INKS + ink[mixed], level[mixed], (int(group[-1]) + 1) * INKS).reshape(-1, INKS)
+        weight = np.bincount(group[mixed] * _INKS + ink[mixed], level[mixed], (int(group[-1]) + 1) * _INKS).reshape(-1, _INKS)
         winner = weight.argmax(axis=1).astype(np.int32)
         key = _spread(winner[group][None, :], mixed[None, :])[0]
         key[kept] = ink[kept] | _BAR_KEY
@@ -237,7 +241,7 @@ def _letters(chars: npt.NDArray[np.uint32], key: npt.NDArray[np.int32], inked: n
     """The letter of the category at the head of every long enough stretch of one ink."""
     start = _starts(inked, (key[:, 1:] // SHADES) == (key[:, :-1] // SHADES))
     head = start & _long_runs(inked, start, least)
-    chars[head] = _CODES[key[head] // SHADES]
+    chars[head] = _CODES[(key[head] & _KINDS) // SHADES]
 
 
 def _name_bars(chars: npt.NDArray[np.uint32], cells: Cells, bars: npt.NDArray[np.bool_], labels: Labels, look: Inks) -> None:
@@ -263,4 +267,4 @@ def _name_bars(chars: npt.NDArray[np.uint32], cells: Cells, bars: npt.NDArray[np
             flat[head + edge : head + length] = labels.cells(name, room, look.glyphs.ellipsis)
         elif room:
             flat[head + edge : head + length] = ord(" ")
-            flat[head + edge] = _CODES[inks[head] // SHADES]
+            flat[head + edge] = _CODES[(inks[head] & _KINDS) // SHADES]

@@ -2,7 +2,7 @@
 
 The default must make sense at 80×24: devices first and open, the busiest threads of a host next, each as one row,
 everything that hardly does anything behind "… 34 more". A person's folds are kept by name, so that they
-survive a trace that grows while it loads.
+survive a trace that grows while it loads. Where there is room for more rows than that, more is unfolded.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ OPEN_LANES = 6  # a track with more lanes than this starts folded
 OPEN_ROWS = 12  # threads of a host open as long as they take no more rows than this
 QUIET = 0.004  # of the busiest thread's weight: less is quiet
 SUMMARY_LANES = 48  # lanes that a folded process is drawn from: its busiest
+DEEP = 12  # a track with more lanes is opened for want of other rows only where all there is has room
+SPARED = 7  # rows that stay free for what else can be told of the view, where not everything has room
 
 
 class RowKind(enum.Enum):
@@ -58,20 +60,40 @@ class Row:
 
 @dataclass(frozen=True)
 class Folds:
-    """What differs from the default, by id."""
+    """What a person folded and unfolded, by id, and how many rows there is room for."""
 
     processes: frozenset[str] = frozenset()
-    tracks: frozenset[str] = frozenset()
+    opened: frozenset[str] = frozenset()  # tracks
+    closed: frozenset[str] = frozenset()
     quiet: frozenset[str] = frozenset()  # processes whose quiet tracks are shown
+    room: int = 0
 
     def toggled_process(self, name: str) -> Folds:
         return replace(self, processes=self.processes ^ {name})
 
-    def toggled_track(self, track_id: str) -> Folds:
-        return replace(self, tracks=self.tracks ^ {track_id})
+    def with_track(self, track_id: str, *, opened: bool) -> Folds:
+        """A track open, or as one row, whatever the default is."""
+        one = frozenset((track_id,))
+        if opened:
+            return replace(self, opened=self.opened | one, closed=self.closed - one)
+        return replace(self, opened=self.opened - one, closed=self.closed | one)
 
     def toggled_quiet(self, name: str) -> Folds:
         return replace(self, quiet=self.quiet ^ {name})
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What of a process is shown."""
+
+    number: int
+    infos: list[TrackInfo]
+    shown: list[TrackInfo]
+    quiet: list[TrackInfo]
+    opened: set[int]  # tracks, by number
+    folded: bool
+    asked: bool  # a person asked for the quiet ones
+    partly: dict[int, int] = field(default_factory=dict)  # how many lanes are shown of a track that has no room for all of them
 
 
 NO_FOLDS = Folds()
@@ -104,51 +126,95 @@ class RowModel:
         return known
 
     def _rows(self, folds: Folds) -> tuple[Row, ...]:
-        out: list[Row] = []
         order = {ProcessKind.DEVICE: 0, ProcessKind.HOST: 1, ProcessKind.OTHER: 2, ProcessKind.META: 3}
         processes = sorted(range(len(self.trace.processes)), key=lambda p: order[self.trace.processes[p].kind])
+        plans = []
         for p in processes:
             infos = [info for info in self.tracks if info.process_number == p and len(info.track.events)]
             if infos:
-                self._process(out, p, infos, folds)
+                plans.append(self._plan(p, infos, folds))
+        self._fill(plans, folds)
+        out: list[Row] = []
+        for plan in plans:
+            self._process(out, plan)
         return tuple(out)
 
-    def _process(self, out: list[Row], p: int, infos: list[TrackInfo], folds: Folds) -> None:
+    def _plan(self, p: int, infos: list[TrackInfo], folds: Folds) -> _Plan:
         process = self.trace.processes[p]
         shown, quiet = self.split(process, infos)
-        folded = process.name in folds.processes
+        asked = process.name in folds.quiet
+        if asked:
+            shown, quiet = shown + quiet, []
+        opened = self.open_by_default(process, shown)
+        opened |= {info.number for info in shown if info.id in folds.opened}
+        opened -= {info.number for info in shown if info.id in folds.closed}
+        return _Plan(p, infos, shown, quiet, opened, process.name in folds.processes, asked)
+
+    def _fill(self, plans: list[_Plan], folds: Folds) -> None:
+        """Rows that would stay empty: quiet tracks come out first, one row each, then tracks unfold."""
+        live = [plan for plan in plans if not plan.folded]
+        spare = folds.room - sum(self._height(plan) for plan in plans)
+        hidden = sum(len(plan.quiet) - 1 for plan in live if plan.quiet)  # the row that says "more" goes
+        inner = [(info, plan) for plan in live for info in (*plan.shown, *plan.quiet)
+                 if info.number not in plan.opened and info.id not in folds.closed and len(_depths(info.track)) > 1]  # fmt: skip
+        everything = hidden + sum(len(_depths(info.track)) - 1 for info, _ in inner) <= spare
+        if not everything:
+            spare -= SPARED
+        for plan in live:
+            taken = len(plan.quiet) if len(plan.quiet) - 1 <= spare else max(0, spare)
+            if taken:
+                spare -= taken - (taken == len(plan.quiet))
+                plan.shown.extend(plan.quiet[:taken])
+                del plan.quiet[:taken]
+        for info, plan in inner:
+            rows = len(_depths(info.track)) - 1
+            if rows <= spare and (everything or rows < DEEP) and info in plan.shown:
+                plan.opened.add(info.number)
+                spare -= rows
+        for info, plan in inner:
+            rows = min(spare, len(_depths(info.track)) - 1 - self.telling_depth(info.track))
+            if rows > 0 and info.number not in plan.opened and info in plan.shown:
+                plan.partly[info.number] = 1 + rows
+                spare -= rows
+
+    @staticmethod
+    def _height(plan: _Plan) -> int:
+        """How many rows a process takes."""
+        if plan.folded:
+            return 1
+        tracks = sum(len(_depths(info.track)) if info.number in plan.opened else 1 for info in plan.shown)
+        return 1 + tracks + bool(plan.quiet or plan.asked)
+
+    def _process(self, out: list[Row], plan: _Plan) -> None:
+        p, infos, quiet = plan.number, plan.infos, plan.quiet
+        process = self.trace.processes[p]
         events = sum(len(info.track.events) for info in infos)
         lines = "line" if len(infos) == 1 else "lines"
         out.append(
-            Row(RowKind.PROCESS, p, plain(process.name, 200), lanes=self._summary(infos) if folded else (), folded=folded,
-                note=f" {len(infos)} {lines}, {events:,} events")
+            Row(RowKind.PROCESS, p, plain(process.name, 200), lanes=self._summary(infos) if plan.folded else (),
+                folded=plan.folded, note=f" {len(infos)} {lines}, {events:,} events")
         )  # fmt: skip
-        if folded:
+        if plan.folded:
             return
-        if process.name in folds.quiet:
-            shown, quiet = shown + quiet, []
-            hidden = True
-        else:
-            hidden = bool(quiet)
-        opened = self.open_by_default(process, shown)
-        for info in shown:
-            self._track(out, p, info, folds, opened=info.number in opened)
-        if hidden:
+        for info in plan.shown:
+            self._track(out, p, info, is_open=info.number in plan.opened, lanes=plan.partly.get(info.number, 1))
+        if quiet or plan.asked:
             text = f"{len(quiet)} more" if quiet else "fewer"
             note = " quiet or derived lines: Enter shows them" if quiet else " Enter hides the quiet lines again"
             out.append(Row(RowKind.MORE, p, text, folded=bool(quiet), note=note))
 
-    def _track(self, out: list[Row], p: int, info: TrackInfo, folds: Folds, *, opened: bool) -> None:
+    def _track(self, out: list[Row], p: int, info: TrackInfo, *, is_open: bool, lanes: int) -> None:
         track = info.track
-        depths = [d for d in range(track.lane_count) if track.lanes[d + 1] > track.lanes[d]]
-        is_open = opened != (info.id in folds.tracks)
+        depths = _depths(track)
         label = plain(track.name, 200) or f"line {track.key}"
         if not is_open:
-            depth = self.telling_depth(track)
-            out.append(
-                Row(RowKind.LANE, p, label, info.number, depth, (self.forest.lane_number(info.number, depth),),
-                    folded=True if len(depths) > 1 else None)
-            )  # fmt: skip
+            telling = self.telling_depth(track)
+            for depth in [d for d in depths if d >= telling][:lanes]:
+                head = depth == telling
+                out.append(
+                    Row(RowKind.LANE, p, label if head else "", info.number, depth, (self.forest.lane_number(info.number, depth),),
+                        folded=True if head and len(depths) > 1 else None)
+                )  # fmt: skip
             return
         for depth in depths:
             head = depth == depths[0]
@@ -192,3 +258,8 @@ class RowModel:
         real = [info for info in infos if not info.track.derived] or infos
         ranked = sorted(real, key=lambda info: -self.forest.track_busy(info.number))[:SUMMARY_LANES]
         return tuple(self.forest.lane_number(info.number, self.telling_depth(info.track)) for info in ranked)
+
+
+def _depths(track: Track) -> list[int]:
+    """The lanes of a track that hold something."""
+    return [d for d in range(track.lane_count) if track.lanes[d + 1] > track.lanes[d]]

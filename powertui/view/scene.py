@@ -6,13 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.model import Int64s, UInt8s
+from powertui.data.category import Category
+from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.data.search import Hits
+from powertui.view.labels import QUIET, SHADES
 from powertui.view.navigation import State
 from powertui.view.paint import CURSOR, FOUND, NOTE, SELECTED, Cells, beside, cropped, levels
 from powertui.view.rows import Row
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
+
+WRAPPER = 0.05  # an event whose own part of its time is smaller only holds others: the op table's rule
+# Kinds that say little themselves: they give way in a folded row, too, where the work below them is out of sight.
+_PLAIN = np.isin(np.arange(QUIET) // SHADES, [one.number for one in (Category.RUNTIME, Category.OTHER, Category.IDLE)])
 
 
 class Scene:
@@ -78,8 +84,35 @@ class Scene:
         filled = level > 0
         if filled.any():
             ink[filled] = model.labels.inks(name[filled])
+            for y in single:
+                holds = self._holds(rows[y], event[y])
+                if rows[y].folded and not (y + 1 < len(rows) and rows[y + 1].track == rows[y].track):
+                    holds &= _PLAIN[ink[y] & (QUIET - 1)]
+                ink[y][holds & filled[y]] |= QUIET
         ink[[y for y, row in enumerate(rows) if not row.lanes]] = NOTE
         return Cells(level, ink, name, event, np.zeros(shape, np.uint8))
+
+    def _holds(self, row: Row, event: Int64s) -> Bools:
+        """Which cells of a row stand for something that only holds others: nearly all of it is what the lane below covers."""
+        model, lane = self.model, row.lanes[0]
+        track, depth = model.tracks[row.track].track, row.depth
+        if track.derived:
+            return np.ones(len(event), np.bool_)
+        out = np.zeros(len(event), np.bool_)
+        some = event >= 0
+        known = event[some]
+        if depth + 1 >= track.lane_count or not len(known):
+            return out
+        new = np.ones(len(known), np.bool_)
+        new[1:] = known[1:] != known[:-1]
+        events = known[new]
+        length = track.events.duration[events]
+        edges = np.empty(2 * len(events), np.int64)
+        edges[0::2] = track.events.start[events]
+        edges[1::2] = edges[0::2] + length
+        inner = model.forest.frame(edges, [lane + 1]).busy[0, 0::2]
+        out[some] = ((length > 0) & (length - inner < WRAPPER * length))[np.cumsum(new) - 1]
+        return out
 
     def _marked(self, cells: Cells, state: State, rows: tuple[Row, ...]) -> Cells:
         """The same cells with hits, selection and cursor on them."""

@@ -19,7 +19,7 @@ from powertui.data.texts import CancelCheck, NoNames, unhindered
 from powertui.errors import UsageError
 from powertui.units import parse_time
 from powertui.view.around import Around
-from powertui.view.labels import SHADES, Labels
+from powertui.view.labels import Labels
 from powertui.view.rows import Folds, Row, RowModel, TrackInfo
 from powertui.view.viewport import Viewport
 
@@ -147,7 +147,7 @@ class TimelineModel:
         )  # fmt: skip
 
     def category(self, name_index: int) -> Category:
-        return CATEGORIES[int(self.labels.inks(np.array([name_index]))[0]) // SHADES]
+        return CATEGORIES[int(self.labels.kinds(np.array([name_index]))[0])]
 
     def extent(self, selected: Selected) -> tuple[int, int]:
         """Start and end of an event."""

@@ -223,6 +223,10 @@ class Timeline(Widget, can_focus=True):
     def fold(self) -> None:
         self._do(lambda n: n.fold())
 
+    def set_room(self, rows: int) -> None:
+        """So many rows there are for the tracks, at most."""
+        self._do(lambda n: n.set_room(rows))
+
     def fold_all(self, folded: bool) -> None:
         self._do(lambda n: n.fold_all(folded))
 

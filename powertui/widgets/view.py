@@ -19,6 +19,7 @@ from powertui.widgets.gutter import Gutter
 from powertui.widgets.overview import Overview
 from powertui.widgets.power_strip import PowerStrip
 from powertui.widgets.ruler import Ruler
+from powertui.widgets.sight_pane import SightPane
 from powertui.widgets.stretches import EpochLane, FoundLane, MarkLane, ProfileLane, StepLane
 from powertui.widgets.time_lane import TimeLane
 from powertui.widgets.timeline import Timeline
@@ -28,6 +29,9 @@ MOST_STRIPS = 4
 MOST_VALUES = 6
 VALUE_ROWS = 4
 FEW_ROWS = 3  # of the tracks, where nothing in sight was profiled
+PANEL = 14  # rows of what is told of the view, at most
+HIGHEST = 20  # rows of a power strip
+LEGEND_FROM = 14  # rows from which there is one for the legend
 INSIDE = 0.7  # so much of the view inside of one profile, and its tracks are what is looked at
 
 
@@ -94,11 +98,14 @@ class TimelineView(Vertical):
         self.marks = MarkLane(**options)
         self.row_labels = Gutter(**options)
         self.timeline = Timeline(**options)
+        self.sight = SightPane(**options)
         self.timeline.listeners.append(self._follow)
         self._power: tuple[PowerOnTrace, ...] = ()
         self._chosen: tuple[Strip, ...] = ()
         self._picked = False  # whether a person chose them
         self._was_inside = (True, True)
+        self._row_count = 0
+        self._roomy = False  # rows that are free are used: not before the first picture stands, which would be drawn twice
 
     @property
     def power(self) -> tuple[PowerOnTrace, ...]:
@@ -132,6 +139,7 @@ class TimelineView(Vertical):
         with Horizontal():
             yield self.row_labels
             yield self.timeline
+        yield self.sight
 
     def on_mount(self) -> None:
         self._arrange()
@@ -139,6 +147,7 @@ class TimelineView(Vertical):
     def show(self, model: TimelineModel, power: Sequence[PowerOnTrace] = (), *, keep: bool = True) -> None:
         """Another model, or the same trace further loaded; and the power that belongs to it."""
         self.set_power(power)
+        self._roomy = self._roomy and keep
         self.timeline.show(model, keep=keep)
         self._arrange()
         state = self.timeline.state
@@ -155,6 +164,12 @@ class TimelineView(Vertical):
         self.marks.set_marks(marks.on_trace(self._power))
         self.overview.set_power(self._power[0] if self._power else None)
         self._arrange()
+
+    def use_free_rows(self) -> None:
+        """The picture stands: rows that the tracks leave free are used from now on."""
+        if not self._roomy:
+            self._roomy = True
+            self._arrange()
 
     def set_values(self, chosen: Sequence[Strip], *, picked: bool = False) -> None:
         """Which scalars, counters and rates are drawn. Those that a person picked stay beside the tracks, too."""
@@ -188,6 +203,7 @@ class TimelineView(Vertical):
         for lane in self.lanes:
             lane.restyle(theme, glyphs)
         self.row_labels.restyle(theme, glyphs)
+        self.sight.restyle(theme, glyphs)
         self.timeline.restyle(theme, glyphs)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -201,6 +217,7 @@ class TimelineView(Vertical):
         self.row_labels.styles.width = labels
         for lane in self.lanes:
             lane.set_label_width(labels)
+        self.sight.set_label_width(labels)
         model = self.timeline.model
         epochs = model is not None and (len(model.epochs) > 0 or len(model.epochs.phases) > 0)
         self.epochs.display = epochs
@@ -212,7 +229,8 @@ class TimelineView(Vertical):
         self.profiles.display = not inside and (profiled or bool(around and around.islands))
         self.steps.display = profiled or bool(around and around.numbers)
         self.found.display = bool(around and around.found)
-        lanes = int(epochs) + int(self.marks.display) + int(self.found.display)
+        self.sight.display = profiled and (inside or self._partly_inside) and self.size.height >= LEGEND_FROM
+        lanes = int(epochs) + int(self.marks.display) + int(self.found.display) + int(self.sight.display)
         if inside:
             heights = strip_heights(self.size.height, len(self._power), lanes)
             spare = self.size.height - 3 - lanes - 8 - sum(heights)
@@ -222,17 +240,30 @@ class TimelineView(Vertical):
             # Where a profile takes a part of the view its tracks are worth rows, too.
             room = self.size.height * 2 // 3 if self._partly_inside else self.size.height
             heights, values = far_heights(room, len(self._power), len(self._chosen), lanes)
+        spare = self._share_rows(self.size.height - sum(heights) - sum(values) - 2 - lanes - int(inside and self.steps.display))
+        if heights:
+            heights[0] = max(heights[0], min(heights[0] + spare, HIGHEST))
         for rows, strips in ((heights, self.strips), (values, self.values)):
             for number, strip in enumerate(strips):
                 strip.display = number < len(rows)
                 if number < len(rows):
                     strip.styles.height = rows[number]
 
+    def _share_rows(self, room: int) -> int:
+        """Rows that the tracks do not need go to more of the tracks, then to what else is told of the view; what is left then."""
+        self.timeline.set_room(room if self._roomy else 0)
+        self._row_count = len(self.timeline.rows)
+        if not self.sight.display:
+            return 0
+        free = max(0, room - max(1, self._row_count)) if self._roomy else 0
+        self.sight.styles.height = 1 + min(free, PANEL)
+        return max(0, free - PANEL)
+
     def _follow(self, before: State | None, after: State) -> None:
         model = self.timeline.model
         if model is None:
             return
-        if self._was_inside != (self.inside, self._partly_inside):
+        if self._was_inside != (self.inside, self._partly_inside) or self._row_count != len(self.timeline.rows):
             self._arrange()
         for lane in self.lanes:
             lane.update_state(model, after)

@@ -79,4 +79,8 @@ async def settled(pilot: Pilot[Any]) -> None:
     with contextlib.suppress(WorkerCancelled):  # a later question took its place: its answer is what is drawn
         await pilot.app.workers.wait_for_complete()
     await pilot.pause()
+    for _ in range(400):
+        if not getattr(pilot.app.screen, "is_behind", False):
+            break
+        await asyncio.sleep(0.05)  # what is told of the view is counted once it stands still
     await pilot.pause()

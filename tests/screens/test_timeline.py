@@ -166,7 +166,7 @@ async def test_cursor_selection_and_steps(make: Maker) -> None:
         assert viewport.column(timeline.cursor_ps) == moved
         await pilot.press("pagedown")
         assert timeline.state.cursor_row > 0
-        await pilot.press("pageup")
+        await pilot.press("pageup", "pageup")
         assert timeline.state is not None
         assert timeline.state.cursor_row == 0
 

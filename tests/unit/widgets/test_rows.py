@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from powertui.data.lod import Forest
-from powertui.view.rows import NO_FOLDS, OPEN_ROWS, SHOWN_THREADS, Row, RowKind, RowModel
+from powertui.view.rows import NO_FOLDS, OPEN_ROWS, SHOWN_THREADS, SPARED, Row, RowKind, RowModel
 from tests.synthetic import traces
 from tests.synthetic.traces import MS, Event
 
@@ -80,3 +82,44 @@ def test_a_folded_process_is_drawn_from_what_it_did_itself() -> None:
 def test_names_are_safe() -> None:
     rows = rows_of({("/host:\x1b[2J", "\x07bell"): busy(1)})
     assert all(row.label.isprintable() for row in rows)
+
+
+def _crowd() -> dict[tuple[str, str], list[Event]]:
+    nested = [(0, 1000 * MS, "outer"), (10 * MS, 900 * MS, "inner"), (20 * MS, 800 * MS, "innermost")]
+    lines: dict[tuple[str, str], list[Event]] = {("/host:CPU", f"busy/{i}"): list(nested) for i in range(6)}
+    return lines | {("/host:CPU", f"quiet/{i:02}"): [(i, 1, "x")] for i in range(14)}
+
+
+def test_rows_that_would_stay_empty_show_quiet_tracks_first_and_unfold_then() -> None:
+    least = rows_of(_crowd())
+    assert least[-1].kind is RowKind.MORE
+    for room in range(len(least), 60):
+        rows = rows_of(_crowd(), replace(NO_FOLDS, room=room))
+        assert len(least) <= len(rows) <= room
+        lanes = {(row.track, row.depth) for row in rows if row.kind is RowKind.LANE}
+        assert lanes >= {(row.track, row.depth) for row in least if row.kind is RowKind.LANE}
+    everything = rows_of(_crowd(), replace(NO_FOLDS, room=200))
+    assert len(everything) == 1 + 6 * 3 + 14
+    assert rows_of(_crowd(), replace(NO_FOLDS, room=len(everything))) == everything
+    assert len(rows_of(_crowd(), replace(NO_FOLDS, room=len(everything) - 1))) <= len(everything) - 1 - SPARED + 1
+
+
+def test_a_track_that_is_too_deep_shows_as_many_lanes_as_there_is_room_for() -> None:
+    deep = [(i * MS, (1000 - 2 * i) * MS, f"frame {i}") for i in range(50)]
+    lines = {("/host:CPU", "python"): deep}
+    rows = rows_of(lines, replace(NO_FOLDS, room=30))
+    assert len(rows) == 30 - SPARED
+    lanes = [row for row in rows if row.kind is RowKind.LANE]
+    assert [row.depth for row in lanes] == list(range(len(lanes)))
+    assert [row.folded for row in lanes] == [True, *[None] * (len(lanes) - 1)], "Enter shows all of it"
+    assert len(rows_of(lines, replace(NO_FOLDS, room=51))) == 51
+
+
+def test_what_a_person_folded_stays_folded_however_much_room_there_is() -> None:
+    (first,) = {row.track for row in rows_of(_crowd()) if row.label == "busy/0"}
+    trace = traces.trace(_crowd())
+    model = RowModel.of(trace, Forest.of(trace))
+    folds = replace(NO_FOLDS.with_track(model.tracks[first].id, opened=False), room=200)
+    assert sum(row.track == first for row in model.rows(folds)) == 1
+    opened = replace(folds.with_track(model.tracks[first].id, opened=True), room=0)
+    assert sum(row.track == first for row in model.rows(opened)) == 3

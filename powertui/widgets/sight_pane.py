@@ -1,0 +1,57 @@
+"""The legend below the tracks, and what else is told of the view where rows are free."""
+
+from __future__ import annotations
+
+from rich.style import Style
+
+from powertui.view.in_sight import InSight
+from powertui.view.sight_lines import Pieces, legend, panel
+from powertui.widgets.lines import LinesPane, StyledLine
+from powertui.widgets.time_lane import fit_text
+
+LABEL = "self time in view"
+
+
+class SightPane(LinesPane, can_focus=False):
+    """The legend; below it as many lines as the pane is high."""
+
+    DEFAULT_CSS = "SightPane { height: 1; width: 1fr; }"
+
+    seen: InSight | None = None
+    label_width = 20
+
+    def show(self, seen: InSight | None) -> None:
+        """Of this stretch from now on."""
+        if seen != self.seen:
+            self.seen = seen
+            self.rebuild()
+
+    def set_label_width(self, width: int) -> None:
+        """As wide as the labels of the rows above."""
+        if width != self.label_width:
+            self.label_width = width
+            self.rebuild()
+
+    def on_resize(self) -> None:
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Make the lines again."""
+        width, height = self.size
+        gutter = self._style("gutter")
+        label = fit_text(LABEL if self.label_width > len(LABEL) else "self time", self.label_width)
+        lines: list[StyledLine] = [((label, gutter),)]
+        if self.seen is not None and width > self.label_width:
+            told = legend(self.seen, width - self.label_width, height)
+            lines = [
+                (((" " * self.label_width if y else label), gutter), *self._styled(row)) for y, row in enumerate(told)
+            ] or lines
+            lines += [self._styled(row) for row in panel(self.seen, width, height - len(lines))]
+        self.set_lines(lines)
+
+    def _styled(self, pieces: Pieces) -> StyledLine:
+        return tuple((text, self._style(role)) for text, role in pieces)
+
+    def _style(self, role: str) -> Style:
+        kind, _, name = role.partition(":")
+        return self.theme_colors.category(name) if kind == "category" else self.theme_colors.style(role)
