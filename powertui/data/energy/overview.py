@@ -20,13 +20,15 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.model import PS_PER_S, Badge, ProcessKind, Trace
 from powertui.data.run.steps import work_of
 from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Table, optional, text_column
-from powertui.data.tools import advice, breakdown, environment, hosts, shares, threads, top_ops
+from powertui.data.tools import advice, breakdown, environment, hosts, shares, suggestions, threads, top_ops, tpu_cores, utilisation
 from powertui.data.tools.advice import Advice
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Shares
+from powertui.data.tools.suggestions import Signals
 from powertui.data.tools.top_ops import Top
+from powertui.data.tools.utilisation import Use
 from powertui.data.window import touches
 from powertui.plain import plain
 
@@ -55,6 +57,7 @@ def answer(question: Question) -> Result:
         *_held_up(question),
         *_asynchronous(question),
         *_joules(question, found),
+        *utilisation.facts(_use(question)),
         *_precision(parts),
         *_sides(question),
         *environment.facts(question.opened, profile),
@@ -64,6 +67,7 @@ def answer(question: Question) -> Result:
         _ops(tops, device=_has_device(profile.trace)),
         _advice(_advised(question, steps, parts, tops)),
         *_hosts(question),
+        *_tpu(question),
         *([] if _has_device(profile.trace) else [_threads(question)]),
         _diagnostics(question, steps),
         _steps(question, steps, found),
@@ -413,9 +417,27 @@ def _advised(question: Question, steps: Breakdown, parts: Shares | None, tops: S
         copied = float(steps.of((EventType.HOST_TO_DEVICE, EventType.WAIT_HOST)).sum())
         transfer = copied / max(1.0, float(steps.category("input").sum()))
     found += advice.of_eager(top_ops.sides(question.profile, *question.window, question.compat))
-    found += advice.smart(parts, shuffles=shuffles, special=special, memory=None, peak=None, transfer=transfer)
+    use = _use(question)
+    signals = Signals(
+        None if parts is None else parts.input, transfer, None if parts is None else parts.collectives, shuffles, use.memory,
+        use.arithmetic, special,
+    )  # fmt: skip
+    found += suggestions.of(utilisation.of_tpu(question.profile, tpu_cores.steps(question.profile), signals))
     order = {"high": 0, "moderate": 1, "hint": 2}
     return sorted(found, key=lambda one: order[one.weight])
+
+
+def _use(question: Question) -> Use:
+    return utilisation.of(question.profile, *question.window, question.compat)
+
+
+def _tpu(question: Question) -> list[Table]:
+    found = tpu_cores.steps(question.profile)
+    if found is None:
+        return []
+    start, (lo, hi) = question.profile.steps.start[found.row], question.window
+    rows = np.flatnonzero(touches(start, start + found.length, lo, hi))
+    return [utilisation.tpu_table(question.opened, question.host, question.profile, found, rows)]
 
 
 def _shuffles(one: Top) -> bool:

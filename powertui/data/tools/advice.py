@@ -17,10 +17,6 @@ OUTPUT_HIGH, OUTPUT_SOME = 0.20, 0.05
 OTHER_HIGH, OTHER_SOME = 0.15, 0.03  # launching, collectives and all that nothing tells
 LITTLE_HALF = 0.10  # of the devices' compute in 16 bit: less than this is worth a word
 EAGER = 0.10
-COLLECTIVE_BOUND = SHUFFLE_BOUND = 0.30
-TRANSFER_BOUND, PROCESSING_BOUND = 0.30, 0.50  # of the time that input takes
-SPECIAL_OP = 0.10
-MEMORY_BUSY, COMPUTE_IDLE = 0.70, 0.50  # of the peaks: memory above, compute below
 COMPILE_SOME = 0.05
 IDLE_HIGH = 0.50  # of a step without any work of a device
 
@@ -174,45 +170,4 @@ def of_eager(sides: Sides) -> list[Advice]:
         if share is not None and share > EAGER:
             what = f"{_percent(share)} of the ops' own time on the {side} ran eagerly."
             out.append(Advice(f"eager_{side}", "hint", what, "Wrap the step in tf.function, or compile it.", "framework_op_stats"))
-    return out
-
-
-def smart(
-    shares: Shares | None,
-    *,
-    shuffles: float | None,
-    special: tuple[str, float] | None,
-    memory: float | None,
-    peak: float | None,
-    transfer: float | None,
-) -> list[Advice]:
-    """Suggestions that today's converter makes beside the page: parts of the steps' time or of the peaks, None where unknown.
-
-    `transfer`: of the time that input takes, how much copies to the device take. `special`: the op that takes most, and its part.
-    """  # fmt: skip
-    out = []
-    if shares is not None and shares.input > SPECIAL_OP:
-        copies = f"{_percent(shares.input)} of a step waits for input"
-        if transfer is not None and transfer >= TRANSFER_BOUND:
-            out.append(Advice("data_transfer", "high", f"{copies}, {_percent(transfer)} of that for copies to the device.",
-                              "Copy fewer and larger pieces, and prefetch to the device.", "input_pipeline_analyzer"))  # fmt: skip
-        if transfer is not None and 1 - transfer >= PROCESSING_BOUND:
-            out.append(Advice("host_processing", "high", f"{copies}, {_percent(1 - transfer)} of that for reading and preparing it "
-                              "on the host.", "Prepare in parallel, or once before training.",
-                              "tf_data_bottleneck_analysis"))  # fmt: skip
-    if shares is not None and shares.collectives >= COLLECTIVE_BOUND:
-        out.append(Advice("collective_bound", "high", f"Collectives take {_percent(shares.collectives)} of a step.",
-                          "Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.",
-                          "op_stats"))  # fmt: skip
-    if shuffles is not None and shuffles >= SHUFFLE_BOUND:
-        out.append(Advice("data_shuffle", "high", f"Gathering, scattering, sorting and transposing take {_percent(shuffles)} "
-                          "of the devices' time.", "Keep layouts as the ops want them, and gathered sizes at multiples of 128.",
-                          "op_stats"))  # fmt: skip
-    if memory is not None and peak is not None and memory > MEMORY_BUSY and peak < COMPUTE_IDLE:
-        out.append(Advice("memory_bound", "high", f"Memory runs at {_percent(memory)} of its peak, arithmetic at "
-                          f"{_percent(peak)}.", "Fuse element-wise ops, use smaller types, or do more with what was read.",
-                          "op_profile"))  # fmt: skip
-    if special is not None and special[1] >= SPECIAL_OP:
-        out.append(Advice("special_op", "hint", f"{special[0]} alone takes {_percent(special[1])} of the devices' time.",
-                          "See its kernels, shapes and use of tensor cores.", "kernel_stats"))  # fmt: skip
     return out

@@ -83,7 +83,7 @@ def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected", check: 
             rows, length = kernels.inside(line.track, lo, hi)
             if not len(rows):
                 continue
-            own = _selfs(line.track, rows, length)
+            own = selfs(line.track, rows, length)
             codes = line.said[rows]
             order = np.argsort(codes, kind="stable")
             for mine in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
@@ -117,7 +117,7 @@ def _span(process: Process, lo: int, hi: int) -> tuple[int, int] | None:
     return (max(first, lo), min(last, hi)) if last >= first else None
 
 
-def _selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
+def selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
     """Self times of some rows of a line: kernels of a stream hide none, ops of a TPU lie in one another."""
     if track.kind is TrackKind.STREAM or track.lane_count <= 1:
         return length

@@ -14,11 +14,12 @@ from powertui.data import logdir, wire
 from powertui.data.asked import COMPAT, Compat
 from powertui.data.opened import Opened
 from powertui.data.table import Fact, Result
-from powertui.data.tools import advice, registry
+from powertui.data.tools import advice, registry, suggestions
 from powertui.data.tools.advice import bound_by_input
 from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Shares
 from powertui.report.writers import WRITERS, as_json, write
+from tests.unit.tools.test_suggestions import FIRED
 
 _GOLDEN = {"custom_loop": "own/custom_loop", "gpu_tf_t4": "public/e4040_hd2551",
            "jax_unopt": "own/jax_cpu/plugins/profile/2026_11_21_00_50_48"}  # fmt: skip
@@ -143,24 +144,10 @@ def test_without_a_step_nothing_is_said_of_the_input() -> None:
     assert bound_by_input(None)[0] == "unknown"
 
 
-@pytest.mark.parametrize(("parts", "expected"), [
-    ({"input": 0.5, "collectives": 0.4}, {"data_transfer", "collective_bound"}),
-    ({"input": 0.05}, set()),
-])  # fmt: skip
-def test_smart_suggestions(parts: dict[str, float], expected: set[str]) -> None:
-    found = advice.smart(_shares(**parts), shuffles=0.1, special=None, memory=None, peak=None, transfer=0.9)
-    assert {one.id for one in found} == expected
-
-
-def test_memory_bound_needs_both_figures() -> None:
-    assert {one.id for one in advice.smart(None, shuffles=None, special=None, memory=0.8, peak=0.2, transfer=None)} == {
-        "memory_bound"
-    }
-    assert not advice.smart(None, shuffles=None, special=None, memory=0.8, peak=None, transfer=None)
-
-
 def test_advice_names_a_page_that_there_is() -> None:
     pages = {tool.name for tool in registry.TOOLS} | {"timeline"}
+    told = {one.page for signals in FIRED.values() for one in suggestions.of(signals)}
+    assert told <= pages
     later = {"input_pipeline_analyzer", "tf_data_bottleneck_analysis", "op_profile"}
     named = {page for _, page in advice._DO.values()}
     assert named <= pages | later

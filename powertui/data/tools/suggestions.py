@@ -1,0 +1,171 @@
+"""What else stands out: the smart suggestions of today's converter, rule by rule, in our own words.
+
+Each rule looks at a few signals and fires beyond a threshold; it says nothing where a signal is not known. Two thresholds are not
+the converter's: that for one op that stands out, which is a rule of our own, and that for EnqueueDevice, which it does not publish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from powertui.data.tools.advice import Advice
+
+INPUT_BOUND = 0.10  # of the steps' time
+TRANSFER_BOUND, PROCESSING_BOUND = 0.30, 0.50  # of the time that input takes
+COLLECTIVE_BOUND = SHUFFLE_BOUND = 0.30  # of a step, of the devices' time
+HIGH, LOW = 0.70, 0.50  # of the peak of memory and of arithmetic
+CORE_IDLE = SPARSE_BOUND = BARRIER_BOUND = ENQUEUE_BOUND = SPECIAL_OP = 0.10
+INFEED_BOUND = PRINT_BOUND = 0.05
+ASYNC_BOUND, MEMORY_FREE = 0.10, 0.50
+
+
+class Signals(NamedTuple):
+    """Parts from 0 to 1; None where nothing tells."""
+
+    input: float | None = None  # of the steps' time
+    transfer: float | None = None  # of the time for input: copies to the device
+    collectives: float | None = None  # of the steps' time
+    shuffles: float | None = None  # of the devices' time: gathering, scattering, transposing
+    memory: float | None = None  # of the bandwidth of the devices' memory
+    arithmetic: float | None = None  # of the matrix units, or of the FLOP/s
+    special: tuple[str, float] | None = None  # the op that takes most of the devices' time
+    core_idle: float | None = None  # of a TPU's step, neither computing nor waiting for anything that is known
+    sparse: float | None = None  # of a TPU's step, waiting for the sparse cores
+    barrier: float | None = None  # of a TPU's step, in barrier-cores
+    infeed: float | None = None  # of a TPU's step
+    enqueue: float | None = None  # of the steps' time, in EnqueueDevice on the host
+    printing: float | None = None  # of the steps' time, in debug_print
+    async_done: float | None = None  # of the devices' busy time, in all-reduce and all-gather that end asynchronously
+    memory_used: float | None = None  # at the most, of the devices' memory
+
+
+def of(signals: Signals) -> list[Advice]:
+    """Those that fire."""
+    return [advice for rule in RULES if (advice := rule(signals)) is not None]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _input_bound(s: Signals) -> Advice | None:
+    if s.input is None or s.input <= INPUT_BOUND or s.transfer is not None:  # the two below say more
+        return None
+    return Advice("input_bound", "high", f"{_percent(s.input)} of a step waits for input.",
+                  "See which part of the input takes it.", "input_pipeline_analyzer")  # fmt: skip
+
+
+def _data_transfer(s: Signals) -> Advice | None:
+    if s.input is None or s.transfer is None or s.input <= INPUT_BOUND or s.transfer < TRANSFER_BOUND:
+        return None
+    what = f"{_percent(s.input)} of a step waits for input, {_percent(s.transfer)} of that for copies to the device."
+    return Advice(
+        "data_transfer", "high", what, "Copy fewer and larger pieces, and prefetch to the device.", "input_pipeline_analyzer"
+    )
+
+
+def _host_processing(s: Signals) -> Advice | None:
+    if s.input is None or s.transfer is None or s.input <= INPUT_BOUND or 1 - s.transfer < PROCESSING_BOUND:
+        return None
+    told = f"{_percent(1 - s.transfer)} of that for reading and preparing it on the host."
+    return Advice("host_processing", "high", f"{_percent(s.input)} of a step waits for input, {told}",
+                  "Prepare in parallel, or once before training.", "tf_data_bottleneck_analysis")  # fmt: skip
+
+
+def _collective_bound(s: Signals) -> Advice | None:
+    if s.collectives is None or s.collectives < COLLECTIVE_BOUND:
+        return None
+    return Advice("collective_bound", "high", f"Collectives take {_percent(s.collectives)} of a step.",
+                  "Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.",
+                  "op_stats")  # fmt: skip
+
+
+def _data_shuffle(s: Signals) -> Advice | None:
+    if s.shuffles is None or s.shuffles < SHUFFLE_BOUND:
+        return None
+    return Advice("data_shuffle", "high", f"Gathering, scattering, sorting and transposing take {_percent(s.shuffles)} of the "
+                  "devices' time.", "Keep layouts as the ops want them, and gathered sizes at multiples of 128.",
+                  "op_stats")  # fmt: skip
+
+
+def _memory_bound(s: Signals) -> Advice | None:
+    if s.memory is None or s.arithmetic is None or s.memory <= HIGH or s.arithmetic >= LOW:
+        return None
+    what = f"Memory runs at {_percent(s.memory)} of its peak, arithmetic at {_percent(s.arithmetic)}."
+    return Advice("memory_bound", "high", what,
+                  "Fuse element-wise ops, use smaller types, or do more with what was read.", "op_profile")  # fmt: skip
+
+
+def _compute_bound(s: Signals) -> Advice | None:
+    if s.memory is None or s.arithmetic is None or s.arithmetic <= HIGH or s.memory >= LOW:
+        return None
+    what = f"Arithmetic runs at {_percent(s.arithmetic)} of its peak, memory at {_percent(s.memory)}."
+    return Advice("compute_bound", "hint", what,
+                  "The device is used well: only less work (smaller types, sparsity) or more devices make it faster.",
+                  "op_profile")  # fmt: skip
+
+
+def _core_idle(s: Signals) -> Advice | None:
+    if s.core_idle is None or s.core_idle < CORE_IDLE:
+        return None
+    return Advice("tensor_core_idle", "high", f"The TPU's cores do nothing in {_percent(s.core_idle)} of a step.",
+                  "Look what the host does before each launch, and whether programs are dispatched ahead.", "timeline")  # fmt: skip
+
+
+def _sparse_core_bound(s: Signals) -> Advice | None:
+    if s.sparse is None or s.sparse < SPARSE_BOUND:
+        return None
+    return Advice("sparse_core_bound", "high", f"The TPU's cores wait for the sparse cores in {_percent(s.sparse)} of a step.",
+                  "Overlap embedding look-ups with the dense layers, or shard the tables more evenly.", "op_profile")  # fmt: skip
+
+
+def _sparse_core_offload(s: Signals) -> Advice | None:
+    if s.async_done is None or s.memory_used is None or s.async_done <= ASYNC_BOUND or s.memory_used >= MEMORY_FREE:
+        return None
+    what = f"{_percent(s.async_done)} of the devices' time ends asynchronous collectives"
+    return Advice("sparse_core_offload", "hint", f"{what}, and at most {_percent(s.memory_used)} of the memory is used.",
+                  "Let collectives begin earlier, or run on the sparse cores.", "op_profile")  # fmt: skip
+
+
+def _barrier_cores(s: Signals) -> Advice | None:
+    if s.barrier is None or s.barrier < BARRIER_BOUND:
+        return None
+    what = f"The TPU's cores wait for each other in {_percent(s.barrier)} of a step (barrier-cores)."
+    return Advice("barrier_cores", "high", what,
+                  "Look for a host or a core that is slower than the others.", "overview_page")  # fmt: skip
+
+
+def _infeed(s: Signals) -> Advice | None:
+    if s.infeed is None or s.infeed < INFEED_BOUND:
+        return None
+    return Advice("infeed", "moderate", f"The TPU's cores wait for infeed in {_percent(s.infeed)} of a step.",
+                  "Prepare and enqueue batches ahead.", "input_pipeline_analyzer")  # fmt: skip
+
+
+def _host_cpu_bound(s: Signals) -> Advice | None:
+    if s.infeed is None or s.enqueue is None or s.infeed < INFEED_BOUND or s.enqueue < ENQUEUE_BOUND:
+        return None
+    return Advice("host_cpu_bound", "high", f"EnqueueDevice takes {_percent(s.enqueue)} of the steps' time on the host while the "
+                  f"TPU's cores wait for infeed in {_percent(s.infeed)}.",
+                  "Give the host more processor time, or let the sparse cores format the data.", "op_stats")  # fmt: skip
+
+
+def _debug_print(s: Signals) -> Advice | None:
+    if s.printing is None or s.printing < PRINT_BOUND:
+        return None
+    return Advice("debug_print", "moderate", f"debug_print takes {_percent(s.printing)} of the steps' time.",
+                  "Take jax.debug.print out of the step.", "op_stats")  # fmt: skip
+
+
+def _special_op(s: Signals) -> Advice | None:
+    if s.special is None or s.special[1] < SPECIAL_OP:
+        return None
+    return Advice("special_op", "hint", f"{s.special[0]} alone takes {_percent(s.special[1])} of the devices' time.",
+                  "See its kernels, shapes and use of tensor cores.", "kernel_stats")  # fmt: skip
+
+
+RULES: tuple[Callable[[Signals], Advice | None], ...] = (
+    _input_bound, _data_transfer, _host_processing, _collective_bound, _data_shuffle, _memory_bound, _compute_bound, _core_idle,
+    _sparse_core_bound, _sparse_core_offload, _barrier_cores, _infeed, _host_cpu_bound, _debug_print, _special_op,
+)  # fmt: skip
