@@ -180,7 +180,7 @@ def joules(world: World, taken: Taken, view: Any, form: str, seed: int) -> Itera
     for _ in range(WINDOWS):
         length = min(least * float(np.exp(rng.uniform(0, np.log(8)))), 0.9 * world.span[1])
         start = float(rng.uniform(0, world.span[1] - length))
-        for part in view.energy(lo=round(start * 1e12), hi=round((start + length) * 1e12)).to_dict("records"):
+        for part in view.energy(start=start, end=start + length).to_dict("records"):
             yield from _one(world, taken, part, "windows", kind, seed)
 
 

@@ -11,12 +11,12 @@
 **One rule.** What needs no argument is a property: `steps`, `epochs`, `tracks`, `scalars`, `power`, `windows`, `findings`,
 `host_energy`, `warnings`. What can be narrowed is a method whose filters are named: `events(...)`, `ops(...)`, `energy(...)`,
 `tool(name, ...)`.
-`host=` is one of `run.hosts` (all hosts without it), `lo=` and `hi=` are a window of the profile: whole picoseconds since its
-zero, `hi` not included.
+`host=` is one of `run.hosts` (all hosts without it), `start=` and `end=` are a window of the profile, `end` not included.
 
-**Times.** Frames of what was recorded (events, steps, epochs) hold whole picoseconds (int64) since the profile's own zero, so that
-no digit is lost; `run.traces[0].clock` says where that zero lies in Unix time, and how surely. Answers (ops, energy, findings,
-tools) hold seconds, in columns whose names end in `_s`. Scalars and power logs keep clocks of their own: whole nanoseconds, `_ns`.
+**Times** are seconds since the profile's own zero, in columns whose names end in `_s`; `run.traces[0].clock` says where that zero
+lies in Unix time, and how surely. `powertui.open(path, unit="ps")` (or `run.events(unit="ps")`) gives what was recorded (events,
+steps, epochs) in whole picoseconds instead, `_ps`, so that no digit is lost, and takes `start` and `end` in them. Scalars and power
+logs keep clocks of their own: whole nanoseconds, `_ns`.
 
 What is not known is missing (NaN, <NA>, None), never 0. Everything is read when it is asked for, and worked out once. What fails
 raises a `powertui.errors.PowertuiError`; that module shows all of them.
@@ -40,7 +40,7 @@ from powertui.data.asked import Aligning, Compat, ReadOptions
 from powertui.data.energy import account, belongs, host_energy, tables
 from powertui.data.limits import MemoryLimit
 from powertui.data.logdir import Logdir
-from powertui.data.model import Clock, Epochs, Run, Steps, Trace, Warn
+from powertui.data.model import PS_PER_S, Clock, Epochs, Run, Steps, Trace, Warn
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
@@ -49,13 +49,14 @@ from powertui.errors import UsageError
 from powertui.plain import plain
 from powertui.report import frames
 from powertui.report.answer import Answer
-from powertui.report.frames import Match
+from powertui.report.frames import UNITS, Match, TimeUnit
 from powertui.report.training_view import TrainingView
 from powertui.report.writers import as_frame
 
 __all__ = ["Answer", "RunView", "Runs", "TraceView"]  # not "open": see powertui/__init__.py
 
 _Path: TypeAlias = "str | os.PathLike[str]"
+_MOST_PS = 2.0**62  # no profile is longer
 
 
 def open(
@@ -66,6 +67,7 @@ def open(
     step_marker: str | None = None,
     max_memory: str | int | None = None,
     power_hosts: Mapping[str, str] | None = None,
+    unit: TimeUnit = "s",
 ) -> Runs:
     """The runs below a logdir, in a run folder, or of one profile. Only names and sizes are looked at now.
 
@@ -73,8 +75,11 @@ def open(
     local times, `step_marker` a regular expression for the names of events that start a step. `max_memory` is how much
     memory one file may take when it is read ("24G", bytes, or "none"); without it, half of what is free. `power_hosts` says
     whose power it is where names do not tell ({"bmc-17": "host-a"}); the config file's table holds beside it.
+    `unit` is what times are in: "s" seconds, "ps" whole picoseconds (of what was recorded; answers are in seconds).
     Raises `powertui.errors.UnreadableFile` when there is nothing at that path.
     """
+    if unit not in UNITS:
+        raise UsageError(f"There is no unit {plain(str(unit), 80)!r}.", hint='Times are in "s" or "ps".')
     logs = [power] if isinstance(power, (str, os.PathLike)) else power
     named = tuple(str(Path(log).expanduser()) for log in logs)
     options = ReadOptions(
@@ -83,16 +88,16 @@ def open(
     )  # fmt: skip
     said = os.fspath(path)
     where = said if said == "-" or elsewhere.is_address(said) else str(Path(said).expanduser())
-    return Runs(logdir.scan(where), options)
+    return Runs(logdir.scan(where), options, unit)
 
 
 class Runs(Sequence["RunView"]):
     """The runs that were found: by number, by name, or one after the other."""
 
-    def __init__(self, found: Logdir, options: ReadOptions) -> None:
+    def __init__(self, found: Logdir, options: ReadOptions, unit: TimeUnit = "s") -> None:
         self.logdir = found
         self._trainings = Trainings(found, options)
-        self._views = tuple(RunView(self._trainings.opened(entry)) for entry in found.runs)
+        self._views = tuple(RunView(self._trainings.opened(entry), unit) for entry in found.runs)
 
     @property
     def trainings(self) -> tuple[TrainingView, ...]:
@@ -133,8 +138,9 @@ class Runs(Sequence["RunView"]):
 class RunView:
     """One run. Reading it happens at the first question that needs it. Frames have the host as their first column."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: Opened, unit: TimeUnit = "s") -> None:
         self.opened = opened
+        self.unit = unit
 
     @property
     def name(self) -> str:
@@ -165,7 +171,7 @@ class RunView:
     @cached_property
     def traces(self) -> tuple[TraceView, ...]:
         """One per host."""
-        return tuple(TraceView(profile) for profile in self.opened.profiles)
+        return tuple(TraceView(profile, self.unit) for profile in self.opened.profiles)
 
     @property
     def warnings(self) -> tuple[Warn, ...]:
@@ -176,17 +182,19 @@ class RunView:
 
     @property
     def steps(self) -> pd.DataFrame:
-        """One row per step: number (the program's own), name, epoch, start, duration, start_to_start (ps).
+        """One row per step: number (the program's own), name, epoch, start_s, duration_s, start_to_start_s.
 
-        `epoch` is the epoch's number; it and start_to_start are missing where there is none. `host_s`, `device_s` and `step_s` are
-        the step's three times in seconds: its dispatch, its work on devices, and what TensorFlow's rule calls its time.
+        `epoch` is the epoch's number; it and start_to_start_s are missing where there is none. `host_s`, `device_s` and `step_s`
+        are the step's three times: its dispatch, its work on devices, and what TensorFlow's rule calls its time.
         """
-        return self._of_hosts([(trace.host, trace.steps) for trace in self.traces], lambda: frames.steps(Steps.none(), Epochs()))
+        return self._of_hosts(
+            [(trace.host, trace.steps) for trace in self.traces], lambda: frames.steps(Steps.none(), Epochs(), self.unit)
+        )
 
     @property
     def epochs(self) -> pd.DataFrame:
-        """One row per epoch: number, start, end, slack (ps; missing where nothing tells), source, and a column per scalar."""
-        return self._of_hosts([(trace.host, trace.epochs) for trace in self.traces], lambda: frames.epochs(Epochs()))
+        """One row per epoch: number, start_s, end_s, slack_s (missing where not known), source, and a column per scalar."""
+        return self._of_hosts([(trace.host, trace.epochs) for trace in self.traces], lambda: frames.epochs(Epochs(), self.unit))
 
     @property
     def tracks(self) -> pd.DataFrame:
@@ -211,51 +219,54 @@ class RunView:
         track: Match = None,
         name: Match = None,
         exact: str | None = None,
-        lo: int | None = None,
-        hi: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
         stats: Sequence[str] = (),
+        unit: TimeUnit | None = None,
     ) -> pd.DataFrame:
-        """One row per event: process, track, lane, name, full_name, start and duration (ps).
+        """One row per event: process, track, lane, name, full_name, start_s and duration_s.
 
         `name` is a text that the name holds, shown or full; `exact` is the whole of it. `process` and `track` are the
-        whole name. Each but `exact` may also be a compiled pattern (found in the name) or a function. `lo` and `hi` (ps)
+        whole name. Each but `exact` may also be a compiled pattern (found in the name) or a function. `start` and `end`
         keep events that touch that window. Each of `stats` becomes a column: whole numbers stay whole (Int64), missing
-        values are missing.
+        values are missing. `unit="ps"`: start_ps and duration_ps, and `start` and `end` in whole picoseconds, too.
         """
-        found = [
-            (p.host, TraceView(p).events(process=process, track=track, name=name, exact=exact, lo=lo, hi=hi, stats=stats))
-            for p in self._profiles(host)
-        ]
-        return self._of_hosts(found, lambda: _events(None, process, track, name, exact, lo, hi, stats))
+        told = unit or self.unit
+        lo, hi = _window(start, end, told)
+
+        def of(trace: Trace | None) -> pd.DataFrame:
+            return frames.events(trace, process=process, track=track, name=name, exact=exact, lo=lo, hi=hi, stats=stats, unit=told)
+
+        return self._of_hosts([(p.host, of(p.trace)) for p in self._profiles(host)], lambda: of(None))
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────────
 
-    def ops(self, *, host: str | None = None, lo: int | None = None, hi: int | None = None) -> pd.DataFrame:
+    def ops(self, *, host: str | None = None, start: float | None = None, end: float | None = None) -> pd.DataFrame:
         """What ran in a window, by name: count, total, self and average time (s), share. As `run.tool("op_stats").frame`."""
-        return self.tool("op_stats", host=host, lo=lo, hi=hi).frame
+        return self.tool("op_stats", host=host, start=start, end=end).frame
 
     def energy(
         self,
         *,
         host: str | None = None,
         epoch: int | None = None,
-        lo: int | None = None,
-        hi: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
         aligning: Aligning | None = None,
     ) -> pd.DataFrame:
-        """Joules per epoch and of the whole profile; or of one epoch, by its own number; or of a window [lo, hi) (ps).
+        """Joules per epoch and of the whole profile; or of one epoch, by its own number; or from `start` to `end`.
 
         Columns: window ("epoch 0", "whole", "window"), epoch, start_s, end_s, joules, lo and hi (95 % interval), mean_watts,
         coverage (share of the time with readings), badge ("measured", "estimated", "assumed"), reason (why there are
         no joules). `aligning` says where the power lies on the profile, where its own clock is not to be believed.
         """
         belongs.check([self.run], self.opened.options.power_hosts)
-        window = lo is not None or hi is not None
+        window = start is not None or end is not None
         if window and epoch is not None:
-            raise UsageError("An epoch and a window cannot be asked for at once.", hint="Leave out epoch=, or lo= and hi=.")
+            raise UsageError("An epoch and a window cannot be asked for at once.", hint="Leave out epoch=, or start= and end=.")
         found = []
         for profile in self._profiles(host):
-            asked = self._question(profile, lo, hi).window if window else None
+            asked = self._question(profile, start, end).window if window else None
             table = tables.energies(profile, aligning, window=asked, epoch=epoch)
             found.append((profile.host, as_frame.of_table(table)))
         if epoch is not None and not any(len(one) for _, one in found):
@@ -305,13 +316,13 @@ class RunView:
         name: str,
         *,
         host: str | None = None,
-        lo: int | None = None,
-        hi: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
         aligning: Aligning | None = None,
         compat: Compat = "corrected",
         match: str = "",
     ) -> Answer:
-        """What a tool of `powertui report --tool` says: about every host or one, about the whole profile or a window (ps).
+        """What a tool of `powertui report --tool` says: about every host or one, about the whole profile or a window.
 
         `aligning` says where the power lies on the profile, for the tools that tell of power; `compat` by whose rules TensorBoard's
         tools are computed ("corrected", "tf2", "xprof"); `match` is a regular expression for names, where a tool asks for it.
@@ -320,8 +331,10 @@ class RunView:
         how = aligning or Aligning()
         profiles = self._profiles(host)
         if not profiles:  # some tools need none; the others say so
-            return Answer(name, (("", asked.answer(Question(self.opened, 0, *_window(lo, hi), how, compat, match))),))
-        asking = [(p.host, replace(self._question(p, lo, hi), aligning=how, compat=compat, match=match)) for p in profiles]
+            return Answer(
+                name, (("", asked.answer(Question(self.opened, 0, *_window(start, end, self.unit), how, compat, match))),)
+            )
+        asking = [(p.host, replace(self._question(p, start, end), aligning=how, compat=compat, match=match)) for p in profiles]
         return Answer(name, tuple((host, asked.answer(question)) for host, question in asking))
 
     # ── which hosts ──────────────────────────────────────────────────────────────────────────────
@@ -334,10 +347,10 @@ class RunView:
             raise UsageError(f"There is no host {plain(str(host), 80)!r}.", hint=f"There are: {names or 'none'}.")
         return found
 
-    def _question(self, profile: Profile, lo: int | None, hi: int | None) -> Question:
-        question = Question(self.opened, profile.index, *_window(lo, hi))
+    def _question(self, profile: Profile, start: float | None, end: float | None) -> Question:
+        question = Question(self.opened, profile.index, *_window(start, end, self.unit))
         if question.window[0] > question.window[1]:
-            raise UsageError("This window lies outside the profile.", hint="lo and hi are picoseconds since the profile's zero.")
+            raise UsageError("This window lies outside the profile.", hint="start and end count from the profile's zero.")
         return question
 
     def _of_hosts(self, found: Sequence[tuple[str, pd.DataFrame]], empty: Callable[[], pd.DataFrame]) -> pd.DataFrame:
@@ -352,8 +365,9 @@ class RunView:
 class TraceView:
     """The profile of one host. The same rule: properties, and a method for what can be narrowed."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, unit: TimeUnit = "s") -> None:
         self.profile = profile
+        self.unit = unit
 
     @property
     def trace(self) -> Trace:
@@ -378,12 +392,12 @@ class TraceView:
     @property
     def steps(self) -> pd.DataFrame:
         """As `RunView.steps`, without the host."""
-        return frames.steps(self.profile.steps, self.profile.epochs)
+        return frames.steps(self.profile.steps, self.profile.epochs, self.unit)
 
     @property
     def epochs(self) -> pd.DataFrame:
         """As `RunView.epochs`, without the host."""
-        return frames.epochs(self.profile.epochs)
+        return frames.epochs(self.profile.epochs, self.unit)
 
     def events(
         self,
@@ -392,38 +406,45 @@ class TraceView:
         track: Match = None,
         name: Match = None,
         exact: str | None = None,
-        lo: int | None = None,
-        hi: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
         stats: Sequence[str] = (),
+        unit: TimeUnit | None = None,
     ) -> pd.DataFrame:
         """As `RunView.events`, without the host."""
-        return _events(self.trace, process, track, name, exact, lo, hi, stats)
+        told = unit or self.unit
+        lo, hi = _window(start, end, told)
+        return frames.events(self.trace, process=process, track=track, name=name, exact=exact, lo=lo, hi=hi, stats=stats, unit=told)
 
     def __repr__(self) -> str:
         return f"<Trace of {plain(self.host)}: {self.trace.event_count:,} events>"
 
 
-def _window(lo: int | None, hi: int | None) -> tuple[int | None, int | None]:
-    """Whole picoseconds. A float is refused: it would be seconds that somebody forgot to multiply."""
-    try:
-        low, high = (None if moment is None else operator.index(moment) for moment in (lo, hi))
-    except TypeError:
-        hint = "From seconds: lo=round(27.31e12)."
-        raise UsageError("lo and hi are whole picoseconds (int).", hint=hint) from None
+def _check(unit: str) -> None:
+    if unit not in UNITS:
+        raise UsageError(f"There is no unit {plain(str(unit), 80)!r}.", hint='Times are in "s" or "ps".')
+
+
+def _window(start: float | None, end: float | None, unit: TimeUnit) -> tuple[int | None, int | None]:
+    """The same in ps."""
+    _check(unit)
+    low, high = _ps(start, unit), _ps(end, unit)
     if low is not None and high is not None and low > high:
-        raise UsageError("The window ends before it begins: lo is greater than hi.")
+        raise UsageError("The window ends before it starts: start is later than end.")
     return low, high
 
 
-def _events(
-    trace: Trace | None,
-    process: Match,
-    track: Match,
-    name: Match,
-    exact: str | None,
-    lo: int | None,
-    hi: int | None,
-    stats: Sequence[str],
-) -> pd.DataFrame:
-    low, high = _window(lo, hi)
-    return frames.events(trace, process=process, track=track, name=name, exact=exact, lo=low, hi=high, stats=stats)
+def _ps(moment: float | None, unit: TimeUnit) -> int | None:
+    """Picoseconds are whole: a float among them would be seconds that somebody forgot to multiply, and so the other way round."""
+    if moment is None:
+        return None
+    try:
+        if unit == "ps":
+            return operator.index(moment)  # type: ignore[arg-type]
+        if abs(seconds := float(moment)) * PS_PER_S < _MOST_PS:  # not so of NaN
+            return round(seconds * PS_PER_S)
+    except (TypeError, ValueError):
+        pass
+    if unit == "ps":
+        raise UsageError("start and end are whole picoseconds (int) here.", hint='unit="s" takes and gives seconds.')
+    raise UsageError("start and end are seconds since the profile's zero.", hint='unit="ps" takes and gives whole picoseconds.')

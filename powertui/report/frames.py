@@ -1,10 +1,13 @@
-"""What a run holds, as DataFrames: events, steps, epochs, lines, scalars, power. Times stay whole picoseconds."""
+"""What a run holds, as DataFrames: events, steps, epochs, lines, scalars, power.
+
+Times are seconds, or whole picoseconds where they are asked for; their columns end in `_s` or `_ps`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -14,7 +17,6 @@ from powertui.data.model import (
     UNKNOWN,
     Bools,
     Epochs,
-    Floats,
     Int64s,
     Names,
     PowerSeries,
@@ -30,12 +32,14 @@ from powertui.report.writers.as_frame import frame, joined, nullable, texts
 
 # What a name must be: the text itself, a pattern that is found in it, or a question about it. None: any.
 Match: TypeAlias = "str | re.Pattern[str] | Callable[[str], bool] | None"
+TimeUnit: TypeAlias = Literal["s", "ps"]
+UNITS: tuple[TimeUnit, ...] = ("s", "ps")
 
 
-def steps(found: Steps, epochs: Epochs) -> pd.DataFrame:
+def steps(found: Steps, epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
     """One row a step. `epoch` is the epoch's own number; it and start_to_start are missing where there is none.
 
-    `host_s`, `device_s` and `step_s` are the three times of a step in seconds: NaN where nothing tells.
+    host, device and step are the three times of a step: missing where nothing tells.
     """
     numbers = np.array([epoch.number for epoch in epochs], np.int64)
     index = found.epoch.astype(np.int64)
@@ -46,29 +50,34 @@ def steps(found: Steps, epochs: Epochs) -> pd.DataFrame:
             "number": found.number,
             "name": texts(list(found.names)),
             "epoch": nullable(numbers[np.where(has, index, 0)] if len(numbers) else np.zeros(len(index), np.int64), has),
-            "start": found.start,
-            "duration": found.duration,
-            "start_to_start": nullable(gaps, gaps >= 0),
-            "host_s": _seconds(found.host),
-            "device_s": _seconds(found.device),
-            "step_s": _seconds(found.step),
+            f"start_{unit}": _times(found.start, unit),
+            f"duration_{unit}": _times(found.duration, unit),
+            f"start_to_start_{unit}": _known(gaps, gaps >= 0, unit),
+            f"host_{unit}": _known(found.host, found.host != UNKNOWN, unit),
+            f"device_{unit}": _known(found.device, found.device != UNKNOWN, unit),
+            f"step_{unit}": _known(found.step, found.step != UNKNOWN, unit),
         }
     )
 
 
-def _seconds(times: Int64s) -> Floats:
-    return np.where(times == UNKNOWN, np.nan, times / PS_PER_S)
+def _times(ps: Int64s, unit: TimeUnit) -> Any:
+    return ps if unit == "ps" else ps / PS_PER_S
 
 
-def epochs(found: Epochs) -> pd.DataFrame:
+def _known(ps: Int64s, known: Bools, unit: TimeUnit) -> Any:
+    """Those that are not known are missing."""
+    return nullable(ps, known) if unit == "ps" else np.where(known, ps / PS_PER_S, np.nan)
+
+
+def epochs(found: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
     """One row an epoch, and a column per scalar."""
     marks = list(found)
     made = frame(
         {
             "number": np.array([epoch.number for epoch in marks], np.int64),
-            "start": _optional([epoch.start for epoch in marks]),
-            "end": _optional([epoch.end for epoch in marks]),
-            "slack": np.array([epoch.slack for epoch in marks], np.int64),
+            f"start_{unit}": _optional([epoch.start for epoch in marks], unit),
+            f"end_{unit}": _optional([epoch.end for epoch in marks], unit),
+            f"slack_{unit}": _times(np.array([epoch.slack for epoch in marks], np.int64), unit),
             "source": texts([epoch.source for epoch in marks]),
         }
     )
@@ -133,10 +142,11 @@ def events(
     lo: int | None,
     hi: int | None,
     stats: Sequence[str],
+    unit: TimeUnit,
 ) -> pd.DataFrame:
-    """One row an event that fits; without a trace, the empty frame of the same form."""
+    """One row an event that fits; without a trace, the empty frame of the same form. `lo` and `hi` are ps."""
     if trace is None:
-        return _events_frame([], [], stats)
+        return _events_frame([], [], stats, unit)
     fits = _name_filter(trace.names, name, exact)
     parts = []
     for owner, line in trace.tracks():
@@ -147,7 +157,7 @@ def events(
     index = joined([line.events.name[rows] for _, line, rows in parts], np.uint32)
     used, which = np.unique(index, return_inverse=True)
     texts_of = [_taken([text(i) for i in used.tolist()], which) for text in (trace.names.display, trace.names.full)]
-    return _events_frame(texts_of, parts, stats)
+    return _events_frame(texts_of, parts, stats, unit)
 
 
 def _matches(wanted: Match, text: str) -> bool:
@@ -179,7 +189,9 @@ def _rows(track: Track, fits: Bools | None, lo: int | None, hi: int | None) -> I
     return np.flatnonzero(keep)
 
 
-def _events_frame(names: Sequence[Any], parts: list[tuple[Process, Track, Int64s]], stats: Sequence[str]) -> pd.DataFrame:
+def _events_frame(
+    names: Sequence[Any], parts: list[tuple[Process, Track, Int64s]], stats: Sequence[str], unit: TimeUnit
+) -> pd.DataFrame:
     """`names`: the short name of every row, and its full one."""
     counts = [len(rows) for _, _, rows in parts]
     short, full = names or ([], [])
@@ -190,8 +202,8 @@ def _events_frame(names: Sequence[Any], parts: list[tuple[Process, Track, Int64s
             "lane": joined([np.searchsorted(track.lanes, rows, side="right") - 1 for _, track, rows in parts], np.int64),
             "name": texts(short),
             "full_name": texts(full),
-            "start": joined([track.events.start[rows] for _, track, rows in parts], np.int64),
-            "duration": joined([track.events.duration[rows] for _, track, rows in parts], np.int64),
+            f"start_{unit}": _times(joined([track.events.start[rows] for _, track, rows in parts], np.int64), unit),
+            f"duration_{unit}": _times(joined([track.events.duration[rows] for _, track, rows in parts], np.int64), unit),
         }
     )
     found = [process.source.columns(track.events.positions(rows), list(stats)) if stats else {} for process, track, rows in parts]
@@ -223,6 +235,6 @@ def _repeated(values: list[str], counts: list[int]) -> Any:
     return texts(np.repeat(np.array(values, object), counts) if values else np.empty(0, object))
 
 
-def _optional(values: list[int | None]) -> Any:
+def _optional(values: list[int | None], unit: TimeUnit) -> Any:
     present = np.array([value is not None for value in values], np.bool_)
-    return nullable(np.array([value or 0 for value in values], np.int64), present)
+    return _known(np.array([value or 0 for value in values], np.int64), present, unit)

@@ -21,7 +21,7 @@ from powertui.data import loading, logdir
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account
 from powertui.data.formats import registry as formats
-from powertui.data.model import Badge, Epochs
+from powertui.data.model import PS_PER_S, Badge, Epochs
 from powertui.data.opened import Opened
 from powertui.data.table import TIMES, Fact, Result, Table, optional, text_column
 from powertui.data.tools import registry
@@ -81,15 +81,15 @@ def test_a_path_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_events_are_rows_with_whole_numbers(run: api.RunView) -> None:
-    frame = run.events()
+    frame = run.events(unit="ps")
     assert len(frame) == 2978
-    assert list(frame.columns) == ["host", "process", "track", "lane", "name", "full_name", "start", "duration"]
-    assert frame["start"].dtype == frame["duration"].dtype == frame["lane"].dtype == np.int64
+    assert list(frame.columns) == ["host", "process", "track", "lane", "name", "full_name", "start_ps", "duration_ps"]
+    assert frame["start_ps"].dtype == frame["duration_ps"].dtype == frame["lane"].dtype == np.int64
     for column in ("host", "process", "track", "name", "full_name"):
         assert all(isinstance(value, str) for value in frame[column])
         assert pd.api.types.is_string_dtype(frame[column]) or frame[column].dtype == object
     trace = run.run.traces[0]
-    assert frame["duration"].sum() == sum(int(t.events.duration.sum()) for _, t in trace.tracks())
+    assert frame["duration_ps"].sum() == sum(int(t.events.duration.sum()) for _, t in trace.tracks())
     assert set(frame["track"]) == {t.name for _, t in trace.tracks()}
 
 
@@ -110,19 +110,42 @@ def test_events_are_chosen_by_name_track_and_time(run: api.RunView) -> None:
     pattern = run.events(name=re.compile(r"^\$"))
     assert len(pattern) == everything["name"].str.startswith("$").sum() > 100
     assert len(run.events(name=lambda text: text == "train")) == 20
-    lo, hi = 30_000_000_000, 40_000_000_000
-    window = run.events(lo=lo, hi=hi)
-    end = everything["start"] + everything["duration"]
-    inside = (everything["start"] < hi) & ((end > lo) | (everything["start"] >= lo))
+    lo, hi = 0.030, 0.040
+    window = run.events(start=lo, end=hi)
+    end = everything["start_s"] + everything["duration_s"]
+    inside = (everything["start_s"] < hi) & ((end > lo) | (everything["start_s"] >= lo))
     assert len(window) == inside.sum() > 10
-    assert len(run.events(lo=np.int64(lo), hi=np.int64(hi))) == len(window)  # as a frame holds them
+    exact = run.events(start=np.int64(30_000_000_000), end=np.int64(40_000_000_000), unit="ps")  # as a frame holds them
+    assert exact["start_ps"].tolist() == [round(one * PS_PER_S) for one in window["start_s"]]
+
+
+def test_times_are_seconds_and_picoseconds_when_asked(data: Path) -> None:
+    run, exact = powertui.open(data / JAX)[0], powertui.open(data / JAX, unit="ps")[0]
+    assert (run.unit, exact.unit) == ("s", "ps")
+    for ask in (lambda one: one.events(), lambda one: one.steps, lambda one: one.epochs, lambda one: one.traces[0].steps):
+        seconds, whole = ask(run), ask(exact)
+        named = [column for column in seconds.columns if column.endswith("_s")]
+        assert named
+        assert [column[:-1] + "ps" if column in named else column for column in seconds.columns] == list(whole.columns)
+        for column in named:
+            other = whole[column[:-1] + "ps"]
+            assert str(other.dtype).lower() == "int64"
+            assert seconds[column].isna().tolist() == other.isna().tolist()
+            assert seconds[column].dropna().tolist() == [value / PS_PER_S for value in other.dropna().tolist()]
+    assert len(exact.ops(start=0, end=40_000_000_000)) == len(run.ops(start=0, end=0.04)) < len(run.ops())
+    assert list(exact.ops().columns) == list(run.ops().columns)  # answers are in seconds
+    for unit in ("ms", "S"):
+        with pytest.raises(UsageError, match="There is no unit"):
+            powertui.open(data / JAX, unit=unit)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="There is no unit"):
+            run.events(unit=unit)  # type: ignore[arg-type]
 
 
 def test_no_event_is_an_empty_frame_of_the_same_form(run: api.RunView) -> None:
     frame = run.events(name="nothing of this name", stats=["step_num"])
     assert len(frame) == 0
-    assert list(frame.columns) == ["host", "process", "track", "lane", "name", "full_name", "start", "duration", "step_num"]
-    assert frame["start"].dtype == np.int64
+    assert list(frame.columns) == ["host", "process", "track", "lane", "name", "full_name", "start_s", "duration_s", "step_num"]
+    assert frame["start_s"].dtype == np.float64
 
 
 def test_stats_become_columns_and_stay_whole(run: api.RunView) -> None:
@@ -138,25 +161,25 @@ def test_stats_become_columns_and_stay_whole(run: api.RunView) -> None:
     assert all(isinstance(text, str) for text in sources)
 
 
-def test_steps_are_rows(run: api.RunView) -> None:
-    steps = run.steps
+def test_steps_are_rows(data: Path) -> None:
+    steps = powertui.open(data / JAX, unit="ps")[0].steps
     assert list(steps.columns) == [
-        "host", "number", "name", "epoch", "start", "duration", "start_to_start", "host_s", "device_s", "step_s",
+        "host", "number", "name", "epoch", "start_ps", "duration_ps", "start_to_start_ps", "host_ps", "device_ps", "step_ps",
     ]  # fmt: skip
-    assert (steps["host_s"] > 0).all()
-    assert steps["device_s"].isna().all()  # no device was profiled: unknown, not 0
+    assert (steps["host_ps"] > 0).all()
+    assert steps["device_ps"].isna().all()  # no device was profiled: unknown, not 0
     assert steps["number"].tolist() == list(range(20))
-    assert steps["start"].dtype == steps["duration"].dtype == np.int64
-    assert str(steps["start_to_start"].dtype) == "Int64"
-    gaps = steps["start"].diff().dropna().astype("int64").tolist()
-    assert steps["start_to_start"].tolist()[:-1] == gaps
-    assert steps["start_to_start"].isna().tolist() == [False] * 19 + [True]
+    assert steps["start_ps"].dtype == steps["duration_ps"].dtype == np.int64
+    assert str(steps["start_to_start_ps"].dtype) == "Int64"
+    gaps = steps["start_ps"].diff().dropna().astype("int64").tolist()
+    assert steps["start_to_start_ps"].tolist()[:-1] == gaps
+    assert steps["start_to_start_ps"].isna().tolist() == [False] * 19 + [True]
     assert steps["epoch"].isna().all()
 
 
 def test_epochs_are_rows_even_when_there_are_none(run: api.RunView) -> None:
     epochs = run.epochs
-    assert list(epochs.columns)[:6] == ["host", "number", "start", "end", "slack", "source"]
+    assert list(epochs.columns)[:6] == ["host", "number", "start_s", "end_s", "slack_s", "source"]
     assert len(epochs) == 0
 
 
@@ -241,10 +264,13 @@ def test_what_needs_no_argument_is_a_property() -> None:
 
 @pytest.mark.parametrize("ask", ["events", "ops", "energy"])
 def test_a_window_that_cannot_be_is_refused(run: api.RunView, ask: str) -> None:
-    with pytest.raises(UsageError, match="ends before it begins"):
-        getattr(run, ask)(lo=2, hi=1)
+    with pytest.raises(UsageError, match="ends before it starts"):
+        getattr(run, ask)(start=2, end=1)
+    for never in (27_310_000_000_000, float("nan"), "soon"):  # picoseconds, where seconds are meant
+        with pytest.raises(UsageError, match="are seconds"):
+            getattr(run, ask)(start=never)
     with pytest.raises(UsageError, match="whole picoseconds"):  # seconds that nobody multiplied
-        getattr(run, ask)(lo=27.31, hi=28.78)
+        getattr(api.RunView(run.opened, "ps"), ask)(start=27.31, end=28.78)
 
 
 def test_a_host_that_is_not_there_is_said_so(run: api.RunView) -> None:
@@ -329,10 +355,10 @@ def test_an_epoch_is_asked_for_by_its_own_number(recorded: api.RunView) -> None:
 def test_a_window_may_be_open_on_one_side() -> None:
     """And a trace may begin before its zero."""
     made = traces.trace({("p", "l"): [(-10, 4, "a"), (-2, 2, "b"), (0, 4, "c"), (10, 4, "d")]})
-    view = api.RunView(Opened(logdir.RunEntry("made", "/made"), run=traces.run(made)))
-    assert view.events(hi=0)["name"].tolist() == ["a", "b"]
-    assert view.events(lo=0)["name"].tolist() == ["c", "d"]
-    assert view.events(lo=-3, hi=1)["name"].tolist() == ["b", "c"]
+    view = api.RunView(Opened(logdir.RunEntry("made", "/made"), run=traces.run(made)), "ps")
+    assert view.events(end=0)["name"].tolist() == ["a", "b"]
+    assert view.events(start=0)["name"].tolist() == ["c", "d"]
+    assert view.events(start=-3, end=1)["name"].tolist() == ["b", "c"]
 
 
 def test_joules_of_one_epoch_or_of_a_window(recorded: api.RunView) -> None:
@@ -340,20 +366,20 @@ def test_joules_of_one_epoch_or_of_a_window(recorded: api.RunView) -> None:
     assert one["window"].tolist() == ["epoch 1"]
     assert one["joules"][0] == recorded.energy()["joules"][1]
     lo, hi = 2 * 10**12, 9 * 10**12
-    window = recorded.energy(lo=lo, hi=hi)
+    window = recorded.energy(start=2, end=9)
     energy = account.of(recorded.opened.profiles[0]).energy(lo, hi)
     assert energy is not None
     assert window[["window", "start_s", "end_s", "joules"]].iloc[0].tolist() == ["window", 2.0, 9.0, energy.joules]
-    rest = recorded.energy(lo=lo)  # to the end of the profile
+    rest = recorded.energy(start=2)  # to the end of the profile
     assert rest["end_s"][0] == pytest.approx(20.963, abs=0.001)
-    short = recorded.energy(lo=lo, hi=lo + 10**9)
+    short = recorded.energy(start=2, end=2.001)
     assert np.isnan(short["joules"][0])
     assert "too short" in short["reason"][0]
     assert short["badge"].isna().all()
     idle = recorded.energy(aligning=Aligning(mode="none"))
     assert idle["joules"].isna().all()
     with pytest.raises(UsageError, match="at once"):
-        recorded.energy(epoch=1, lo=0)
+        recorded.energy(epoch=1, start=0)
     with pytest.raises(UsageError, match=r"No epoch 7") as missing:
         recorded.energy(epoch=7)
     assert missing.value.hint == "There are: 0, 1."
@@ -439,7 +465,7 @@ def test_a_tool_is_told_where_the_power_lies(recorded: api.RunView) -> None:
 
 def test_ops_are_those_of_the_tool(recorded: api.RunView) -> None:
     lo, hi = 0, 10**12
-    frame = recorded.ops(lo=lo, hi=hi)
+    frame = recorded.ops(start=0, end=1)
     table = registry.get("op_stats").answer(Question(recorded.opened, 0, lo, hi)).tables[0]
     assert frame["self_s"].sum() == pytest.approx(int(np.asarray(table["self_s"].values).sum()) / 1e12)
     assert frame["count"].dtype == np.int64
@@ -448,12 +474,12 @@ def test_ops_are_those_of_the_tool(recorded: api.RunView) -> None:
 
 
 def test_asking_about_every_window_does_not_hold_all_the_answers(data: Path) -> None:
-    run = powertui.open(data / JAX)[0]
+    run = powertui.open(data / JAX, unit="ps")[0]
     whole = run.tool("op_stats").results[0][1]
-    asked = [weakref.ref(run.tool("op_stats", lo=lo, hi=lo + 10**9).results[0][1]) for lo in range(0, 20 * 10**9, 10**9)]
+    asked = [weakref.ref(run.tool("op_stats", start=lo, end=lo + 10**9).results[0][1]) for lo in range(0, 20 * 10**9, 10**9)]
     gc.collect()
     assert [answer() is not None for answer in asked] == [False] * 19 + [True]
-    assert run.tool("op_stats", lo=19 * 10**9, hi=20 * 10**9).results[0][1] is asked[-1]()  # and that one is not made again
+    assert run.tool("op_stats", start=19 * 10**9, end=20 * 10**9).results[0][1] is asked[-1]()  # and that one is not made again
     assert run.tool("op_stats").results[0][1] is whole
 
 
