@@ -31,7 +31,6 @@ RESULTS = {
 
 # What other profilers write and no reader takes. A reader that names one of these suffixes takes it out of this table.
 _UNREAD = {
-    "trace": "trace in the protobuf form of TF 2.1 and older",
     "xplane.riegeli": "XPlane in a riegeli record file",
     "neuron_trace.json": "AWS Neuron trace",
     "neuron_op_timeline.json": "AWS Neuron op timeline",

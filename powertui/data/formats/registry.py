@@ -54,6 +54,7 @@ READERS = (
     "perfetto",  # .pftrace: Perfetto itself, Neuron Explorer, and what was traced with the Perfetto SDK
     "rocprof",  # <pid>_results.json, <pid>_kernel_trace.csv: rocprofv3
     "trace_json",  # <host>.trace.json.gz: TensorFlow 2.2 on, JAX; plain Chrome traces
+    "tf_trace",  # <host>.trace, local.trace: TensorFlow up to 2.1, tf.summary.trace_export
 )
 
 

@@ -340,14 +340,14 @@ class _Scan(Tree):
             if filenames.readable(tool):
                 if filenames.certain(tool) or run_folder or _reader_takes(file):
                     profiles.append(ProfileFile(file.path, host, tool, file.size))
-                else:
+                elif tool != "trace":  # other tools call their files so, too
                     groups["unread"].append(OtherFile(file.path, host, tool, file.size, "trace in an unknown JSON form"))
             elif tool in filenames.CACHES:
                 groups["ignored"].append(OtherFile(file.path, host, tool, file.size, filenames.CACHES[tool]))
             elif tool in filenames.RESULTS:
                 if host or run_folder:
                     groups["results"].append(OtherFile(file.path, host, tool, file.size, filenames.RESULTS[tool]))
-            elif tool != "trace" or run_folder or host == "local":
+            else:
                 groups["unread"].append(OtherFile(file.path, host, tool, file.size, filenames.unread()[tool]))
         if not run_folder and not profiles and not groups["results"]:
             return None, groups["unread"]

@@ -59,6 +59,13 @@ _SCHEMAS: dict[str, str] = {
     """,
     "XEventMetadata": "id 1 int64, name 2 string, metadata 3 bytes, display_name 4 string, stats 5 [XStat], child_id 6 [int64]",
     "XStatMetadata": "id 1 int64, name 2 string, description 3 string",
+    # tensorflow/core/profiler/protobuf/trace_events.proto; the entries of its maps by hand, with keys as wide as any version's
+    "TraceViewEntry": "key 1 int64, value 2 TraceViewDevice",
+    "TraceViewDevice": "name 1 string, device_id 2 uint64, resources 3 [TraceViewLine]",
+    "TraceViewLine": "key 1 int64, value 2 TraceViewResource",
+    "TraceViewResource": "name 1 string, resource_id 2 uint64",
+    "TraceViewEvent": "args 11 [TraceViewArg]",
+    "TraceViewArg": "key 1 string, value 2 string",
     # protos/perfetto/trace: trace_packet, track_event, clock_snapshot, power_rails, process_tree
     "PerfettoInterned": """
         event_names 2 [PerfettoText], debug_annotation_names 3 [PerfettoText], debug_annotation_string_values 29 [PerfettoBytes]

@@ -1,0 +1,186 @@
+"""`local.trace`, `<host>.trace`: the protobuf of TensorFlow up to 2.1, of `tf.summary.trace_export`, and of TPU tools of TF 1.
+
+    Trace       1 devices {id: Device}   4 trace_events
+    Device      1 name   3 resources {id: Resource(1 name)}
+    TraceEvent  1 device_id  2 resource_id  3 name  9 timestamp_ps  10 duration_ps  11 args {text: text}
+
+Devices are processes, resources their lines. Times are picoseconds since tracing started. No version of it says when that was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from powertui.data import wire
+from powertui.data.formats import stat_columns
+from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
+from powertui.data.formats.json_events import PairNames, clean
+from powertui.data.formats.registry import Progress
+from powertui.data.formats.source import OpenedFile, describe
+from powertui.data.model import PS_PER_S, Bools, Int64s, Stat, StatColumn, Trace, UInt64s
+from powertui.data.wire import LEN, VARINT, schemas, windows
+from powertui.data.wire.stored import Stored
+from powertui.errors import UnreadableFile
+
+NAME = "tf_trace"
+SUFFIXES = ("trace",)
+
+DEVICES, EVENTS = 1, 4
+EVENT = 120  # bytes of memory for each while it is read
+SLICE = 1 << 18  # events looked at together
+FAR_PS = 3600 * PS_PER_S  # a first event later than this counts from something else than the session's start
+_FIELDS = tuple(wire.tag(number, VARINT) for number in (1, 2, 9, 10))
+_TITLE = wire.tag(3, LEN)
+_ARGS = wire.tag(11, LEN)
+_JOB = re.compile(r"^/job:[^/]+(?:/replica:\d+)?(?:/task:\d+)?(?=/(?:device|host):)")
+_LENGTH = 40
+_MOST = 1 << _LENGTH
+
+
+def sniff(head: bytes, path: str) -> int:
+    """No magic: devices that are a number and a name with resources, events with the fields that these have and no others."""
+    if not head or head[0] not in (wire.tag(DEVICES, LEN), wire.tag(EVENTS, LEN)):
+        return 0
+    data = np.frombuffer(head, np.uint8)
+    outline = wire.hop(data, 0, len(data))
+    if not set(outline.number.tolist()) <= {DEVICES, EVENTS} or (outline.bad >= 0 and len(data) < 1024 and not len(outline.number)):
+        return 0
+    sure = 0
+    for number, lo, hi in list(zip(outline.number.tolist(), outline.lo.tolist(), outline.hi.tolist(), strict=True))[:20]:
+        inner = wire.hop(data, lo, min(hi, len(data)))
+        kinds = set(zip(inner.number.tolist(), inner.wire.tolist(), strict=True))
+        if number == EVENTS:
+            if not kinds or not kinds <= {(1, VARINT), (2, VARINT), (3, LEN), (9, VARINT), (10, VARINT), (11, LEN)}:
+                return 0
+            sure += (3, LEN) in kinds
+        else:
+            if not kinds <= {(1, VARINT), (2, LEN)}:
+                return 0
+            value = [lo for number, lo in zip(inner.number.tolist(), inner.lo.tolist(), strict=True) if number == 2]
+            if value and head[value[0] : value[0] + 1] not in (b"\n", b"\x10", b"\x1a"):  # a device, not a plane's name
+                return 0
+            sure += bool(value)
+    return min(95, 60 + 10 * sure) if sure else 30 if path.endswith(".trace") and len(outline.number) else 0
+
+
+class _Args:
+    """The args of all events (model.StatSource). A position is where an event lies: its first byte, its length above bit 40."""
+
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
+
+    def _all(self, position: int) -> list[tuple[str, str]]:
+        from google.protobuf.message import DecodeError
+
+        lo, length = position % _MOST, position >> _LENGTH
+        if not length or lo + length > self._stored.size:
+            return []
+        try:
+            event: Any = schemas.message("TraceViewEvent").FromString(self._stored.read(lo, lo + length).tobytes())
+        except DecodeError:
+            return []
+        return [(clean(one.key), one.value) for one in event.args]
+
+    def of(self, position: int) -> tuple[Stat, ...]:
+        """All args of the event at this position, in file order."""
+        return tuple(Stat(name, clean(value), "str") for name, value in self._all(position))
+
+    def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
+        """Each named arg for each of these events."""
+        texts: dict[str, list[str | None]] = {name: [None] * len(positions) for name in names}
+        for row in np.flatnonzero(positions).tolist():
+            for name, value in self._all(int(positions[row])):
+                if name in texts and texts[name][row] is None:
+                    texts[name][row] = clean(value)
+        return {name: stat_columns.from_texts(column) for name, column in texts.items()}
+
+
+def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
+    """The whole trace."""
+    builder = TraceBuilder(source.path, NAME, size=source.size)
+    stored = source.stored()
+    stored.admit = lambda need: source.limit.check(source.path, need)
+    outline = windows.hop(stored, 0, stored.size).hop
+    lo, hi = outline.ranges(EVENTS)
+    if outline.bad >= 0:
+        builder.findings.add("the trace ends in the middle or is damaged; what came before was read", f"byte {outline.bad:,}")
+        if len(hi) and outline.bad < int(hi[-1]):
+            lo, hi = lo[:-1], hi[:-1]  # the last event was cut
+    devices = _devices(stored, *outline.ranges(DEVICES), builder.findings)
+    if not len(lo) and not devices:
+        problem, hint = describe(source.head, source.path)
+        raise UnreadableFile(source.path, problem, hint=hint)
+    source.limit.check(source.path, EVENT * len(lo))
+    names, args = PairNames(), _Args(stored)
+    parts = []
+    for first in range(0, len(lo), SLICE):
+        rows = slice(first, first + SLICE)
+        parts.append(_events(stored, lo[rows], hi[rows], names))
+        progress(int(hi[rows][-1]), source.size, first + len(lo[rows]))
+    _lines(builder, devices, args, [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else [])
+    yield builder.build(names, complete=True, warnings=source.warnings)
+
+
+def _events(stored: Stored, lo: Int64s, hi: Int64s, names: PairNames) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, UInt64s]:
+    """(device, resource, start, duration, name, position) of some events."""
+    found = windows.pick(stored, lo, hi, (*_FIELDS, _TITLE, _ARGS))
+    device, resource, start, length = (np.where(found.present[i], found.value[i], 0) for i in range(4))
+    base = int(lo[0])
+    data = stored.read(base, int(hi[-1])).tobytes()
+    codes: dict[bytes, int] = {}
+    name = np.zeros(len(lo), np.int64)
+    begins, ends = np.where(found.present[4], found.value[4], 0), np.where(found.present[4], found.end[4], 0)
+    for row, (first, last) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+        key = data[first - base : last - base] if last else b""
+        code = codes.get(key)
+        if code is None:
+            text = key.decode("utf-8", "replace")
+            code = codes[key] = names.index(text, text)
+        name[row] = code
+    told: Bools = found.present[5] & (hi - lo < 1 << 23)
+    position = np.where(told, lo | (hi - lo) << _LENGTH, 0).astype(np.uint64)
+    return device, resource, start, length, name, position
+
+
+def _lines(builder: TraceBuilder, devices: dict[int, tuple[str, dict[int, str]]], args: _Args, columns: list[Any]) -> None:
+    if columns:
+        device, resource, start, length, name, position = columns
+        first = int(start.min()) if len(start) else 0
+        start = start - (first if first > FAR_PS else 0)
+        order = np.lexsort((resource, device))
+        changes = np.flatnonzero((np.diff(device[order]) != 0) | (np.diff(resource[order]) != 0)) + 1
+        groups = np.split(order, changes) if len(order) else []
+    else:
+        groups = []
+    of: dict[int, list[Int64s]] = {number: [] for number in devices}
+    for rows in groups:
+        of.setdefault(int(device[rows[0]]), []).append(rows)
+    for number, lines in of.items():
+        label, resources = devices.get(number, ("", {}))
+        process = builder.process(_JOB.sub("", label) or f"device {number}", (), args)
+        for rows in lines:
+            line = int(resource[rows[0]])
+            events = LineEvents(start[rows], length[rows], name[rows].astype(np.uint32), position[rows])
+            process.add(line, resources.get(line, ""), events)
+
+
+def _devices(stored: Stored, lo: Int64s, hi: Int64s, findings: FileWarnings) -> dict[int, tuple[str, dict[int, str]]]:
+    """(name, names of resources) of each device."""
+    from google.protobuf.message import DecodeError
+
+    out: dict[int, tuple[str, dict[int, str]]] = {}
+    for first, last in zip(lo.tolist(), hi.tolist(), strict=True):
+        if last > stored.size:
+            continue
+        try:
+            one: Any = schemas.message("TraceViewEntry").FromString(stored.read(first, last).tobytes())
+        except DecodeError:
+            findings.add("devices that cannot be decoded were left out")
+            continue
+        resources = {entry.key: clean(entry.value.name) for entry in one.value.resources}
+        out[one.key] = (clean(one.value.name), resources)
+    return out
