@@ -9,6 +9,7 @@
 #   make mutants       do the tests hold? small faults put into a copy, one by one
 #   make screenshots   draw the pictures in docs/ again
 #   make strings       every text that a person may read, file by file (STRINGS=screens for some of them)
+#   make power-test    the unit tests on an emulated POWER machine (root, qemu; an hour)
 #   make dist          an sdist, a wheel and a bill of materials (SPDX) in dist/
 #   make bundle        one archive that installs without a network (BUNDLE="--machine ppc64le --python 3.11" for another machine)
 
@@ -22,7 +23,7 @@ PROGRAM := $(VENV)/.program
 TESTS   := $(VENV)/.tests
 READY   := $(VENV)/.ready
 
-.PHONY: demo test check lint monkey bench fuzz mutants screenshots strings dist bundle clean
+.PHONY: demo test check lint monkey bench fuzz mutants screenshots strings dist bundle power-test clean
 
 demo: $(PROGRAM)
 	$(BIN)/powertui demo
@@ -59,6 +60,9 @@ screenshots: $(TESTS)
 
 strings: $(TESTS)
 	$(BIN)/python scripts/strings.py $(STRINGS)
+
+power-test:
+	scripts/power_test.sh $(TEST)
 
 dist: $(READY)
 	rm -rf dist build

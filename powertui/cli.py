@@ -86,8 +86,16 @@ def _completions(words: Sequence[str]) -> int:
     return 0
 
 
-def _check_versions() -> None:
-    """Packages of a version that cannot work end here, in a sentence; those that are newer than known are only said."""
+def _check_machine() -> None:
+    """A machine or packages that cannot work end here, in a sentence; packages that are newer than known are only said."""
+    if sys.byteorder != "little" or sys.maxsize < 2**32:
+        import platform
+
+        kind = "its bytes are in the other order" if sys.byteorder != "little" else "this Python has 32 bits"
+        raise PowertuiError(
+            f"Profiles cannot be read on this machine ({platform.machine()}): {kind}.",
+            hint=f"{' and '.join(ALONE)} work here. Copy what they write to a 64-bit little-endian machine and open it there.",
+        )
     from powertui import dependencies
 
     stop, warn = dependencies.trouble()
@@ -111,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         verb = words[0] if words[0] in verbs.VERBS else None
         args = build_parser(verb).parse_args(words)
         if args.verb not in ALONE:
-            _check_versions()
+            _check_machine()
         run = verbs.load(args.verb).run
         if argv is None and args.verb in IN_ORDER:
             signals.by_exception()

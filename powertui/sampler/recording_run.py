@@ -13,6 +13,7 @@ from typing import Any
 
 from powertui.errors import PowertuiError
 from powertui.plain import plain
+from powertui.sampler import blocked_signals
 from powertui.sampler.csv_format import BEGIN, END, NOTE
 from powertui.sampler.process import RecorderProcess
 from powertui.sampler.recorder import Event
@@ -132,9 +133,9 @@ def _until_stopped(recorder: RecorderProcess, talker: _Talker, duration: float |
             left = 1.0 if until is None else min(1.0, until - time.monotonic())
             if left <= 0:
                 return 0
-            info = signal.sigtimedwait(ends, left)
-            if info is not None:  # ctrl+c is how such a recording ends
-                return 0 if info.si_signo == signal.SIGINT else 128 + info.si_signo
+            number = blocked_signals.take(ends, left)
+            if number is not None:  # ctrl+c is how such a recording ends
+                return 0 if number == signal.SIGINT else 128 + number
             talker.status(recorder)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from powertui.errors import UsageError
+from powertui.sampler import blocked_signals
 
 __all__ = ["CommandNotFound", "look_up", "run"]
 
@@ -87,7 +88,7 @@ def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]
 def _drain(watched: set[signal.Signals]) -> list[int]:
     """Signals that came while they were blocked, so that they do not strike us later: those that are for the command."""
     found: list[int] = []
-    while (info := signal.sigtimedwait(watched, 0)) is not None:
-        if info.si_signo != signal.SIGCHLD:
-            found.append(info.si_signo)
+    while (number := blocked_signals.take(watched, 0.0)) is not None:
+        if number != signal.SIGCHLD:
+            found.append(number)
     return found

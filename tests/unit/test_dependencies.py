@@ -120,3 +120,16 @@ runpy.run_module("powertui", run_name="__main__")
     assert done.returncode == 1
     assert done.stderr.startswith("powertui needs Python 3.10 or newer; this is Python 3.9.")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"), [("byteorder", "big", "bytes are in the other order"), ("maxsize", 2**31 - 1, "32 bits")]
+)
+def test_a_machine_that_cannot_read_profiles_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: object, why: str
+) -> None:
+    monkeypatch.setattr(cli.sys, name, value)
+    assert cli.main(["report", "."]) == 1
+    said = capsys.readouterr().err
+    assert why in said
+    assert "record and sensors work here" in said
