@@ -76,6 +76,7 @@ class ProfilerServer:
     empty: bool = False
     results: tuple[tuple[str, bytes], ...] = ()
     hold: bool = False  # answer only to Terminate
+    takes_s: float = 0.0  # before it answers
     dies: bool = False  # close the connection in the middle
     greeting: bytes | None = None  # said instead of HTTP/2
     silent: bool = False
@@ -175,6 +176,7 @@ class ProfilerServer:
         self.began_ns = time.time_ns()
         if self.dies:
             return False
+        time.sleep(self.takes_s)
         if self.hold:
             self.terminated.wait()
         if self.status:

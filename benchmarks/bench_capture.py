@@ -1,0 +1,83 @@
+"""Capturing from a running program: seconds from Enter to the open timeline, what powertui costs meanwhile, how far clocks are apart.
+
+Against the real servers of TensorFlow and JAX where an interpreter has them (tests/profiled_programs.py says where it is looked for),
+and against the stand-in of the tests. Power comes from the simulated BMC of tests/bmc, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.bench_sampler import bmcs, cpu_seconds
+from benchmarks.harness import ROOT, Table
+from tests.e2e.terminal import Terminal, environment
+from tests.profiled_programs import PROGRAMS, Program, clock_errors_s, why_not
+from tests.profiler_server import ProfilerServer
+
+PROFILE_S, AROUND_S = 2.0, 5.0
+TIMES = 3
+
+
+def main() -> None:
+    columns = ("server", "power", "beyond what was asked", "CPU while it profiles", "CPU in all", "clocks apart: median, worst")
+    table = Table("A capture of 2 s, from Enter to the open timeline", columns)
+    for name in (*sorted(PROGRAMS), "stand-in"):
+        if name != "stand-in" and (reason := why_not(name)):
+            print(f"{name}: {reason}")
+            continue
+        for power in (False, True):
+            with ExitStack() as stack:
+                port = stack.enter_context(Program(name) if name != "stand-in" else ProfilerServer(takes_s=PROFILE_S)).port
+                bmc = stack.enter_context(bmcs(1))[0] if power else 0
+                runs = [_once(port, bmc) for _ in range(TIMES)]
+            apart = [abs(error) for run in runs for error in run[3]]
+            told = f"{statistics.median(apart) * 1000:.2f} ms, {max(apart) * 1000:.2f} ms" if apart else "–"
+            table.row(
+                name, "5 s before and after" if power else "none", " ".join(f"{run[0]:.2f}" for run in sorted(runs)) + " s",
+                f"{100 * statistics.median(run[1] for run in runs):.1f} % of a core",
+                f"{statistics.median(run[2] for run in runs):.2f} s", told,
+            )  # fmt: skip
+    table.print()
+
+
+def _once(port: int, bmc: int) -> tuple[float, float, float, list[float]]:
+    """Seconds beyond what was asked until the timeline stands; cores used while profiling; CPU seconds; clocks apart."""
+    asked = PROFILE_S + (2 * AROUND_S if bmc else 0)
+    with tempfile.TemporaryDirectory() as folder:
+        words = [sys.executable, "-m", "powertui", "capture", f"127.0.0.1:{port}", "--logdir", folder, "-t", f"{PROFILE_S:g}s"]
+        words += ["--source", f"ipmi://viewer@127.0.0.1:{bmc}"] if bmc else ["--no-power"]
+        more = {"IPMI_PASSWORD": "pw-viewer", "PYTHONPATH": str(ROOT)}
+        begun = time.perf_counter()
+        with Terminal(words, size=(120, 36), env=environment(extra=more), cwd=Path(folder)) as terminal:
+            terminal.wait_for("profiling, 0|profiling, 1")
+            before, since = _cpu(terminal.pid), time.perf_counter()
+            terminal.wait_for("profiling, 1.[5-9]|waiting for the server")
+            during = (_cpu(terminal.pid) - before) / (time.perf_counter() - since)
+            terminal.wait_for("Timeline|timeline")
+            taken = time.perf_counter() - begun
+            total = _cpu(terminal.pid)
+            terminal.press("q")
+            terminal.wait_until(lambda: terminal.eof, "its end")
+        (session,) = (Path(folder) / "plugins/profile").iterdir()
+        return taken - asked, during, total, clock_errors_s(session) if bmc else []
+
+
+def _cpu(pid: int) -> float:
+    """Of the process and of the recorder that it started."""
+    return cpu_seconds(pid) + sum(cpu_seconds(child) for child in _children(pid))
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+if __name__ == "__main__":
+    main()

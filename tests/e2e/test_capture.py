@@ -1,0 +1,92 @@
+"""`powertui capture` as a person runs it: against the real servers of TensorFlow and JAX where they are installed, in a terminal,
+and interrupted."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bmc.rmcpplus import Bmc
+from tests.e2e.terminal import Terminal, environment
+from tests.profiled_programs import PROGRAMS, Program, clock_errors_s, why_not
+from tests.profiler_server import ProfilerServer
+
+pytestmark = pytest.mark.e2e
+ROOT = Path(__file__).parents[2]
+POWERTUI = [sys.executable, "-m", "powertui"]
+
+
+def env(**more: str) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("IPMI", "POWERTUI", "XDG_CONFIG"))}
+    return {**kept, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "IPMI_PASSWORD": "pw-viewer", **more}
+
+
+def session(logdir: Path) -> Path:
+    (found,) = (logdir / "plugins/profile").iterdir()
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_the_real_server_with_power_of_a_bmc(name: str, tmp_path: Path) -> None:
+    """Steps, joules, one clock for both, and the words on the terminal; then it is ended early, and asked twice at once."""
+    if reason := why_not(name):
+        pytest.skip(reason)
+    with Program(name) as program, Bmc() as bmc:
+        words = [*POWERTUI, "capture", f"localhost:{program.port}", "--logdir", str(tmp_path), "-t", "1s", "--before", "1s"]
+        words += ["--after", "1s", "--host", f"127.0.0.1:{bmc.port}", "--user", "viewer"]
+        done = subprocess.run(words, env=env(), capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr
+        folder = session(tmp_path)
+        assert sorted(path.suffix for path in folder.iterdir()) == [".csv", ".pb"]
+        assert re.search(r"^  steps   [1-9][\d,]*: median", done.stdout, re.MULTILINE), done.stdout
+        assert "  energy  " in done.stdout
+        assert "  limit   " in done.stdout
+        assert f"next: powertui {folder}" in done.stdout
+        errors = clock_errors_s(folder)
+        assert len(errors) > 3
+        assert abs(statistics.median(errors)) <= 0.005, "power and profile are on one clock"
+
+        # Ctrl+C: the server ends the session, and what it has is written
+        logdir = tmp_path / "early"
+        words = [*POWERTUI, "capture", f"localhost:{program.port}", "--logdir", str(logdir), "-t", "10min", "--no-power"]
+        early = subprocess.Popen(words, env=env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert early.stderr is not None
+        assert "profiling, 600 s" in early.stderr.readline()
+        busy = subprocess.run([*words[:-3], "-t", "1s", "--no-power"], env=env(), capture_output=True, text=True, check=False)
+        assert busy.returncode == 1
+        assert "is taking another profile already" in busy.stderr
+        early.send_signal(signal.SIGINT)
+        out, _ = early.communicate(timeout=300)
+        assert early.returncode == 130
+        assert Path(out.splitlines()[0]).stat().st_size > 1000
+
+
+def test_in_a_terminal_the_timeline_opens(tmp_path: Path) -> None:
+    with ProfilerServer() as server, Bmc() as bmc:
+        words = [*POWERTUI, "capture", server.address, "--logdir", str(tmp_path), "-t", "200ms", "--before", "300ms"]
+        words += ["--after", "2s", "--source", f"ipmi://viewer@127.0.0.1:{bmc.port}"]
+        with Terminal(words, size=(120, 36), env=environment(extra=env()), cwd=tmp_path) as terminal:
+            terminal.wait_for("train")
+            terminal.wait_for("power")
+            terminal.press("q")
+            assert terminal.wait_exit() == 0
+
+
+def test_ctrl_c_while_it_waits_keeps_what_is_there(tmp_path: Path) -> None:
+    with ProfilerServer(hold=True) as server:
+        words = [*POWERTUI, "capture", server.address, "--logdir", str(tmp_path), "-t", "60s", "--no-power"]
+        process = subprocess.Popen(words, env=env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert server.began.wait(120)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+        assert process.returncode == 130
+        assert server.terminated.is_set()
+        assert out.splitlines()[0].endswith(".xplane.pb")
+        assert "next: " in out
