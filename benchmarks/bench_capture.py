@@ -1,7 +1,7 @@
-"""Capturing from a running program: seconds from Enter to the open timeline, what powertui costs meanwhile, how far clocks are apart.
+"""Capturing from a running program: seconds from Enter to the open timeline, what powertui costs meanwhile, and the clocks.
 
-Against the real servers of TensorFlow and JAX where an interpreter has them (tests/profiled_programs.py says where it is looked for),
-and against the stand-in of the tests. Power comes from the simulated BMC of tests/bmc, in a process of its own.
+Against the real servers of TensorFlow and JAX where an interpreter has them (tests/profiled_programs.py says where it is looked
+for), and against the stand-in of the tests. Power comes from the simulated BMC of tests/bmc, in a process of its own.
 """
 
 from __future__ import annotations

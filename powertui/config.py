@@ -6,6 +6,7 @@
     mouse = false
     fps = 20
     step_marker = "my_step.*"
+    profile_server = "localhost:9012"   # what `P` in `powertui live` captures from
 
     [hosts.bmc1]             # `powertui record --host bmc1`
     host = "10.0.0.7:623"    # or: source = "redfish://10.0.0.7"
@@ -65,6 +66,7 @@ class Config:
     mouse: bool | None = None
     fps: int | None = None
     step_marker: str | None = None
+    profile_server: str | None = None
     hosts: Mapping[str, NamedHost] = field(default_factory=dict)
     power_hosts: tuple[tuple[str, str], ...] = ()  # (a name in power logs, the host that it measures)
 
@@ -77,7 +79,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 TOP: dict[str, type | tuple[type, ...]] = {
     "color": str, "glyphs": str, "theme": str, "mouse": bool, "fps": int, "step_marker": str, "hosts": dict,
-    "power_hosts": dict,
+    "power_hosts": dict, "profile_server": str,
 }  # fmt: skip
 HOST: dict[str, type | tuple[type, ...]] = {
     "host": str, "source": str, "user": str, "level": str, "password_file": str, "kg_file": str,

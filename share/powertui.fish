@@ -139,6 +139,7 @@ complete -c powertui -n '__fish_seen_subcommand_from live' -l interval -x -d 'se
 complete -c powertui -n '__fish_seen_subcommand_from live' -l sync -x -d 'fsync every S seconds, not only at gaps and at the end'
 complete -c powertui -n '__fish_seen_subcommand_from live' -l no-record -d 'watch without recording'
 complete -c powertui -n '__fish_seen_subcommand_from live' -l logdir -r -d 'watch this run'\''s epochs, losses and profiles too'
+complete -c powertui -n '__fish_seen_subcommand_from live' -l profile-server -x -d 'where P captures a profile of that run from'
 complete -c powertui -n '__fish_seen_subcommand_from live' -l replay -r -d 'replay a recording on the same screen'
 complete -c powertui -n '__fish_seen_subcommand_from live' -l speed -x -d 'speed of the replay (default: 1)'
 complete -c powertui -n '__fish_seen_subcommand_from live' -l demo -d 'replay the recording that ships with powertui'

@@ -1,7 +1,8 @@
 """Programs with the real profiler servers of TensorFlow and JAX, for tests and benchmarks on machines that have the packages.
 
-The packages are too large to install for every run of the tests (0.6 and 1.5 GB, minutes). An interpreter that has them is looked for
-in $POWERTUI_JAX_PYTHON and $POWERTUI_TF_PYTHON, in ~/.cache/powertui-jax and ~/.cache/powertui-tf, and in the one that runs the tests:
+The packages are too large to install for every run of the tests (0.6 and 1.5 GB, minutes). An interpreter that has them is looked
+for in $POWERTUI_JAX_PYTHON and $POWERTUI_TF_PYTHON, in ~/.cache/powertui-jax and ~/.cache/powertui-tf, and in the one that runs
+the tests:
 
     python3 -m venv ~/.cache/powertui-jax && ~/.cache/powertui-jax/bin/pip install 'jax[cpu]'
     python3 -m venv ~/.cache/powertui-tf && ~/.cache/powertui-tf/bin/pip install tensorflow-cpu

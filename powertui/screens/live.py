@@ -23,6 +23,7 @@ from powertui.plain import plain
 from powertui.sampler.recorder import Event
 from powertui.sampler.source import Stamp
 from powertui.screens.base import BaseScreen, bindings_for
+from powertui.screens.capturing import LiveCapture
 from powertui.terminal import glyphs as glyph_sets
 from powertui.view import live_rows as rows
 from powertui.widgets.live_pane import LivePane
@@ -65,6 +66,7 @@ class LiveScreen(BaseScreen):
         self._asked_to_leave = False
         self._over = False
         self._first_row = 0
+        self.capture = LiveCapture(self)
         self._zoomed = False  # until the person zooms, the history shown grows with what there is
 
     @property
@@ -316,6 +318,10 @@ class LiveScreen(BaseScreen):
             self._marked += 1
             self.feed.mark(f"mark {self._marked}")
             self.say(f"Marked this moment as “mark {self._marked}”.")
+
+    def action_live_capture(self) -> None:
+        """Take a profile from the program that is watched."""
+        self.capture.key()
 
     def action_live_open(self) -> None:
         """Open the profile that appeared, with the power recorded so far."""

@@ -31,6 +31,7 @@ class Session:
     rest: Iterator[Logdir] | None = None  # what is still to be found there, stage by stage
     notice: str = ""  # what is said once a run is whole
     watched: str | None = None  # the logdir that a live screen watches
+    profile_server: str = ""  # where the program that is watched can be asked for a profile
     feed: Feed | None = None  # what a live screen shows; it outlives the runs that are opened meanwhile
     opened: Opened | None = None  # the run in front
     others: tuple[Opened, ...] = ()  # opened before and kept, the latest first

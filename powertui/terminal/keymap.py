@@ -143,6 +143,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("live-page-up", ("pageup",), "Ten channels up", "Live", "", _LIVE, do=lambda page: page.select(-10)),
     Action("live-page-down", ("pagedown",), "Ten channels down", "Live", "", _LIVE, do=lambda page: page.select(10)),
     Action("live-mark", ("m",), "Mark this moment", "Live", "in the recording", _LIVE),
+    Action("live-capture", ("P",), "Capture a profile of the program", "Live", "with this power beside it; again ends it early",
+           _LIVE),
     Action("live-open", ("enter",), "Open the profile that appeared", "Live", "with this power beside it", _LIVE),
     # symmetry
     Action("finding-up", ("up", "k"), "Finding above", "Findings", "", _SYMMETRY, do=lambda page: page.move(-1)),

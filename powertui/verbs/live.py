@@ -28,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.recording(parser)
     parser.add_argument("--no-record", action="store_true", help="watch without recording")
     parser.add_argument("--logdir", metavar="DIR", help="watch this run's epochs, losses and profiles too")
+    parser.add_argument("--profile-server", metavar="HOST:PORT", help="where P captures a profile of that run from")
     parser.add_argument("--replay", metavar="FILE", help="replay a recording on the same screen")
     parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="speed of the replay (default: 1)")
     parser.add_argument("--demo", action="store_true", help="replay the recording that ships with powertui")
@@ -37,6 +38,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Watch until the person leaves. What was recorded is complete in every case, also after a hang-up."""
     display = common.display_of(args, "`powertui record` samples without a screen.")
+    if args.profile_server:
+        from powertui.capture import address
+
+        address.parse(args.profile_server)  # a slip is said now, not at the key
     feed = _feed(args)
     feed.start()
     from powertui.terminal.signals import HANGUP
@@ -50,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
         # A profile that appears while we watch is opened with what was recorded until then.
         power = (str(feed.file),) if feed.file is not None else ()
         reading = ReadOptions(step_marker=display.settings.step_marker, power=power, find_power=not power)
-        session = Session(reading, Aligning(), feed=feed, watched=args.logdir)
+        server = args.profile_server or display.settings.profile_server or ""
+        session = Session(reading, Aligning(), feed=feed, watched=args.logdir, profile_server=server)
         code = Shell(session, display, first="live").run_to_exit()
     finally:
         feed.stop("the screen was closed")
