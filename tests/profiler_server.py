@@ -87,7 +87,7 @@ class ProfilerServer:
     began: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> ProfilerServer:
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", self.port))
         self.port = self._listener.getsockname()[1]
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()

@@ -35,6 +35,14 @@ def _nothing(_path: str, _begin_s: float, _length_s: float) -> Mapping[str, Mapp
     return {}
 
 
+# something that goes on while the command runs; it is given what it can say lines with
+CommandCompanion = Callable[[Callable[[str], None]], contextlib.AbstractContextManager[object]]
+
+
+def _alone(_say: Callable[[str], None]) -> contextlib.AbstractContextManager[object]:
+    return contextlib.nullcontext()
+
+
 def rows_in(summary: dict[str, Any]) -> str:
     """How many rows were recorded, and where they lie."""
     if summary["rows_before"]:
@@ -44,11 +52,12 @@ def rows_in(summary: dict[str, Any]) -> str:
 
 def run(
     wanted: Sequence[Target], path: str, command: Sequence[str], *, interval: float, duration: float | None, sync: float | None,
-    pulse: bool, quiet: bool, energies: EnergyFunction = _nothing,
+    pulse: bool, quiet: bool, energies: EnergyFunction = _nothing, beside: CommandCompanion = _alone,
 ) -> int:  # fmt: skip
     """Record until the command, the duration or the person ends it. The command's exit code is ours. No target: what is here.
 
-    `energies` reads the joules from the complete file: this package counts, but knows no intervals.
+    `energies` reads the joules from the complete file: this package counts, but knows no intervals. `beside` goes on while the
+    command runs, and is told how to say something.
     """
     if not wanted:
         from powertui.sampler.inventory import local_targets
@@ -69,7 +78,8 @@ def run(
             pulses(lambda text, kind, stamp: recorder.mark(text, kind, stamp))
         begin = Stamp.now()
         if command:
-            code = _around(command, recorder, duration)
+            with beside(talker.say):
+                code = _around(command, recorder, duration)
         else:
             code = _until_stopped(recorder, talker, duration)
     except KeyboardInterrupt:

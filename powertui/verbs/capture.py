@@ -57,16 +57,6 @@ def profiling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--no-hlo", action="store_true", help="leave out the compiled programs: a smaller file, ops without shapes")
 
 
-def seconds(words: str, name: str, least: float = 0.0, most: float = 86400.0) -> float:
-    """A length as a person writes it."""
-    from powertui import units
-
-    found = units.parse_time(words)
-    if found is None or not least <= found / 1e12 <= most:
-        raise UsageError(f"{name} {words}: is not possible.", hint="Write it like 2s, 500ms or 10m.")
-    return found / 1e12
-
-
 def run(args: argparse.Namespace) -> int:
     """Take it, say what it came to, open it."""
     if args.other:
@@ -74,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
         print(others.TOLD[args.other])
         return 0
-    every = seconds(args.every, "--every", _SOON_S, 30 * 86400.0) if args.every else None
+    every = common.seconds(args.every, "--every", _SOON_S, 30 * 86400.0) if args.every else None
     plan = _plan(args)
     if every is not None:
         from powertui.capture import again
@@ -118,7 +108,7 @@ def _plan(args: argparse.Namespace) -> Plan:
         raise UsageError("--server-logdir must be an absolute path: the server knows nothing of our working folder.")
     return Plan(
         addresses, str(Path(args.logdir).expanduser().absolute()), asked_of(args), power_of(args), args.interval,
-        seconds(args.before, "--before"), seconds(args.after, "--after"), seconds(args.delay, "--delay"),
+        common.seconds(args.before, "--before"), common.seconds(args.after, "--after"), common.seconds(args.delay, "--delay"),
         args.server_logdir, tuple(where.via(text) for text in args.via),
     )  # fmt: skip
 
@@ -127,7 +117,7 @@ def asked_of(args: argparse.Namespace) -> ProfileRequest:
     """What the profiler is to record, from the arguments of `profiling`."""
     from powertui.capture.messages import ProfileRequest
 
-    length = seconds(args.time, "-t", 0.001, 3600.0)
+    length = common.seconds(args.time, "-t", 0.001, 3600.0)
     return ProfileRequest(length, args.host_level, args.device_level, args.python_level, not args.no_hlo)
 
 

@@ -190,6 +190,16 @@ def time_of(words: str | None) -> int | None:
     return found
 
 
+def seconds(words: str, name: str, least: float = 0.0, most: float = 86400.0) -> float:
+    """A length of time as a person writes it."""
+    from powertui import units
+
+    found = units.parse_time(words)
+    if found is None or not least <= found / 1e12 <= most:
+        raise UsageError(f"{name} {words}: is not possible.", hint="Write it like 2s, 500ms or 10m.")
+    return found / 1e12
+
+
 # ── how to answer ────────────────────────────────────────────────────────────────────────────────
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from powertui.errors import UsageError
 from powertui.verbs import common
 
 HELP = "sample power into a CSV file, alone or around a command"
+MOST_S = 60.0  # of a profile by steps: longer ones are too large to read
 EXAMPLES = (
     ("powertui record --host bmc -o power.csv -- python train.py", "power of this command, from start to end"),
+    (
+        "powertui record --profile-server 9012 --logdir ~/logs --steps 100-110 -- python train.py",
+        "and a profile of ten steps",
+    ),
     ("powertui record --source rapl: --duration 60", "a minute of this machine's own counters"),
 )
 
@@ -22,6 +28,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.recording(parser)
     parser.add_argument("--duration", type=float, metavar="S", help="stop after this many seconds")
     parser.add_argument("--pulse", action="store_true", help="load the CPU in three pulses first: a marker to align by")
+    group = parser.add_argument_group("a profile of the command")
+    group.add_argument(
+        "--profile-server", metavar="PORT", help="capture a profile from the command's profiler server, once it is there"
+    )
+    group.add_argument("--logdir", metavar="DIR", help="the logdir of the command: there the profile will lie")
+    group.add_argument("--steps", metavar="N-M", help="capture from step N to step M, as its tfevents log them")
+    group.add_argument("--profile-after", metavar="TIME", default="10s", help="without --steps: so long after the server is there")
+    group.add_argument("--profile-time", metavar="TIME", default="2s", help="how long (default: 2s); with --steps at most 60s")
     parser.add_argument("--quiet", action="store_true", help="print only errors")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="record while this command runs")
 
@@ -41,8 +55,31 @@ def run(args: argparse.Namespace) -> int:
         look_up(command[0])  # before anything is opened or written
     return recording_run.run(
         common.targets_of(args), path, command, interval=args.interval, duration=args.duration, sync=common.sync_of(args),
-        pulse=args.pulse, quiet=args.quiet, energies=_energies,
+        pulse=args.pulse, quiet=args.quiet, energies=_energies, **_beside(args, command),
     )  # fmt: skip
+
+
+def _beside(args: argparse.Namespace, command: list[str]) -> dict[str, Any]:
+    """What captures a profile while the command runs, where that was asked for."""
+    if not args.profile_server:
+        if args.steps or args.logdir:
+            raise UsageError("--steps and --logdir belong to --profile-server PORT.")
+        return {}
+    if not command:
+        raise UsageError("--profile-server needs a command: powertui record --profile-server 9012 … -- python train.py",
+                         hint="To capture from a program that runs already: powertui capture HOST:PORT --logdir DIR")  # fmt: skip
+    if not args.logdir:
+        raise UsageError("Name the logdir of the command with --logdir: there the profile will lie.")
+    from powertui.capture import address, beside
+    from powertui.capture.messages import ProfileRequest
+    from powertui.capture.whole import Plan
+
+    length = common.seconds(args.profile_time, "--profile-time", 0.001, 3600.0)
+    asked = ProfileRequest(MOST_S if args.steps else length)
+    plan = Plan((address.parse(args.profile_server),), str(Path(args.logdir).expanduser().absolute()), asked)
+    steps = beside.steps_of(args.steps) if args.steps else None
+    wanted = beside.WantedProfile(plan, steps, common.seconds(args.profile_after, "--profile-after"), length)
+    return {"beside": lambda say: beside.WhileRecording(wanted, say)}
 
 
 def _energies(path: str, begin_s: float, length_s: float) -> Mapping[str, Mapping[str, Any]]:

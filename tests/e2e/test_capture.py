@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -90,3 +91,35 @@ def test_ctrl_c_while_it_waits_keeps_what_is_there(tmp_path: Path) -> None:
         assert server.terminated.is_set()
         assert out.splitlines()[0].endswith(".xplane.pb")
         assert "next: " in out
+
+
+def test_record_captures_from_the_command_that_it_runs(tmp_path: Path) -> None:
+    """The command starts its server some time after it began; its exit code stays its own."""
+    program = "import time; from tests.profiler_server import ProfilerServer\n"
+    program += "time.sleep(1)\n"
+    program += f"with ProfilerServer(port={free_port()}) as one:\n    one.began.wait(100); time.sleep(1)\nraise SystemExit(7)"
+    port = re.search(r"port=(\d+)", program)
+    assert port is not None
+    with Bmc() as bmc:
+        words = [
+            *POWERTUI,
+            "record",
+            "--source",
+            f"ipmi://viewer@127.0.0.1:{bmc.port}",
+            "-o",
+            "power.csv",
+            "--profile-server",
+            port[1],
+        ]
+        words += ["--logdir", str(tmp_path / "logs"), "--profile-after", "0s", "--", sys.executable, "-c", program]
+        done = subprocess.run(words, env=env(), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 7, done.stderr
+    assert f"profile: {session(tmp_path / 'logs')}" in done.stderr
+    assert (tmp_path / "power.csv").exists()
+    assert len(list(session(tmp_path / "logs").iterdir())) == 1
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port: int = one.getsockname()[1]
+    return port
