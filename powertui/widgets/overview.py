@@ -1,4 +1,4 @@
-"""The whole run in one row, the part in sight marked. Click or drag to go there.
+"""The whole run in one row, the part in sight marked. Drag it to move it, an end of it to show more or less; click to go there.
 
 Where it was profiled a cell is as high as the time that all lines together are busy in it, against the busiest cell of the run:
 where the work is. Around that the row shows the course of the power, where there is some, and where something was found.
@@ -11,7 +11,9 @@ from rich.segment import Segment
 from textual import events
 
 from powertui.data.model import PowerOnTrace
+from powertui.view import dragging
 from powertui.view.curve import sparkline
+from powertui.view.dragging import Drag, Grip
 from powertui.view.navigation import State
 from powertui.view.paint import levels
 from powertui.view.power_curve import curve_of
@@ -34,7 +36,8 @@ class Overview(TimeLane):
         self._text = ""
         self._roles: list[str] = []
         self._power: StepCurve | None = None
-        self._dragging = False
+        self._drag: Drag | None = None
+        self._held = False  # the button
 
     def differs(self, before: State | None, after: State) -> bool:
         return before is None or (before.viewport, before.window) != (after.viewport, after.window)
@@ -118,29 +121,43 @@ class Overview(TimeLane):
                     chars[column], styles[column] = char, theme.style("cursor")
         return styled(chars, styles)
 
-    # ── the mouse: the visible part is moved, so that its middle lies under the pointer ──────────
+    # ── the mouse: the visible part is moved, or one of its ends ─────────────────────────────────
 
-    def _centre(self, x: int) -> None:
-        if self.model is None or self.state is None:
-            return
+    def time_at(self, x: int) -> int:
+        """A column of this lane is one of the whole run."""
         whole, _ = self._overview()
-        ps = whole.time(min(max(0, x - self.label_width), self.columns - 1)) + whole.cell_ps // 2
-        view = self.state.viewport
-        self.post_message(self.Asked("pan", amount=ps // view.cell_ps - view.width // 2 - view.cell0))
+        return whole.time(self._column(x)) + whole.cell_ps // 2
+
+    def _column(self, x: int) -> int:
+        return min(max(0, x - self.label_width), max(0, self.columns - 1))
+
+    def _drag_to(self, x: int) -> None:
+        if self._drag is None or self.model is None or self.state is None:
+            return
+        whole, view = self._overview()[0], self.state.viewport
+        found = dragging.visible(self._drag, whole, self._column(x))
+        if found is None:
+            return
+        lo, hi = found
+        if self._drag.grip is Grip.MIDDLE:
+            self.post_message(self.Asked("pan", amount=lo // view.cell_ps - view.cell0))
+        elif self._drag.grip is not Grip.NOTHING or not self._held:
+            self.post_message(self.Asked("show", lo, hi - lo))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        if event.x >= self.label_width:
-            self._dragging = True
+        if event.button == 1 and event.x >= self.label_width and self.model is not None and self.state is not None:
+            self._drag, self._held = dragging.begin(self._overview()[0], self.state.viewport, self._column(event.x)), True
             self.capture_mouse()
-            self._centre(event.x)
+            self._drag_to(event.x)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        if self._dragging:
-            self._centre(event.x)
+        self._drag_to(event.x)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        if self._dragging:
-            self._dragging = False
+        if self._drag is not None:
+            self._held = False
+            self._drag_to(event.x)
+            self._drag = None
             self.release_mouse()
 
     def on_click(self, event: events.Click) -> None:

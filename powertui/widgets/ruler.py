@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 
 from powertui import units
 from powertui.data.model import PS_PER_S
@@ -83,7 +84,40 @@ def ticks(view: Viewport, origin: int = 0) -> list[Tick]:
 
 
 class Ruler(TimeLane):
-    """One row of ticks. The gutter says what one cell is worth."""
+    """One row of ticks. The gutter says what one cell is worth. A drag marks a window."""
+
+    _pressed: int | None = None  # where the button went down
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """A drag begins, or a click."""
+        if event.button == 1 and event.x >= self.label_width and self.state is not None:
+            self._pressed = event.x
+            self.capture_mouse()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """What was dragged over is the window."""
+        if self._pressed is not None and event.x != self._pressed:
+            self._mark_to(event.x)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """The end of a drag, or a click: there goes the cursor."""
+        if self._pressed is None:
+            return
+        self.release_mouse()
+        if event.x == self._pressed:
+            self.post_message(self.Asked("goto", self.time_at(event.x)))
+        else:
+            self._mark_to(event.x)
+        self._pressed = None
+
+    def on_click(self, event: events.Click) -> None:
+        """Pressing and letting go have done it."""
+
+    def _mark_to(self, x: int) -> None:
+        assert self._pressed is not None
+        assert self.state is not None
+        lo, hi = sorted((self.time_at(self._pressed), self.time_at(x)))
+        self.post_message(self.Asked("mark", lo, hi + self.state.viewport.cell_ps - lo))
 
     def differs(self, before: State | None, after: State) -> bool:
         return before is None or (before.viewport, before.cursor_ps, before.window, before.mark) != (

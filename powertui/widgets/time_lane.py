@@ -63,7 +63,7 @@ class TimeLane(Widget):
     DEFAULT_CSS = "TimeLane { height: 1; width: 1fr; }"
 
     class Asked(Message):
-        """The pointer asks for something: "goto" (ps), "zoom" (rungs at ps), "pan" (cells)."""
+        """The pointer asks for something: "goto" (ps), "zoom" (rungs at ps), "pan" (cells), "show" and "mark" (ps, as long as)."""
 
         def __init__(self, what: str, ps: int = 0, amount: int = 0) -> None:
             super().__init__()
@@ -140,10 +140,10 @@ class TimeLane(Widget):
         event.stop()
         if self.state is None:
             return
-        if event.ctrl:
-            self.post_message(self.Asked("zoom", self.time_at(event.x), direction * WHEEL))
-        else:
+        if event.shift:
             self.post_message(self.Asked("pan", amount=-direction * max(1, self.columns // 12)))
+        else:  # nothing scrolls in a lane
+            self.post_message(self.Asked("zoom", self.time_at(event.x), direction * WHEEL))
 
     def on_click(self, event: events.Click) -> None:
         if self.state is not None and event.x >= self.label_width:

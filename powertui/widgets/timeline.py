@@ -364,6 +364,11 @@ class Timeline(Widget, can_focus=True):
             self._drag_window(event.x)
         self._drag = None
 
+    def on_click(self, event: events.Click) -> None:
+        """Twice on an event: as large as it goes."""
+        if event.chain == 2 and self.selection is not None:
+            self.fit()
+
     def _drag_window(self, x: int) -> None:
         assert self._drag is not None
         first, last = sorted((self._drag, min(max(0, x), self.size.width - 1)))
@@ -387,8 +392,10 @@ class Timeline(Widget, can_focus=True):
             self.zoom(-direction * WHEEL, event.x)
         elif event.shift:
             self._wheel_pan(event, direction)
-        else:
+        elif len(self.rows) > self.size.height:
             self.scroll_rows(direction * SCROLL_ROWS)
+        else:
+            self.zoom(-direction * WHEEL, event.x)
 
     def _wheel_pan(self, event: events.MouseEvent, direction: int) -> None:
         event.stop()

@@ -276,7 +276,12 @@ class TimelineView(Vertical):
         if message.what == "pan":
             self.timeline.pan(message.amount)
         elif message.what == "zoom" and self.timeline.viewport is not None:
-            self.timeline.zoom(message.amount, self.timeline.viewport.column(message.ps))
+            view = self.timeline.viewport
+            self.timeline.zoom(message.amount, view.column(message.ps) if view.shows(message.ps) else None)
+        elif message.what == "show":
+            self.timeline.show_window(message.ps, message.ps + message.amount)
+        elif message.what == "mark":
+            self.timeline.set_window(message.ps, message.ps + message.amount)
         elif message.what == "goto":
             self.timeline.goto(message.ps)
 

@@ -230,6 +230,116 @@ async def test_the_overview_is_clicked_and_dragged() -> None:
         assert timeline.viewport.t0 > left  # type: ignore[union-attr]
 
 
+async def test_the_visible_part_on_the_overview_is_moved_where_it_is_held_and_its_ends_change_its_length() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        timeline, overview = app.view.timeline, app.view.overview
+        whole = timeline.viewport
+        assert whole is not None
+
+        async def drag(first: int, last: int) -> None:
+            await pilot.mouse_down(overview, offset=(overview.label_width + first, 0))
+            await pilot.hover(overview, offset=(overview.label_width + last, 0))
+            await pilot.mouse_up(overview, offset=(overview.label_width + last, 0))
+            await settle(pilot)
+
+        await drag(20, 59)  # all is in sight: what is drawn is shown
+        shown = timeline.viewport
+        assert shown is not None
+        assert shown.t0 <= whole.time(20) < shown.t0 + 3 * whole.cell_ps
+        assert whole.time(60) <= shown.t1 < whole.time(60) + 12 * whole.cell_ps
+        await drag(40, 45)
+        moved = timeline.viewport
+        assert moved is not None
+        assert moved.cell_ps == shown.cell_ps
+        assert abs(moved.t0 - shown.t0 - 5 * whole.cell_ps) <= moved.cell_ps
+        last = whole.covered(moved.t0, moved.t1)[-1]
+        await drag(last, last - 20)
+        shorter = timeline.viewport
+        assert shorter is not None
+        assert shorter.cell_ps < moved.cell_ps
+        assert shorter.t0 <= moved.t0 + whole.cell_ps
+        await drag(whole.covered(shorter.t0, shorter.t1)[0], 0)
+        assert timeline.viewport is not None
+        assert timeline.viewport.t0 <= whole.t0 + whole.cell_ps
+
+
+async def test_the_wheel_zooms_at_the_pointer_where_nothing_scrolls() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 60)) as pilot:
+        await settle(pilot)
+        timeline, ruler = app.view.timeline, app.view.ruler
+        for where, column in ((timeline, 20), (ruler, 30), (app.view.overview, 40)):
+            view = timeline.viewport
+            assert view is not None
+            x = column + (0 if where is timeline else ruler.label_width)
+            await pilot._post_mouse_events([events.MouseScrollUp], where, offset=(x, 0))
+            await settle(pilot)
+            closer = timeline.viewport
+            assert closer is not None
+            assert closer.rung < view.rung
+            if where is not app.view.overview:
+                assert closer.column(view.time(column) + view.cell_ps // 2) == column
+        view = timeline.viewport
+        assert view is not None
+        await pilot._post_mouse_events([events.MouseScrollDown], ruler, offset=(ruler.label_width + 5, 0), shift=True)
+        await settle(pilot)
+        assert timeline.viewport is not None
+        assert timeline.viewport.rung == view.rung
+        assert timeline.viewport.cell0 > view.cell0
+
+
+async def test_the_wheel_scrolls_where_rows_are_hidden() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 11)) as pilot:
+        await settle(pilot)
+        timeline = app.view.timeline
+        assert len(timeline.rows) > timeline.size.height
+        before = timeline.viewport
+        assert before is not None
+        await pilot._post_mouse_events([events.MouseScrollDown], timeline, offset=(20, 1))
+        await settle(pilot)
+        assert timeline.viewport is not None
+        assert timeline.viewport.rung == before.rung
+        assert timeline.viewport.row0 > before.row0
+
+
+async def test_a_drag_on_the_ruler_marks_and_a_click_there_moves_the_cursor() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        timeline, ruler = app.view.timeline, app.view.ruler
+        left = ruler.label_width
+        view = timeline.viewport
+        assert view is not None
+        await pilot.mouse_down(ruler, offset=(left + 12, 0))
+        await pilot.hover(ruler, offset=(left + 25, 0))
+        await pilot.mouse_up(ruler, offset=(left + 25, 0))
+        await settle(pilot)
+        assert timeline.window == (view.time(12), view.time(26))
+        await pilot.click(ruler, offset=(left + 40, 0))
+        await settle(pilot)
+        assert timeline.cursor_ps == view.time(40)
+        assert timeline.window == (view.time(12), view.time(26))
+
+
+async def test_a_double_click_fits_the_event() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        timeline = app.view.timeline
+        row = next(i for i, r in enumerate(timeline.rows) if r.label.startswith("Stream #13"))
+        column = timeline.viewport.column(8 * MS)  # type: ignore[union-attr]
+        await pilot.click(timeline, offset=(column, row), times=2)
+        await settle(pilot)
+        assert timeline.selection is not None
+        assert timeline.viewport is not None
+        lo, hi = app.model.extent(timeline.selection)
+        assert timeline.viewport.t0 <= lo < hi <= timeline.viewport.t1
+        assert len(timeline.viewport.covered(lo, hi)) > timeline.viewport.width // 2
+
+
 async def test_labels_fold() -> None:
     app = Stage()
     async with app.run_test(size=(120, 30)) as pilot:
