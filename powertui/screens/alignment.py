@@ -185,7 +185,7 @@ class AlignmentScreen(BaseScreen):
         """Of the way under the cursor first."""
         if self._ways:
             yield from (("choice-take", "use this one"), ("choice-up+choice-down", "choose"), ("nudge-left+nudge-right", "shift"))
-            yield from (("pin", "pin an edge to the cursor"), ("unpin", "remove the last pin"), ("unshift", "undo all shifts"))
+            yield from (("pin", "pin an edge to the cursor"), ("undo", "undo"), ("unshift", "undo all shifts"))
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -227,16 +227,12 @@ class AlignmentScreen(BaseScreen):
 
     def action_pin(self) -> None:
         """Tie an edge to the timeline's cursor."""
-        self.say(nudging.pin(self.shell, self.session.cursor_ps))
+        nudging.pin(self.shell, self.session.cursor_ps)
 
     def action_owner(self) -> None:
         """Whose power it is, where names do not tell."""
         self.say(owning.give_next(self.shell))
         self.session_changed()
-
-    def action_unpin(self) -> None:
-        """Take the last pin back."""
-        self.say(nudging.unpin(self.shell))
 
 
 def _options(mode: str, now: Aligning) -> Aligning | None:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 UNSAVED = "Kept until you quit. Start with --pins FILE to save it."
 
 
-def use(shell: Shell, chosen: Aligning) -> None:
+def use(shell: Shell, chosen: Aligning, *, undoing: bool = False) -> None:
     """Align anew by these options, in a thread; the pages are told when it is done."""
+    if not undoing:
+        shell.session.remember_aligning()
     session = shell.session
     session.aligning = chosen
     run, index, opened = session.run, session.trace_index, session.opened
@@ -51,6 +53,7 @@ def shift(shell: Shell, by_s: float) -> str:
     from powertui.data.energy import align
 
     now = session.aligning
+    session.remember_aligning(shift=True)
     session.aligning = replace(now, pins=now.pins.nudged(by_s))
     session.power = tuple(align.shifted(one, round(by_s * PS_PER_S)) for one in session.power)
     shell.tell()
@@ -68,27 +71,66 @@ def refresh_of(power: PowerOnTrace) -> float:
     return known.value if known is not None else 1.0
 
 
-def pin(shell: Shell, at_ps: int | None) -> str:
-    """Tie the steepest edge of power near a moment to that moment."""
+def pin(shell: Shell, at_ps: int | None) -> None:
+    """Tie the steepest edge of power near a moment to that moment; asks before better evidence is given up for it."""
+    page = shell.current()
+    if page is None:
+        return
     session = shell.session
-    if at_ps is None:
-        return "Put the timeline's cursor on the event first."
-    edge = next((found for one in session.power if (found := nearest_edge(one, at_ps)) is not None), None)
-    if edge is None:
-        return "There is no power edge near the cursor."
+    edge = None
+    if at_ps is not None:
+        edge = next((found for one in session.power if (found := nearest_edge(one, at_ps)) is not None), None)
+    if at_ps is None or edge is None:
+        page.say("Put the timeline's cursor on the event first." if at_ps is None else "There is no power edge near the cursor.")
+        return
+    log_s, trace_s = edge, at_ps / PS_PER_S
+
+    def do(agreed: bool | None) -> None:
+        if not agreed:
+            page.say("Nothing was pinned.")
+            return
+        now = session.aligning
+        new = Pins(now.pins.pins, 0.0, now.pins.path).add(log_s, trace_s)
+        use(shell, replace(now, offset_s=None, pins=new))
+        page.say(f"Pinned: {log_s:.3f} s in the log is {trace_s:.3f} s in the trace. u undoes it. {kept(new)}")
+
+    better = better_than_a_pin(session)
+    if better:
+        from powertui.screens.asking import QuestionDialog
+
+        shell.ask(QuestionDialog(f"The power already lies {better}. A pin takes its place.", "pins the edge by hand"), do)
+    else:
+        do(True)
+
+
+def better_than_a_pin(session: Session) -> str:
+    """How the power lies now, where that is worth more than an edge that a person saw; "" where it is not."""
     now = session.aligning
-    new = Pins(now.pins.pins, 0.0, now.pins.path).add(edge, at_ps / PS_PER_S)
-    use(shell, replace(now, offset_s=None, pins=new))
-    return f"Pinned: {edge:.3f} s in the log is {at_ps / PS_PER_S:.3f} s in the trace. {kept(new)}"
+    if not session.power or now.pins.pins or now.offset_s is not None:
+        return ""  # it was placed by hand before
+    from powertui.data.energy import align, pins
+
+    one = session.power[0]
+    half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
+    single = pins.fit(Pins().add(0.0, 0.0))
+    if one.status != "aligned" or single is None or (one.source == align.SIGNAL and half > single.half_s):
+        return ""
+    return f"by {one.source.removeprefix('by ')}, within ±{half:.3g} s"
 
 
-def unpin(shell: Shell) -> str:
-    """Take the last pin back."""
-    now = shell.session.aligning
+def undo(shell: Shell) -> str:
+    """Where the power lay before the last change: a shift, a pin, or another method."""
+    session = shell.session
+    before = session.aligning_before()
+    if before is not None:
+        said = kept(before.pins) if before.pins.path else ""
+        use(shell, before, undoing=True)
+        return f"The power lies as it did before. {said}".strip()
+    now = session.aligning
     if not now.pins.pins:
-        return "No pin is set."
+        return "There is nothing to undo: the power lies as it was found."
     left = now.pins.remove(len(now.pins.pins) - 1)
-    use(shell, replace(now, pins=left))
+    use(shell, replace(now, pins=left), undoing=True)
     return f"{len(left.pins)} pin{'s' if len(left.pins) != 1 else ''} left. {kept(left)}"
 
 

@@ -45,6 +45,7 @@ class Session:
     trainings: KeptTrainings | None = None  # of the logdir as it was found last
     tool: str = "op_stats"  # the tool that the tool page shows
     _chosen: dict[str, Aligning] = field(default_factory=dict)  # by the run's path
+    _before: dict[str, list[tuple[Aligning, bool]]] = field(default_factory=dict)  # what was chosen before, and if it was shifted
     _markers: dict[str, str] = field(default_factory=dict)  # what marks the steps of a run, where a person chose: by its path
 
     @property
@@ -77,6 +78,18 @@ class Session:
     def aligning(self, chosen: Aligning) -> None:
         if self.opened is not None:
             self._chosen[self.opened.path] = chosen
+
+    def remember_aligning(self, *, shift: bool = False) -> None:
+        """How the power lies now is what undoing leads back to. Shifts in a row are one."""
+        if self.opened is not None:
+            before = self._before.setdefault(self.opened.path, [])
+            if not (shift and before and before[-1][1]):
+                before.append((self.aligning, shift))
+
+    def aligning_before(self) -> Aligning | None:
+        """How the power lay before the last change, which is taken back; None where nothing was changed here."""
+        before = self._before.get(self.opened.path) if self.opened is not None else None
+        return before.pop()[0] if before else None
 
     @property
     def training(self) -> Training | None:

@@ -629,6 +629,12 @@ class Shell(TypeAhead[int]):
         elif before := self._before(page):
             self.show(before, how="back")
 
+    def action_undo(self) -> None:
+        """Put the power back to where it lay before the last pin, shift or choice."""
+        from powertui.screens import nudging
+
+        self.say(nudging.undo(self))
+
     def action_help(self) -> None:
         """The keys, and what the terminal can do."""
         self.show("help", how="into")

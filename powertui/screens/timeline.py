@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 
 from powertui import units
 from powertui.data import hit_table, search
+from powertui.data.model import PS_PER_S
 from powertui.data.table import Result, Table
 from powertui.data.texts import CancelCheck
 from powertui.data.tools import event_sets, op_stats
@@ -151,6 +152,7 @@ class TimelineScreen(Moving):
             shown = session.entry.path if session.entry else ""
             keep = self._shown_path == shown or self._same_training(model)
             self.view.show(model, session.power, keep=keep)
+            self.view.set_pins(tuple(round(pin.trace_s * PS_PER_S) for pin in session.aligning.pins.pins))
             self._shown_path = shown
             if session.window is not None and session.view is None:
                 session.window = self.timeline.window  # by this profile's own axis
@@ -653,7 +655,7 @@ class TimelineScreen(Moving):
 
     def action_power_pin(self) -> None:
         """Tie the nearest edge of power to the cursor."""
-        self.say(nudging.pin(self.shell, self.session.cursor_ps))
+        nudging.pin(self.shell, self.session.cursor_ps)
 
     def action_copy(self) -> None:
         """The facts of what is selected, to the clipboard."""

@@ -37,6 +37,7 @@ class PowerStrip(TimeLane):
         super().__init__(**options)  # type: ignore[arg-type]
         self.curve: PowerCurve | None = None
         self._lines: tuple[object, list[list[Segment]]] | None = None
+        self.pins: tuple[int, ...] = ()  # moments (ps) to which a person tied an edge
         if power is not None:
             self.set_power(power)
 
@@ -44,6 +45,12 @@ class PowerStrip(TimeLane):
         self.curve = PowerCurve(power)
         self._lines = None
         self.refresh()
+
+    def set_pins(self, pins: tuple[int, ...]) -> None:
+        """Where edges were tied to moments by hand."""
+        if pins != self.pins:
+            self.pins, self._lines = pins, None
+            self.refresh()
 
     def differs(self, before: State | None, after: State) -> bool:
         return before is None or (before.viewport, before.cursor_ps) != (after.viewport, after.cursor_ps)
@@ -132,6 +139,8 @@ class PowerStrip(TimeLane):
         for column in np.flatnonzero(inside & ~known).tolist():
             chars[-1][column], styles[-1][column] = glyphs.shade, gap_style
         self._uncertainty(view, chars, styles)
+        for column in {view.column(ps) for ps in self.pins if view.shows(ps)}:
+            chars[0][column], styles[0][column] = glyphs.cursor, theme.style("estimated")
         return [styled(row, style) for row, style in zip(chars, styles, strict=True)]
 
     def _uncertainty(self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]) -> None:

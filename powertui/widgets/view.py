@@ -165,6 +165,11 @@ class TimelineView(Vertical):
         self.overview.set_power(self._power[0] if self._power else None)
         self._arrange()
 
+    def set_pins(self, pins: tuple[int, ...]) -> None:
+        """Moments to which a person tied an edge of the power."""
+        for strip in self.strips:
+            strip.set_pins(pins)
+
     def use_free_rows(self) -> None:
         """The picture stands: rows that the tracks leave free are used from now on."""
         if not self._roomy:

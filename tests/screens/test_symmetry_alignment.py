@@ -13,6 +13,7 @@ from benchmarks import power_world
 from powertui import demo
 from powertui.data.energy import pins
 from powertui.screens.alignment import AlignmentScreen
+from powertui.screens.asking import QuestionDialog
 from powertui.screens.shell import Shell
 from powertui.screens.symmetry import SymmetryScreen
 from powertui.screens.timeline import TimelineScreen
@@ -168,10 +169,20 @@ async def test_the_timelines_keys_shift_and_pin_and_keep_it_in_the_file(make: Ma
         shell.session.cursor_ps = int(15.65e12)
         await pilot.press("p")
         await settled(pilot)
+        assert isinstance(shell.screen, QuestionDialog), "the power lies by clock: that is better than an eye on a screen"
+        await pilot.press("escape")
+        await settled(pilot)
+        assert not shell.session.aligning.pins.pins
+        await pilot.press("p", "enter")
+        await settled(pilot)
         kept = pins.read(str(side))
         assert len(kept.pins) == 1
         assert kept.nudge_s == 0
         assert shell.session.power[0].source == "pinned by hand"
+        strip = shell.screen.query_one("#view").strips[0]  # type: ignore[attr-defined]
+        top = "".join(segment.text for segment in strip.cells(0))
+        assert strip.glyphs.cursor in top, "what was pinned is shown where the watts are"
+        assert "pinned by hand" in "".join(segment.text for segment in strip.label(2))
         assert shell.session.power[0].offset_ps == pytest.approx(before, abs=0.5e12)
         await pilot.press("4")
         await settled(pilot)
@@ -180,7 +191,13 @@ async def test_the_timelines_keys_shift_and_pin_and_keep_it_in_the_file(make: Ma
         await pilot.press("u")
         await settled(pilot)
         assert pins.read(str(side)).pins == ()
-        assert shell.session.power[0].offset_ps == before
+        assert shell.session.power[0].offset_ps - before == pytest.approx(0.05e12, abs=1e9), "the shift before the pin stands"
+        await pilot.press("6", "u")
+        await settled(pilot)
+        assert shell.session.power[0].offset_ps == before, "undone on a page that shows no power"
+        await pilot.press("u")
+        await settled(pilot)
+        assert "nothing to undo" in next(iter(shell.messages)).text
 
 
 async def test_without_power_both_pages_say_so(make: Maker, tmp_path: Path) -> None:
