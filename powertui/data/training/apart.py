@@ -27,14 +27,14 @@ _STRADDLE = 0.25  # of the readings between two stretches
 _LEAST = 2  # readings of a stretch
 
 
-def found(readings: SensorReadings) -> tuple[list[Box], Noise]:
-    """Stretches that noise does not explain, and the noise."""
-    alone, noise = _one_by_one(readings)
+def found(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
+    """Stretches that noise does not explain, and the noise. `looks`: at so many recordings like this one."""
+    alone, noise = _one_by_one(readings, looks)
     return _across(readings, layered(alone)), noise
 
 
-def _one_by_one(readings: SensorReadings) -> tuple[list[Box], Noise]:
-    first, noise = boxes.found(readings)
+def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]:
+    first, noise = boxes.found(readings, looks=looks)
     clusters = _clusters(readings)
     if not 1 < len(clusters) <= _MOST or sum(b - a for a, b in clusters) > _SHARE * max(int(readings.judged.sum()), 1):
         return first, noise
@@ -47,7 +47,7 @@ def _one_by_one(readings: SensorReadings) -> tuple[list[Box], Noise]:
         for other, (c, d) in enumerate(clusters):
             if other != number:
                 judged[max(0, c - 1) : d + 1] = False
-        alone, quiet = boxes.found(replace(readings, judged=judged), looks=len(clusters))
+        alone, quiet = boxes.found(replace(readings, judged=judged), looks=looks * len(clusters))
         out += [box for box in alone if box.start < end and box.end > start]
         noise = quiet if quiet.one < noise.one or not first else noise
     return bridged(sorted(out, key=lambda one: one.start)), noise

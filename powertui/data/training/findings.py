@@ -17,9 +17,10 @@ from powertui.data.energy.account import Account
 from powertui.data.energy.findings import could_find, unexplained
 from powertui.data.energy.findings.box import Box
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings
-from powertui.data.energy.findings.noise import Noise, noise_of
+from powertui.data.energy.findings.noise import Noise
+from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, PS_PER_S, Badge, Floats, PowerOnTrace
-from powertui.data.training import apart, expected
+from powertui.data.training import apart, expected, layers
 from powertui.data.training.epochs import iterations
 from powertui.data.training.expected import ExpectedOfTraining, KnownCourse
 from powertui.data.training.parts import TrainedEpoch
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from powertui.data.training.training import Training
 
 OF_STRETCH, OF_RUN, OF_EPOCH = 0.05, 0.005, 0.02  # what a finding is at least, of its own energy, and of the run's or its epoch's
+STRONG, LONG_ENOUGH_S = 0.08, 10.0  # or so much of its own, for so long: little of ten hours, and yet somebody else ran there
 COVERED = 0.8  # of a training that its sessions cover: then their traces tell, and nothing is left for this
-MOST_READINGS = 4000  # of longer logs neighbours are put together: a burst must last the longer to be found, which is told
 _FEW = 0.02  # a place that weighs less is not looked at
 _EVEN = 0.05  # of an epoch's steps: no closer is their number known by power alone
 _COURSE = 201  # moments of an epoch at which its work is looked at
@@ -112,8 +113,6 @@ def _islands(seen: Seen) -> tuple[tuple[float, float], ...]:
 def _look(training: Training, seen: Seen, power: PowerOnTrace) -> list[_Looked]:
     """What stands out at each place where the power may lie."""
     data = samples.of(power.series)
-    if len(data) > MOST_READINGS:
-        data = data.gathered(float(data.hi[-1] - data.lo[0]) / MOST_READINGS)
     bounds = [(one.start, one.end) for one in training.epochs if one.start is not None and one.end is not None]
     known = KnownCourse(
         training.stretches, seen.zero_ns,
@@ -124,10 +123,12 @@ def _look(training: Training, seen: Seen, power: PowerOnTrace) -> list[_Looked]:
     out = []
     for weight, one in places or [(1.0, power)]:
         half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
-        doubt = unexplained.unsure_of(power, data, float(np.hypot(half / 1.96, seen.half_ns / 1.96 / NS_PER_S)))
-        model = expected.of(unexplained.placed_on(data, one), known, doubt)
-        found, noise = apart.found(model.readings) if not model.reason else ([], noise_of(np.empty(0), 1.0))
-        out.append(_Looked(weight, one.offset_ps / PS_PER_S, model, found, noise))
+        place_s = float(np.hypot(half / 1.96, seen.half_ns / 1.96 / NS_PER_S))
+
+        def expect(layer: Samples, one: PowerOnTrace = one, place_s: float = place_s) -> ExpectedOfTraining:
+            return expected.of(unexplained.placed_on(layer, one), known, unexplained.unsure_of(power, layer, place_s))
+
+        out.append(_Looked(weight, one.offset_ps / PS_PER_S, *layers.found(data, expect)))
     return out
 
 
@@ -298,13 +299,15 @@ class _Telling:
         return (ends[1] - ends[0]) / NS_PER_S if ends[0] is not None and ends[1] is not None and inner[1] > inner[0] else None
 
     def matters(self, one: Finding) -> bool:
-        """At least 5 % of its own stretch, and 0.5 % of the run or 2 % of its epoch."""
+        """At least 5 % of its own stretch, and 0.5 % of the run or 2 % of its epoch; or 8 % more for 10 s (less is a pause)."""
         stretch = abs(self._joules(one.start_ps, max(one.end_ps, one.start_ps + 1)))
         least = OF_RUN * self.run_joules
         epoch = next((e for e in self.training.epochs if e.number == one.epoch), None)
         if epoch is not None and epoch.start is not None and epoch.end is not None:
             least = min(least, OF_EPOCH * self._joules(self.seen.at(epoch.start.ns), self.seen.at(epoch.end.ns)))
-        return abs(one.delta_joules or 0.0) >= max(OF_STRETCH * stretch, least)
+        more = one.delta_joules or 0.0
+        strong = more >= STRONG * stretch and one.end_ps - one.start_ps >= LONG_ENOUGH_S * PS_PER_S
+        return strong or abs(more) >= max(OF_STRETCH * stretch, least)
 
     def could(self, model: ExpectedOfTraining, noise: Noise) -> tuple[could_find.Limits, str]:
         """What would have been found."""
@@ -316,7 +319,9 @@ class _Telling:
         span = (begin, end)
         ceiling = model.readings.ceiling
         least = np.where(np.isfinite(ceiling), ceiling, 0.0) * OF_STRETCH / (1 - OF_STRETCH)
-        found = could_find.limits(model.readings, noise, span, least, OF_RUN * self.run_joules)
+        strong = could_find.Strong(least * STRONG / OF_STRETCH * (1 - OF_STRETCH) / (1 - STRONG), LONG_ENOUGH_S)
+        looks = layers.looks(len(model.readings))
+        found = could_find.limits(model.readings, noise, span, least, OF_RUN * self.run_joules, looks, strong)
         return found, could_find.sentence(found, span[1] - span[0])
 
     def _joules(self, lo: int, hi: int) -> float:

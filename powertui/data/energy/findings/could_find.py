@@ -38,6 +38,13 @@ class Limits(NamedTuple):
     seen: tuple[DetectionLimit, ...]  # … seen, if only as a smaller difference
 
 
+class Strong(NamedTuple):
+    """A burst that matters however long the run is: so many watts (at each reading), for so long."""
+
+    watts: Floats
+    seconds: float
+
+
 class _Moment(NamedTuple):
     """A burst of one length at one moment."""
 
@@ -47,11 +54,12 @@ class _Moment(NamedTuple):
 
 
 def limits(
-    readings: SensorReadings, noise: Noise, span: tuple[float, float], least_w: Floats, joules: float, looks: int = 1
-) -> Limits:
+    readings: SensorReadings, noise: Noise, span: tuple[float, float], least_w: Floats, joules: float, looks: int = 1,
+    strong: Strong | None = None,
+) -> Limits:  # fmt: skip
     """What would be found in a span (s on the trace).
 
-    `least_w` and `joules`: what a finding must have to matter, in W (of each reading) and J.
+    `least_w` and `joules`: what a finding must have to matter, in W (of each reading) and J; or it is `strong`.
     """
     judged = np.flatnonzero(readings.judged)
     if len(judged) < boxes.LEAST or span[1] <= span[0]:
@@ -64,7 +72,8 @@ def limits(
     needed: dict[bool, list[float]] = {True: [], False: []}
     for length in lengths.tolist():
         starts = np.linspace(span[0], span[1] - length, _MOMENTS)
-        moments = [laid.at(start, length, least_w, joules) for start in starts.tolist()]
+        either = strong.watts if strong is not None and length >= strong.seconds else None
+        moments = [laid.at(start, length, least_w, joules, either) for start in starts.tolist()]
         for matters, found in needed.items():
             found.append(_needed(moments, matters, noise.most))
     return Limits(*(_told(lengths, np.minimum.accumulate(needed[matters])) for matters in (True, False)))
@@ -152,7 +161,7 @@ class _Laid:
         self.shared = np.vstack([readings.blunt[judged][None], ways]) * self.weight
         self.asked = _asked(noise, looks)
 
-    def at(self, start: float, length: float, least_w: Floats, joules: float) -> _Moment:
+    def at(self, start: float, length: float, least_w: Floats, joules: float, strong_w: Floats | None) -> _Moment:
         """A burst from `start` on."""
         first = int(np.searchsorted(self.hi, start))
         last = int(np.searchsorted(self.lo, start + length))
@@ -169,6 +178,8 @@ class _Laid:
             if inside.any():
                 best = max(best, self._strength(part[inside], rows[inside]))
         least = max(float(np.median(least_w[self.rows[rows]])), joules / length)
+        if strong_w is not None:
+            least = min(least, float(np.median(strong_w[self.rows[rows]])))
         return _Moment(best, self.asked, least)
 
     def _strength(self, share: Floats, rows: Int64s) -> float:

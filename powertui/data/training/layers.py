@@ -1,0 +1,132 @@
+"""Long recordings looked at in layers: what is short among all readings, piece by piece; what is long among fewer of them.
+
+A burst of twenty seconds is nothing where ten hours are four thousand readings, and a load of an hour is no stretch of a piece of
+half an hour. So each layer tells of stretches that are short against its pieces, from the finest on; what it found is set aside for
+the next one, whose readings are several of the one before. The last layer looks at everything at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.energy.findings import boxes
+from powertui.data.energy.findings.box import Box
+from powertui.data.energy.findings.noise import Noise, noise_of
+from powertui.data.energy.findings.readings import SensorReadings, some
+from powertui.data.energy.samples import Samples
+from powertui.data.training import apart
+from powertui.data.training.expected import ExpectedOfTraining
+
+MOST = 4000  # readings that are looked at together
+PIECE = 2000  # readings of a piece; the next one begins in its middle
+FACTOR = 8  # readings of a layer that make one of the next
+_SHORT = 0.4  # of a piece: longer stretches are for the next layer
+_BY_CHANCE = 6.0  # errors: so far off lie the largest of many readings
+_ASIDE = 1.0  # readings of a layer, on either side of what was found before
+
+
+class Layered(NamedTuple):
+    """What was found in all layers, the finest one's noise, and what its readings were held against."""
+
+    expected: ExpectedOfTraining
+    boxes: list[Box]
+    noise: Noise
+
+
+def found(data: Samples, expect: Callable[[Samples], ExpectedOfTraining]) -> Layered:
+    """Stretches that noise does not explain. `expect` tells what readings should have been."""
+    finest: ExpectedOfTraining | None = None
+    noise = noise_of(np.empty(0), 1.0)
+    every: list[Box] = []
+    layers = list(_layers(data))
+    for number, layer in enumerate(layers):
+        model = expect(layer)
+        if model.reason:
+            return Layered(model, every, noise) if finest is None else Layered(finest, every, noise)
+        readings = _aside(model.readings, every)
+        last = number == len(layers) - 1
+        more, here = apart.found(readings, looks=len(layers)) if last else _pieces(readings, len(layers))
+        every += more
+        if finest is None:
+            finest, noise = model, here
+    assert finest is not None
+    return Layered(finest, sorted(every, key=lambda one: one.start), noise)
+
+
+def looks(readings: int) -> int:
+    """At how many pieces so many readings are looked at."""
+    return 1 if readings <= MOST else 2 * readings // PIECE
+
+
+def _layers(data: Samples) -> Iterator[Samples]:
+    """The readings, then fewer and fewer of them, each the mean of several, until they can be looked at together."""
+    while len(data) > MOST:
+        yield data
+        pace = float(np.median(np.diff(data.hi)))
+        fewer = data.gathered(max(FACTOR * pace, 0.0))
+        if len(fewer) > MOST * 1.5 and len(fewer) > 0.7 * len(data):  # it has too many holes to be put together
+            return
+        data = fewer
+    yield data
+
+
+def _aside(readings: SensorReadings, known: list[Box]) -> SensorReadings:
+    """The readings without those that show what was found already."""
+    if not known:
+        return readings
+    judged = readings.judged.copy()
+    width = _ASIDE * float(np.median(readings.hi - readings.lo))
+    for box in known:
+        judged[int(np.searchsorted(readings.hi, box.start - width)) : int(np.searchsorted(readings.lo, box.end + width))] = False
+    return replace(readings, judged=judged)
+
+
+def _pieces(readings: SensorReadings, layers: int) -> tuple[list[Box], Noise]:
+    """Short stretches, piece by piece, and the noise of the usual piece."""
+    bounds = _bounds(len(readings))
+    out: list[Box] = []
+    noises: list[Noise] = []
+    for first, end in bounds:
+        piece = some(readings, np.arange(first, end))
+        if int(piece.judged.sum()) < max(boxes.LEAST, PIECE // 20):
+            continue
+        more, noise = apart.found(piece, looks=len(bounds) * layers)
+        noises.append(noise)
+        lo, hi = float(piece.lo[0]), float(piece.hi[-1])
+        for box in more:
+            whole = box.end - box.start <= _SHORT * (hi - lo)
+            inside = (box.start > lo or first == 0) and (box.end < hi or end == len(readings))
+            if whole and inside:
+                out.append(box)
+    return _once(out), _usual(noises)
+
+
+def _bounds(count: int) -> list[tuple[int, int]]:
+    """First and last (exclusive) reading of each piece: all of one length, each overlapping the next by half."""
+    starts = range(0, max(1, count - PIECE // 2), PIECE // 2)
+    return [(max(0, min(start, count - PIECE)), min(count, start + PIECE)) for start in starts]
+
+
+def _once(every: list[Box]) -> list[Box]:
+    """What two pieces show both, as the surer of them tells it."""
+    out: list[Box] = []
+    for box in sorted(every, key=lambda one: one.start):
+        before = out[-1] if out else None
+        if before is None or box.start >= before.end:
+            out.append(box)
+        elif (box.p, -abs(box.joules)) < (before.p, -abs(before.joules)):
+            out[-1] = box
+    return out
+
+
+def _usual(noises: list[Noise]) -> Noise:
+    """The noise of the middle one of all pieces. Its largest readings are tails where they are larger than chance makes them."""
+    if not noises:
+        return noise_of(np.empty(0), 1.0)
+    middle = sorted(noises, key=lambda one: one.one)[len(noises) // 2]
+    return replace(middle, shortest=1, most=math.inf) if middle.most <= _BY_CHANCE * middle.one else middle
