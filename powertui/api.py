@@ -324,12 +324,17 @@ class RunView:
     ) -> Answer:
         """What a tool of `powertui report --tool` says: about every host or one, about the whole profile or a window.
 
+        `host="all"` asks for all hosts as one answer, of the tools that combine them.
+
         `aligning` says where the power lies on the profile, for the tools that tell of power; `compat` by whose rules TensorBoard's
         tools are computed ("corrected", "tf2", "xprof"); `match` is a regular expression for names, where a tool asks for it.
         """
         asked = registry.get(name)
         how = aligning or Aligning()
-        profiles = self._profiles(host)
+        if host == "all" and len(self.opened.profiles) > 1:
+            question = Question(self.opened, 0, *_window(lo, hi), how, compat, match, together=True)
+            return Answer(name, (("all hosts", asked.answer(question)),))
+        profiles = self._profiles(None if host == "all" else host)
         if not profiles:  # some tools need none; the others say so
             return Answer(
                 name, (("", asked.answer(Question(self.opened, 0, *_window(start, end, self.unit), how, compat, match))),)

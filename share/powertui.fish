@@ -29,6 +29,7 @@ complete -c powertui -n '__fish_seen_subcommand_from report' -l compat -x -a 'co
 complete -c powertui -n '__fish_seen_subcommand_from report' -l brief -d 'at most 4 kB of JSON: energy, findings, top ops, badges, and the next command'
 complete -c powertui -n '__fish_seen_subcommand_from report' -l from -x -d 'with --tool: start of the window in trace time, e.g. 27.31s'
 complete -c powertui -n '__fish_seen_subcommand_from report' -l to -x -d 'with --tool: end of the window'
+complete -c powertui -n '__fish_seen_subcommand_from report' -l host -x -a '(powertui --completions hosts 2>/dev/null)' -d 'with --tool: this host of the run; all: all of them as one answer'
 complete -c powertui -n '__fish_seen_subcommand_from report' -l match -x -d 'with --tool event_sets: only events with such names'
 complete -c powertui -n '__fish_seen_subcommand_from report' -l run -x -d 'only this run of the logdir: its name, or a part of it that no other has'
 complete -c powertui -n '__fish_seen_subcommand_from report' -l step-marker -x -d 'events whose name matches start a step'

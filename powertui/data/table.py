@@ -186,7 +186,8 @@ class Place:
         return self.lo is not None
 
 
-def _nowhere(_row: int) -> Place | None:
+def nowhere(_row: int) -> Place | None:
+    """Of rows that lie nowhere on a timeline."""
     return None
 
 
@@ -214,7 +215,7 @@ class Table:
     id: str
     title: str
     columns: tuple[Column, ...]
-    place: Callable[[int], Place | None] = _nowhere
+    place: Callable[[int], Place | None] = nowhere
     order: tuple[str, bool] | None = None  # (column id, descending)
     empty: str = ""  # what to say when there is no row, and what would help
     key: tuple[str, ...] = ()  # columns that tell a row from all others: it is found again in another window's table by them

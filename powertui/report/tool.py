@@ -19,6 +19,8 @@ from powertui.plain import plain
 from powertui.report import text
 from powertui.report.writers import as_csv, as_json, as_markdown, as_text, write
 
+ALL = "all"  # what names all hosts together
+
 
 @dataclass(frozen=True, eq=False)
 class HostAnswer:
@@ -31,12 +33,12 @@ class HostAnswer:
 
 def tell(
     path: str, run: str | None, reading: ReadOptions, name: str, form: str, aligning: Aligning | None = None,
-    compat: Compat = "corrected", match: str = "", window: tuple[int | None, int | None] = (None, None),
+    compat: Compat = "corrected", match: str = "", window: tuple[int | None, int | None] = (None, None), host: str | None = None,
 ) -> int:  # fmt: skip
     """Print the answers about the runs that were named. Raises `UnreadableFile` where none of them holds a profile."""
     tool = registry.get(name)
     runs = (Opened(entry, reading) for entry in logdir.scan(path).chosen(run) if entry.profiles)
-    answers = list(ask(runs, tool, aligning, compat, match, window))
+    answers = list(ask(runs, tool, aligning, compat, match, window, host))
     if not answers:
         raise UnreadableFile(path, "has no readable profile", hint=f"See what is there: powertui doctor {path}")
     if form == "json":
@@ -64,22 +66,38 @@ def names(form: str) -> int:
 
 def ask(
     opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None, compat: Compat = "corrected", match: str = "",
-    window: tuple[int | None, int | None] = (None, None),
+    window: tuple[int | None, int | None] = (None, None), host: str | None = None,
 ) -> Iterator[HostAnswer]:  # fmt: skip
-    """Every host of every run that has a profile."""
+    """Every host of every run that has a profile; or the one of this name, or all of them as one (`all`). Raises `UsageError` where
+    no run has it."""
+    seen: dict[str, None] = {}
+    found = False
     for one in opened:
         try:
             profiles = one.profiles
         except UnreadableFile as error:  # the others can still be told of
             text.write(sys.stderr, f"powertui: {plain(str(error))}")
             continue
+        if host == ALL and len(profiles) > 1:
+            found = True
+            question = Question(one, 0, *window, aligning or Aligning(), compat, match, together=True)
+            yield HostAnswer(one.name, "all hosts", tool.answer(question))
+            continue
         for profile in profiles:
+            seen[profile.host] = None
+            if host not in (None, ALL, profile.host):
+                continue
+            found = True
             question = Question(one, profile.index, *window, aligning or Aligning(), compat, match)
             if question.window[0] > question.window[1]:
                 raise UsageError(
                     "This window ends before it begins.", hint="Times count from the profile's zero: --from 1.2s --to 1.5s"
                 )
             yield HostAnswer(one.name, profile.host, tool.answer(question))
+    if not found and seen:
+        names = ", ".join(plain(name, 80) for name in seen)
+        hint = f"There are: {names}. {ALL} tells of all of them as one."
+        raise UsageError(f"There is no host {plain(str(host), 80)!r}.", hint=hint)
 
 
 def as_dict(path: str, tool: Tool, answers: Sequence[HostAnswer]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="at most 4 kB of JSON: energy, findings, top ops, badges, and the next command")  # fmt: skip
     parser.add_argument("--from", dest="from_", metavar="TIME", help="with --tool: start of the window in trace time, e.g. 27.31s")
     parser.add_argument("--to", metavar="TIME", help="with --tool: end of the window")
+    parser.add_argument("--host", metavar="NAME", help="with --tool: this host of the run; all: all of them as one answer")
     parser.add_argument("--match", metavar="REGEX", default="", help="with --tool event_sets: only events with such names")
     common.reading(parser)
     common.output(parser)
@@ -49,5 +50,5 @@ def run(args: argparse.Namespace) -> int:
     if args.tool is not None:
         reading, aligning = common.reading_of(args), common.aligning_of(args)
         window = common.time_of(args.from_), common.time_of(args.to)
-        return tool.tell(args.path, args.run, reading, args.tool, form, aligning, args.compat, args.match, window)
+        return tool.tell(args.path, args.run, reading, args.tool, form, aligning, args.compat, args.match, window, args.host)
     return summary.tell(args.path, args.run, common.reading_of(args), form)

@@ -14,13 +14,13 @@ import numpy as np
 from powertui import units
 from powertui.data import texts
 from powertui.data.category import Category
-from powertui.data.energy import account
+from powertui.data.energy import account, host_energy
 from powertui.data.energy.account import Account
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import PS_PER_S, Badge, ProcessKind, Trace
 from powertui.data.run.steps import work_of
 from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Table, optional, text_column
-from powertui.data.tools import advice, breakdown, environment, hosts, shares, suggestions, threads, top_ops, tpu_cores, utilisation
+from powertui.data.tools import advice, environment, hosts, shares, suggestions, threads, top_ops, tpu_cores, utilisation
 from powertui.data.tools.advice import Advice
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.event_types import EventType
@@ -42,13 +42,13 @@ def answer(question: Question) -> Result:
     """The page, of the whole profile or of the steps that touch the window."""
     profile = question.profile
     with ThreadPoolExecutor(1) as beside:  # neither needs the other, and numpy lets both run at once
-        ops = beside.submit(top_ops.of, profile, *question.window, question.compat)
-        steps = breakdown.of(profile, question.compat)
+        ops = beside.submit(top_ops.of, question.parts, question.compat)
+        steps = hosts.steps_of(question)
         tops = ops.result()
     if question.lo is not None or question.hi is not None:
         steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
     parts = shares.of(steps)
-    found = account.of(profile, question.aligning)
+    found = account.of(profile, question.aligning) if not question.together else None
     told = _verdict(question, steps, parts, tops)
     facts = [
         Fact("limit", "what limits it", told.sentence),
@@ -56,7 +56,7 @@ def answer(question: Question) -> Result:
         *_performance(steps, parts),
         *_held_up(question),
         *_asynchronous(question),
-        *_joules(question, found),
+        *(_joules(question, found) if found is not None else _joules_of_all(question)),
         *utilisation.facts(_use(question)),
         *_precision(parts),
         *_sides(question),
@@ -64,11 +64,11 @@ def answer(question: Question) -> Result:
     ]
     tables = [
         _summary(steps),
-        _ops(tops, device=_has_device(profile.trace)),
+        _ops(tops, device=any(_has_device(one.trace) for one, _, _ in question.parts)),
         _advice(_advised(question, steps, parts, tops)),
         *_hosts(question),
         *_tpu(question),
-        *([] if _has_device(profile.trace) else [_threads(question)]),
+        *([] if question.together or _has_device(profile.trace) else [_threads(question)]),
         _diagnostics(question, steps),
         _steps(question, steps, found),
     ]
@@ -192,6 +192,17 @@ def _joules(question: Question, found: Account) -> list[Fact]:
     return facts
 
 
+def _joules_of_all(question: Question) -> list[Fact]:
+    """What all hosts drew over their profiles, where each is known."""
+    found = host_energy.of(question.opened, question.aligning)
+    if not any(one is not None for one in found.energies):
+        return []
+    lacking = f"not known of {', '.join(found.missing)}" if found.missing else ""
+    if found.total is None or lacking:
+        return [Fact("energy", "energy of all hosts", None, "number", "J", why=lacking or "no power")]
+    return [_energy("energy", "energy of all hosts", found.total)]
+
+
 def _epochs(found: Account) -> list[Fact]:
     """The joules of each epoch, and by how much the last one differs from the first, where both have the same steps."""
     facts = []
@@ -244,9 +255,9 @@ def _summary(steps: Breakdown) -> Table:
     return Table("summary", "A step, on average", columns, empty="No step was measured.", key=("category",), noun="part")
 
 
-def _steps(question: Question, steps: Breakdown, found: Account) -> Table:
+def _steps(question: Question, steps: Breakdown, found: Account | None) -> Table:
     columns = shares.columns(steps)
-    energies = _step_joules(steps, found)
+    energies = _step_joules(steps, found) if found is not None else None
     if energies is not None:
         columns = (*columns, energies)
 
@@ -299,7 +310,7 @@ def _of_tensor_cores(shown: Sequence[Top]) -> tuple[Column, ...]:
 
 
 def _sides(question: Question) -> list[Fact]:
-    found = top_ops.sides(question.profile, *question.window, question.compat)
+    found = top_ops.sides(question.parts, question.compat)
     told = (("host_tf_op_share", "ops on the host", found.host), ("device_tf_op_share", "ops on devices", found.device),
             ("host_op_time_eager_share", "eager on the host", found.host_eager),
             ("device_op_time_eager_share", "eager on devices", found.device_eager))  # fmt: skip
@@ -416,7 +427,7 @@ def _advised(question: Question, steps: Breakdown, parts: Shares | None, tops: S
     if parts is not None and parts.input > 0:
         copied = float(steps.of((EventType.HOST_TO_DEVICE, EventType.WAIT_HOST)).sum())
         transfer = copied / max(1.0, float(steps.category("input").sum()))
-    found += advice.of_eager(top_ops.sides(question.profile, *question.window, question.compat))
+    found += advice.of_eager(top_ops.sides(question.parts, question.compat))
     use = _use(question)
     signals = Signals(
         None if parts is None else parts.input, transfer, None if parts is None else parts.collectives, shuffles, use.memory,
@@ -428,12 +439,12 @@ def _advised(question: Question, steps: Breakdown, parts: Shares | None, tops: S
 
 
 def _use(question: Question) -> Use:
-    return utilisation.of(question.profile, *question.window, question.compat)
+    return utilisation.mean([utilisation.of(one, lo, hi, question.compat) for one, lo, hi in question.parts])
 
 
 def _tpu(question: Question) -> list[Table]:
     found = tpu_cores.steps(question.profile)
-    if found is None:
+    if found is None or question.together:
         return []
     start, (lo, hi) = question.profile.steps.start[found.row], question.window
     rows = np.flatnonzero(touches(start, start + found.length, lo, hi))
@@ -446,11 +457,23 @@ def _shuffles(one: Top) -> bool:
 
 
 def _diagnostics(question: Question, steps: Breakdown) -> Table:
-    trace = question.profile.trace
     rows: list[tuple[str, str]] = []
     if not len(steps):
         why = question.profile.steps.source if not len(question.profile.steps) else "by the rules of this mode there is none"
         rows.append(("warning", f"No step was measured: {why}. Name what marks a step with --step-marker REGEX."))
+    for one, _, _ in question.parts:
+        whose = f"{one.host}: " if len(question.parts) > 1 else ""
+        rows += [(severity, whose + text) for severity, text in _diagnosed(one.trace)]
+    columns = (
+        Column("severity", "severity", "text", [one for one, _ in rows], weight=8, head="Severity"),
+        Column("message", "message", "text", [text for _, text in rows], weight=9, head="Message"),
+    )
+    return Table("diagnostics", "Diagnostics", columns, empty="Nothing to report.", noun="message")
+
+
+def _diagnosed(trace: Trace) -> list[tuple[str, str]]:
+    """(severity, message) of one host."""
+    rows: list[tuple[str, str]] = []
     silent = [process.name for process in trace.processes if process.kind is ProcessKind.DEVICE and not process.event_count]
     if silent and not _has_device(trace):
         why = "the profiler may lack permission (NVreg_RestrictProfilingToAdminUsers=0, or CAP_SYS_ADMIN)"
@@ -461,12 +484,7 @@ def _diagnostics(question: Question, steps: Breakdown) -> Table:
         rows.append(("hint", "No device was profiled: the figures are the host's."))
     if not trace.complete:
         rows.append(("warning", "The profile was not read to its end."))
-    rows += [("warning", str(one)) for one in trace.warnings[:8]]
-    columns = (
-        Column("severity", "severity", "text", [one for one, _ in rows], weight=8, head="Severity"),
-        Column("message", "message", "text", [text for _, text in rows], weight=9, head="Message"),
-    )
-    return Table("diagnostics", "Diagnostics", columns, empty="Nothing to report.", noun="message")
+    return rows + [("warning", str(one)) for one in trace.warnings[:8]]
 
 
 _MODES = {
@@ -479,6 +497,9 @@ _MODES = {
 
 def _notes(question: Question, steps: Breakdown) -> list[str]:
     notes = [_MODES[question.compat]]
+    if question.together:
+        count = len(question.opened.profiles)
+        notes.append(f"All {count} hosts together: of a step that of the host that took longest; ops are added up over the hosts.")
     if question.compat == "corrected":
         own = question.profile.steps
         notes += own.notes

@@ -7,7 +7,8 @@ in which no op runs is idle; a kernel that no op is known of is part of that, as
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -102,6 +103,28 @@ def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected", check: 
             span += bounds[1] - bounds[0]
             idle += max(0, bounds[1] - bounds[0] - covered)
     return DeviceOps(tuple(found.values()), idle, unnamed, span, len(devices))
+
+
+def merged(parts: Sequence[DeviceOps]) -> DeviceOps:
+    """The same of several hosts: an op of one program is one op."""
+    if len(parts) == 1:
+        return parts[0]
+    found: dict[tuple[str, str], DeviceOp] = {}
+    for part in parts:
+        for op in part.ops:
+            key = (op.program, op.name)
+            known = found.get(key)
+            if known is None:
+                found[key] = replace(op, events=[])
+                continue
+            for name in ("occurrences", "total", "self_time", "kernel_time", "tensor_core_time"):
+                setattr(known, name, getattr(known, name) + getattr(op, name))
+            for name in ("flops", "bytes", "model_flops", "energy", "stalled"):
+                mine, other = getattr(known, name), getattr(op, name)
+                setattr(known, name, other if mine is None else mine if other is None else mine + other)
+            known.eager |= op.eager
+    idle, unnamed, span, devices = (sum(getattr(part, name) for part in parts) for name in ("idle", "unnamed", "span", "devices"))
+    return DeviceOps(tuple(found.values()), idle, unnamed, span, devices)
 
 
 def _span(process: Process, lo: int, hi: int) -> tuple[int, int] | None:

@@ -47,9 +47,8 @@ class _Row:
 def answer(question: Question) -> Result:
     """The ops of the window: of the device first, then of the host, each by self time."""
     profile = question.profile
-    lo, hi = question.window
-    host = host_ops.asked(profile, lo, hi, question.compat)
-    device = device_ops.of(profile, lo, hi, question.compat)
+    host = host_ops.merged([host_ops.asked(one, lo, hi, question.compat) for one, lo, hi in question.parts])
+    device = device_ops.merged([device_ops.of(one, lo, hi, question.compat) for one, lo, hi in question.parts])
     facts = device_facts.of(profile.trace)
     sides = (_device_rows(device), _host_rows(host))
     with_idle = _table("with_idle", "Ops, with idle time", sides, (device.span, host.span), question, facts)

@@ -8,7 +8,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -87,6 +87,22 @@ def asked(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> H
     if lo <= trace.span[0] and hi > trace.span[1]:
         return profile.cached(("host ops", compat), lambda: of(trace, lo, hi, compat))
     return of(trace, lo, hi, compat)
+
+
+def merged(parts: Sequence[HostOps]) -> HostOps:
+    """The same of several hosts: figures of one op are added up."""
+    if len(parts) == 1:
+        return parts[0]
+    table = OpTable.empty()
+    where = [np.array([table.index(op) for op in part.table.ops], np.int64) for part in parts]
+    sums = np.zeros((3, len(table)), np.int64)
+    eager = np.zeros(len(table), np.bool_)
+    for part, at in zip(parts, where, strict=True):
+        for row, column in zip(sums, (part.occurrences, part.total, part.self_time), strict=True):
+            np.add.at(row, at, column)
+        eager[at[part.eager]] = True
+    idle, span, lines = (sum(getattr(part, name) for part in parts) for name in ("idle", "span", "lines"))
+    return HostOps(table, sums[0], sums[1], sums[2], eager, idle, span, lines)
 
 
 class _Sums:

@@ -20,6 +20,7 @@ from powertui.data.model import Bools, Floats, Int64s, Steps
 from powertui.data.opened import Opened
 from powertui.data.tools import breakdown
 from powertui.data.tools.breakdown import Breakdown
+from powertui.data.tools.registry import Question
 
 _Z = 3.5  # a modified z score beyond this is an outlier, as TensorBoard's suggestions take it
 _MAD = 0.6745
@@ -81,6 +82,17 @@ class Straggler(NamedTuple):
 def together(opened: Opened, compat: Compat) -> CommonSteps | None:
     """The hosts of a run with steps; None where fewer than two have some, or none in common."""
     return opened.cached(("hosts", compat), lambda: _together(opened, compat))
+
+
+def steps_of(question: Question) -> Breakdown:
+    """The steps of the host that is asked, or of all of them together: of a step that of the host that took longest."""
+    if not question.together:
+        return breakdown.of(question.profile, question.compat)
+    found = together(question.opened, question.compat)
+    if found is not None:
+        return found.combined()
+    every = [breakdown.of(profile, question.compat) for profile in question.opened.profiles]
+    return next((steps for steps in every if len(steps)), every[0])
 
 
 def _together(opened: Opened, compat: Compat) -> CommonSteps | None:

@@ -7,6 +7,7 @@ Percentages of ops are of all these ops' own time, so that totals may exceed 100
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from powertui.data.model import Int64s, ProcessKind, Trace
 from powertui.data.opened import Profile
 from powertui.data.run.marks import rows_named
 from powertui.data.table import Column, Fact, Place, Result, Table
-from powertui.data.tools import advice, breakdown, host_ops, shares
+from powertui.data.tools import advice, host_ops, hosts, shares
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.registry import Question
@@ -51,14 +52,13 @@ class Breakup(NamedTuple):
 
 def answer(question: Question) -> Result:
     """The page, of the whole profile or of the steps that touch the window."""
-    profile = question.profile
-    steps = breakdown.of(profile, question.compat)
+    steps = hosts.steps_of(question)
     if question.lo is not None or question.hi is not None:
         steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
     parts = shares.of(steps)
     bound, words = advice.bound_by_input(parts)
-    ops = of(profile, *question.window, question.compat)
-    parted = broken_up(profile.trace, ops, steps, question.compat)
+    ops = _merged([of(one, lo, hi, question.compat) for one, lo, hi in question.parts])
+    parted = broken_up([one.trace for one, _, _ in question.parts], ops, steps, question.compat)
     facts = [
         Fact("input_conclusion", "input", words),
         Fact("bottleneck", "bottleneck", bound),
@@ -102,6 +102,19 @@ def of(profile: Profile, lo: int, hi: int, compat: Compat) -> list[InputOp]:
     return sorted(out, key=lambda one: (-one.self_time, one.name))
 
 
+def _merged(parts: list[list[InputOp]]) -> list[InputOp]:
+    """The same of several hosts: figures of one op are added up."""
+    if len(parts) == 1:
+        return parts[0]
+    sums: dict[tuple[str, str], InputOp] = {}
+    for op in (op for part in parts for op in part):
+        known = sums.get((op.name, op.category))
+        sums[op.name, op.category] = op if known is None else InputOp(
+            op.name, known.occurrences + op.occurrences, known.total + op.total, known.self_time + op.self_time, op.category
+        )  # fmt: skip
+    return sorted(sums.values(), key=lambda one: (-one.self_time, one.name))
+
+
 def category_of(name: str, kind: str) -> str:
     """What an op does for the input; "" for one that does nothing for it."""
     if name.startswith("InfeedEnqueue") or kind.startswith(("InfeedEnqueue", "MemcpyHToD")):
@@ -134,7 +147,7 @@ def _loaders(trace: Trace, lo: int, hi: int) -> list[InputOp]:
     return [InputOp(name, count, time, time, PREPROCESSING) for name, (count, time) in out.items()]
 
 
-def broken_up(trace: Trace, ops: list[InputOp], steps: Breakdown, compat: Compat) -> Breakup:
+def broken_up(traces: Sequence[Trace], ops: list[InputOp], steps: Breakdown, compat: Compat) -> Breakup:
     """By what is done. How much is enqueuing is told by its threads, or by the part of a step that copies to the device take."""
     sums = dict.fromkeys((ENQUEUE, DEMANDED, ADVANCED, PREPROCESSING), 0.0)
     for op in ops:
@@ -144,7 +157,7 @@ def broken_up(trace: Trace, ops: list[InputOp], steps: Breakdown, compat: Compat
     copies = float(steps.of((EventType.HOST_TO_DEVICE,)).sum()) if len(steps) else 0.0
     if compat == "corrected" and not enqueue:  # GPUs: nothing enqueues, copies do
         return Breakup(copies, sums[DEMANDED], sums[ADVANCED], sums[PREPROCESSING], 0.0)
-    ratio = _enqueuing(trace)
+    ratio = _enqueuing(traces)
     if ratio is None:
         ratio = min(1.0, copies / max(1.0, float(steps.length.sum()))) if len(steps) else 0.0
     other = enqueue * (1 - ratio) / ratio if ratio else three
@@ -154,13 +167,13 @@ def broken_up(trace: Trace, ops: list[InputOp], steps: Breakdown, compat: Compat
     )
 
 
-def _enqueuing(trace: Trace) -> float | None:
+def _enqueuing(traces: Sequence[Trace]) -> float | None:
     """The part of their time that threads spend enqueuing for a TPU; None where nothing does."""
-    names = texts.beginning(trace.names, "InfeedEnqueue")
     took = between = 0
-    for process, track in trace.tracks():
-        if process.kind is ProcessKind.HOST and names.any():
-            rows = rows_named(track.events.name, names)
+    for trace in traces:
+        names = texts.beginning(trace.names, "InfeedEnqueue")
+        for process, track in trace.tracks() if names.any() else ():
+            rows = rows_named(track.events.name, names) if process.kind is ProcessKind.HOST else np.empty(0, np.int64)
             if len(rows) > 1:
                 start: Int64s = np.sort(track.events.start[rows])
                 between += int(start[-1] - start[0])

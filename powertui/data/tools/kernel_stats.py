@@ -101,7 +101,9 @@ def answer(question: Question) -> Result:
     """The kernels of the window, those that took most time first."""
     profile = question.profile
     work, calls = kernels.of(profile), launches.of(profile)
-    found = _gather(work, calls, *question.window, question.compat)
+    found = _together([
+        _gather(kernels.of(one), launches.of(one), lo, hi, question.compat) for one, lo, hi in question.parts
+    ])  # fmt: skip
     makers = {one.vendor for one in device_facts.of(profile.trace) if one.recorded}
     told = question.compat != "corrected" or tensor_cores.told(makers, (said.name for said in work.said))
     notes = []
@@ -109,15 +111,40 @@ def answer(question: Question) -> Result:
         notes.append("This profile has no device, only the host.")
     if len(found.rows) > ROWS:
         notes.append(f"These are the {ROWS:,} rows with the most time, of {len(found.rows):,}.")
-    notes += kernel_streams.notes(work, calls)
-    tables = (
-        _table(question, work, found, told), kernel_streams.streams(question, work, calls),
-        kernel_streams.gaps_of(question, work, calls), kernel_streams.graphs(question, work, calls),
-    )  # fmt: skip
-    return Result("kernel_stats", "GPU kernels", tables, _facts(found, told), notes=tuple(notes), mode=question.compat)
+    tables = [_table(question, work, found, told)]
+    if question.together:
+        notes.append("Streams, gaps and graphs are told of each host alone.")
+    else:
+        notes += kernel_streams.notes(work, calls)
+        tables += [kernel_streams.streams(question, work, calls), kernel_streams.gaps_of(question, work, calls),
+                   kernel_streams.graphs(question, work, calls)]  # fmt: skip
+    return Result("kernel_stats", "GPU kernels", tuple(tables), _facts(found, told), notes=tuple(notes), mode=question.compat)
 
 
 # ── rows ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _together(parts: list[_Found]) -> _Found:
+    """The same of several hosts: rows that are told apart by nothing are one."""
+    if len(parts) == 1:
+        return parts[0]
+    keys: dict[_Row, int] = {}
+    where = [np.array([keys.setdefault(row, len(keys)) for row in part.rows], np.int64) for part in parts]
+    size = len(keys)
+    added = {name: np.zeros(size, np.int64) for name in ("occurrences", "total", "delay", "linked")}
+    shortest, longest = np.full(size, np.iinfo(np.int64).max, np.int64), np.zeros(size, np.int64)
+    for part, at in zip(parts, where, strict=True):
+        for name, column in added.items():
+            column[at] += getattr(part, name)
+        shortest[at] = np.minimum(shortest[at], part.shortest)
+        longest[at] = np.maximum(longest[at], part.longest)
+    nowhere = np.zeros(size, np.int64)
+    rows = list(keys)
+    order = sorted(range(size), key=lambda i: (-int(added["total"][i]), _sorts(rows[i])))
+    return _Found(
+        [rows[i] for i in order], added["occurrences"][order], added["total"][order], shortest[order], longest[order],
+        added["delay"][order], added["linked"][order], nowhere, nowhere,
+    )  # fmt: skip
 
 
 def _gather(work: Kernels, calls: Launches, lo: int, hi: int, compat: Compat) -> _Found:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from powertui.data.asked import Aligning, Compat
 from powertui.data.opened import Opened, Profile
-from powertui.data.table import Result
+from powertui.data.table import Result, nowhere
 from powertui.errors import UsageError
 from powertui.plain import plain
 
@@ -34,6 +34,7 @@ class Question:
     aligning: Aligning = field(default_factory=Aligning)
     compat: Compat = "corrected"
     match: str = ""  # a regular expression: only events with such names, where a tool asks for it
+    together: bool = False  # of all hosts as one answer; only of tools that combine, and of whole profiles
 
     @property
     def profile(self) -> Profile:
@@ -42,6 +43,13 @@ class Question:
         if not profiles:
             raise UsageError(f"{plain(self.opened.name, 80)} has no profile.", hint="See what is there: powertui doctor PATH")
         return profiles[min(self.host, len(profiles) - 1)]
+
+    @property
+    def parts(self) -> tuple[tuple[Profile, int, int], ...]:
+        """(profile, window) of each host that is asked: one, or all of them together."""
+        if not self.together:
+            return ((self.profile, *self.window),)
+        return tuple((one, one.trace.span[0], one.trace.span[1] + 1) for one in self.opened.profiles)
 
     @property
     def window(self) -> tuple[int, int]:
@@ -58,21 +66,39 @@ class Tool:
     title: str
     about: str
     target: str  # "module:function", imported when it is asked
+    combines: bool = False  # whether it can tell of all hosts together
 
     def answer(self, question: Question) -> Result:
         """Ask it. The answer is kept with the run, so that asking again costs nothing; of windows, the last one's.
 
-        Whoever asks about every step of a run does not want to hold all the answers.
+        Whoever asks about every step of a run does not want to hold all the answers. Raises `UsageError` where all hosts together
+        are asked of a tool that tells of one at a time.
         """
+        if question.together:
+            self._can_combine(question)
         module, _, function = self.target.partition(":")
         ask = cast("Callable[[Question], Result]", getattr(importlib.import_module(module), function))
         whole = question.lo is None and question.hi is None
-        kind = ("tool", self.name, question.host, "whole" if whole else "window")
+        kind = ("tool", self.name, "all" if question.together else question.host, "whole" if whole else "window")
         key = (*kind, question.lo, question.hi, question.aligning, question.compat, question.match)
-        answer = question.opened.cached(key, lambda: ask(question))
+        answer = question.opened.cached(key, lambda: _placeless(ask(question)) if question.together else ask(question))
         if not whole:
             question.opened.forget(*kind, but=key)
         return answer
+
+    def _can_combine(self, question: Question) -> None:
+        if not self.combines:
+            able = ", ".join(tool.name for tool in TOOLS if tool.combines)
+            raise UsageError(f"{self.name} tells of one host at a time.", hint=f"All hosts together: {able}.")
+        if question.lo is not None or question.hi is not None:
+            raise UsageError(
+                "A window lies on the clock of one host.", hint="Name the host, or ask for all hosts without --from and --to."
+            )
+
+
+def _placeless(result: Result) -> Result:
+    """Rows that stand for several hosts lie in none of them."""
+    return replace(result, tables=tuple(replace(table, place=nowhere) for table in result.tables))
 
 
 _HERE = "powertui.data.tools"
@@ -80,20 +106,20 @@ _ENERGY = "powertui.data.energy.results"  # stands above the tools: named here, 
 
 TOOLS: tuple[Tool, ...] = (
     Tool("overview_page", "Overview", "What limits the run, by how much, what to do; its steps by category, its ops, its joules.",
-         "powertui.data.energy.overview:answer"),
+         "powertui.data.energy.overview:answer", combines=True),
     Tool("input_pipeline_analyzer", "Input pipeline", "Whether steps wait for their input, and what the host does for it.",
-         f"{_HERE}.input_pipeline:answer"),
+         f"{_HERE}.input_pipeline:answer", combines=True),
     Tool("tf_data_bottleneck_analysis", "tf.data", "The iterators of each tf.data pipeline, and which of them is too slow.",
          f"{_HERE}.tf_data:answer"),
     Tool("op_stats", "Ops", "What ran, by name: count, total and self time.", f"{_HERE}.op_stats:answer"),
     Tool("framework_op_stats", "Framework ops", "Framework ops on host and device: count, time, self time, with and without idle.",
-         f"{_HERE}.framework_op_stats:answer"),
+         f"{_HERE}.framework_op_stats:answer", combines=True),
     Tool("hlo_stats", "HLO ops", "XLA's ops one by one: count, time, self time, rates where costs are known.",
          f"{_HERE}.hlo_stats:answer"),
     Tool("op_profile", "Op profile", "Where the devices' time went, by category, program and scope, and how well it was used.",
          f"{_HERE}.op_profile:answer"),
     Tool("kernel_stats", "GPU kernels", "Kernels by name, shape and op: count, total, average, shortest, longest.",
-         f"{_HERE}.kernel_stats:answer"),
+         f"{_HERE}.kernel_stats:answer", combines=True),
     Tool("gpu_timeline", "GPU timeline", "PyTorch: how the devices spent their time; exposed communication and copies.",
          f"{_HERE}.torch_tables:gpu_timeline"),
     Tool("ops_summary", "PyTorch operators", "PyTorch: operators by the time of the kernels that they launched.",

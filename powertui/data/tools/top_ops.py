@@ -5,7 +5,7 @@ And what both sides come to: which part of the ops ran where, and how much of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,9 @@ from powertui.data.tools.host_ops import HostOps
 
 SHOWN = 10
 _LOOKED_AT = 400  # names, where nothing says which are ops
+
+
+Parts = Sequence[tuple[Profile, int, int]]  # (profile, window) of each host that is asked
 
 
 class Top(NamedTuple):
@@ -66,12 +69,12 @@ def _is_whole(profile: Profile, lo: int, hi: int) -> bool:
     return lo <= profile.trace.span[0] and hi > profile.trace.span[1]
 
 
-def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> list[Top]:
-    """All ops of the window by time: of devices where there are some, else of the host."""
-    if any(process.kind is ProcessKind.DEVICE and process.event_count for process in profile.trace.processes):
-        sums = _of_devices(on_devices(profile, lo, hi, compat))
+def of(parts: Parts, compat: Compat = "corrected") -> list[Top]:
+    """All ops of a window by time, of one host or of several: of devices where there are some, else of the hosts."""
+    if any(process.kind is ProcessKind.DEVICE and process.event_count for one, _, _ in parts for process in one.trace.processes):
+        sums = _of_devices(_devices(parts, compat))
     else:
-        sums = _of_host(host_ops.asked(profile, lo, hi, compat)) or list(_unnamed(profile, lo, hi))
+        sums = _of_host(_hosts(parts, compat)) or [one for part in parts for one in _unnamed(*part)]
     whole = max(1, sum(one.self_time for one in sums))
     return [
         Top(
@@ -84,15 +87,23 @@ def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> list
     ]  # fmt: skip
 
 
-def sides(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> Sides:
+def sides(parts: Parts, compat: Compat = "corrected") -> Sides:
     """How the ops' runs part into host and devices, and how much of their time was eager."""
-    host, device = _of_host(host_ops.asked(profile, lo, hi, compat)), _of_devices(on_devices(profile, lo, hi, compat))
+    host, device = _of_host(_hosts(parts, compat)), _of_devices(_devices(parts, compat))
     runs = [sum(one.occurrences for one in side) for side in (host, device)]
     eager = []
     for side in (host, device):
         whole = sum(one.self_time for one in side)
         eager.append(sum(one.self_time for one in side if one.eager) / whole if whole else None)
     return Sides(*(count / sum(runs) if sum(runs) else None for count in runs), *eager)
+
+
+def _devices(parts: Parts, compat: Compat) -> DeviceOps:
+    return device_ops.merged([on_devices(*part, compat) for part in parts])
+
+
+def _hosts(parts: Parts, compat: Compat) -> HostOps:
+    return host_ops.merged([host_ops.asked(*part, compat) for part in parts])
 
 
 def _of_host(ops: HostOps) -> list[_Sum]:

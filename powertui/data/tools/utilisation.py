@@ -6,6 +6,7 @@ than 1 % of the time say nothing, neither is told. Only ops without others insid
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,15 @@ def of(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
     return Use(
         tpu_cores.duty_cycle(profile, lo, hi), matrix, flops, roofline, moved if memory is None else memory, memory is not None
     )
+
+
+def mean(parts: Sequence[Use]) -> Use:
+    """Of several hosts: of each figure the mean of those that tell it."""
+    if len(parts) == 1:
+        return parts[0]
+    told = {name: [value for one in parts if (value := getattr(one, name)) is not None] for name in Use._fields[:-1]}
+    return Use(**{name: float(np.mean(values)) if values else None for name, values in told.items()},
+               memory_told=all(one.memory_told for one in parts))  # fmt: skip
 
 
 def _stat(trace: Trace, name: str) -> float | None:

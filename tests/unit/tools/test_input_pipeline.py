@@ -64,7 +64,7 @@ def test_every_op_as_tensorflow_stored_it(path: str) -> None:
     assert not _alike(ours, rows)
     parted = wire.hop(data, *wire.hop(data, 0, len(data)).payload(5))
     preprocessing = float(parted.value[parted.number == 3][-1:].view(np.float64)[0])
-    found = input_pipeline.broken_up(profile.trace, list(ours.values()), breakdown.of(profile, "tf2"), "tf2")
+    found = input_pipeline.broken_up([profile.trace], list(ours.values()), breakdown.of(profile, "tf2"), "tf2")
     assert found.preprocessing / _US == pytest.approx(preprocessing, abs=2e-3)
 
 
