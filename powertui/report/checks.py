@@ -18,7 +18,7 @@ from powertui import plugins, units
 from powertui.data import elsewhere, wire
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import NS_PER_S, Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
-from powertui.report import facts, text, ways_on
+from powertui.report import facts, runs, text, ways_on
 
 CheckState = Literal["ok", "note", "missing", "problem"]
 
@@ -75,7 +75,7 @@ def of_logdir(found: Logdir) -> Iterator[Check]:
             hint = f"tensorboard --logdir {shlex.quote(facts.shown(str(part.parent)))}"
             yield Check("level", "note", "this is inside plugins/: powertui reads it, but TensorBoard needs the folder above", hint)
     for file in found.unread:
-        yield Check("files", "note", f"{facts.shown(file.path)}: {file.what}; format not supported yet")
+        yield Check("files", "note", f"{facts.shown(file.path)}: {facts.why_unread(file)}")
     for log in found.power:
         if not any(log in run.power for run in found.runs):
             what = f"{facts.shown(log.path)} is a power log ({log.dialect}), but nothing says which run it belongs to"
@@ -110,6 +110,9 @@ def _access_hint(cause: str, path: str) -> str:
 
 def of_entry(entry: RunEntry) -> Iterator[Check]:
     """What the names and folders alone tell."""
+    if runs.growing(entry):
+        what = "a profile of this run was written to just now: what is whole of it was read"
+        yield Check("files", "note", what, "look again when its program has ended")
     if entry.path != "-" and entry.profiles and ways_on.is_tensorboards(entry.profiles[0].path):
         yield from _level(entry)
     if not entry.profiles and (why := facts.why_no_timeline(entry)):
@@ -119,7 +122,7 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
         yield Check("timeline", "missing", why, do)
     for file in entry.unread:
         if entry.profiles:
-            yield Check("files", "note", f"{facts.shown(file.path)}: {file.what}; format not supported yet")
+            yield Check("files", "note", f"{facts.shown(file.path)}: {facts.why_unread(file)}")
     if entry.ignored:
         yield Check("files", "note", f"{text.plural(len(entry.ignored), 'cache file')} of other viewers: ignored, safe to delete")
     for problem in entry.problems:

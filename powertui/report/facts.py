@@ -305,6 +305,11 @@ def shown(path: str) -> str:
     return relative if len(relative) < len(path) else path
 
 
+def why_unread(file: OtherFile) -> str:
+    """Why a file that is known by its name was not read."""
+    return file.what if file.tool == "tmp" else f"{file.what}; format not supported yet"
+
+
 def short_path(path: str) -> str:
     """The last part of a path, for a line of text."""
     return "standard input" if path == "-" else Path(path).name or path

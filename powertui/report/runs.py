@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
@@ -20,6 +21,8 @@ from powertui.data.table import Column, Place, Table, optional, text_column
 from powertui.plain import plain
 
 UNDATED = "undated"
+FRESH_S = 10.0  # a writer that rests for longer has ended; clocks of file servers differ by less
+WRITTEN = "being written"
 # The profiler names its folders after the local time of the machine that was profiled.
 _FOLDER = re.compile(r"(?<!\d)(20\d\d)[-_]?(\d\d)[-_]?(\d\d)[-_](\d\d)[-_]?(\d\d)[-_]?(\d\d)(?!\d)")
 
@@ -43,11 +46,26 @@ class KnownRun:
     found: int | None = None
     power: str = ""
     readable: bool | None = None  # None: not tried yet
+    growing: bool = False  # a profile of it was written to just before
     problem: str = ""
+
+
+def growing(entry: RunEntry) -> bool:
+    """Whether a profile of it was written to just before it was looked at: it may not be whole yet."""
+    now = time.time()
+    for file in entry.profiles:
+        with contextlib.suppress(OSError, ValueError):
+            if file.path != "-" and abs(now - Path(file.path).stat().st_mtime) < FRESH_S:
+                return True
+    return False
 
 
 def first(entry: RunEntry) -> KnownRun:
     """What names alone tell."""
+    return replace(_first(entry), growing=growing(entry))
+
+
+def _first(entry: RunEntry) -> KnownRun:
     logs = len(entry.power)
     power = f"{logs} log{'s' * (logs > 1)}" if logs else "none"
     match = _FOLDER.search(entry.name)
@@ -136,7 +154,7 @@ def table(entries: Sequence[RunEntry], facts: Sequence[KnownRun], summary: str =
         text_column("run", "run", [run.name for run in runs], weight=9),
         text_column("when", "when", [f.when for f in facts], weight=6),
         text_column("hosts", "hosts", [", ".join(run.hosts) for run in runs], weight=2),
-        text_column("device", "device", [f.device for f in facts], weight=3),
+        text_column("device", "device", [_device(f) for f in facts], weight=3),
         optional("took_s", "took", "duration", [f.took_ps for f in facts], weight=7),
         optional("steps", "steps", "integer", [f.steps for f in facts], weight=7),
         optional("step_s", "a step", "duration", [f.step_ps for f in facts], weight=5),
@@ -155,6 +173,10 @@ def table(entries: Sequence[RunEntry], facts: Sequence[KnownRun], summary: str =
         "runs", "Runs", columns, place=lambda row: Place(run=paths[row]), order=("when", True), key=("path",), noun="run",
         empty="No run was found.", summary=summary,
     )  # fmt: skip
+
+
+def _device(known: KnownRun) -> str:
+    return ", ".join(part for part in (known.device, WRITTEN if known.growing else "") if part)
 
 
 def _when(clock: Clock) -> str:

@@ -116,7 +116,7 @@ def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
         lines += [""] * bool(index)
         lines += describe(one, columns)
     for file in found.unread:
-        lines.append(f"not read: {plain(facts.shown(file.path))} ({file.what}: format not supported yet)")
+        lines.append(f"not read: {plain(facts.shown(file.path))} ({facts.why_unread(file)})")
     for problem in found.problems:
         lines.append(f"note: {plain(str(problem))}")
     return lines

@@ -210,7 +210,8 @@ class OpenScreen(BaseScreen):
             self._changes = None
             self._named.clear()  # power logs are known only now
             for run in found.runs:  # a profile that was still being written is read again
-                if self._sizes.get(run.path, run.size) != run.size:
+                known = self._known.get(run.path)
+                if self._sizes.get(run.path, run.size) != run.size or (known is not None and known.growing):
                     self._known.pop(run.path, None)
             self._fill()
             self._group()
@@ -229,7 +230,7 @@ class OpenScreen(BaseScreen):
         if folder is None or not folder.complete or not folder.folders or self._asking or self.shell.current() is not self:
             return
         self._asking = True
-        changes, again = self._changes, self._again > 0
+        changes, again = self._changes, self._again > 0 or any(known.growing for known in self._known.values())
         self._again = max(0, self._again - 1)
 
         def look(_check: background.CancelCheck) -> tuple[Changes, bool]:

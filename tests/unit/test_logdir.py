@@ -1,14 +1,23 @@
 from __future__ import annotations
 
+import contextlib
+import functools
+import gzip
 import json
 import os
+import re
 import shutil
+import socket
+import stat
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from powertui.data import logdir
-from powertui.data.logdir import scan, stream, tree
+from powertui.data.logdir import Logdir, scan, stream, tree
 from powertui.errors import UnreadableFile
 
 JAX = "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50"
@@ -374,3 +383,157 @@ def test_chrome_traces_of_any_name_are_runs_but_not_what_powertui_exported(tmp_p
     found = scan(tmp_path)
     assert [[profile.host for profile in run.profiles] for run in found.runs] == [["flex"], ["loop"]]
     assert scan(tmp_path / "mine.json").runs[0].profiles
+
+
+# ── mixed folders ────────────────────────────────────────────────────────────────────────────────
+
+DOUBTFUL = (
+    "vm.xplane.pb", "vm.trace.json.gz", "w.pt.trace.json", "any.json", "x.pftrace", "vm.trace", "1_kernel_trace.csv",
+    "1_results.json", "power.csv", "power.log", "power.db", "events.out.tfevents.1700000000.vm.1.0.v2", "hlo_proto.pb",
+)  # fmt: skip
+
+
+def test_pipes_sockets_and_devices_are_refused_by_name_and_never_opened(tmp_path: Path) -> None:
+    """A pipe that nobody writes to would hold whoever opens it for ever."""
+    folders = [tmp_path, tmp_path / "plugins" / "profile" / "r"]
+    folders[1].mkdir(parents=True)
+    before = Path.cwd()
+    for folder in folders:
+        os.chdir(folder)  # a socket's path is short
+        for kind in ("pipe", "socket"):
+            for name in DOUBTFUL:
+                if kind == "pipe":
+                    os.mkfifo(f"{kind}.{name}")
+                else:
+                    with socket.socket(socket.AF_UNIX) as made:
+                        made.bind(f"{kind}.{name}")
+        with contextlib.suppress(PermissionError):
+            os.mknod("null.xplane.pb", 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        (folder / "link.xplane.pb").symlink_to("/dev/zero")
+    os.chdir(before)
+    found: list[Logdir] = []
+    looking = threading.Thread(target=lambda: found.append(scan(tmp_path)), daemon=True)
+    looking.start()
+    looking.join(60)
+    assert not looking.is_alive()
+    refused = {Path(problem.file).name for problem in found[0].problems if "not a plain file" in problem.cause}
+    made = {f"{kind}.{name}" for kind in ("pipe", "socket") for name in DOUBTFUL}
+    assert made | {"link.xplane.pb"} <= refused
+    assert not [profile for run in found[0].runs for profile in run.profiles]
+
+
+@pytest.mark.parametrize("kind", ["socket", "device", "link to a device"])
+def test_what_is_no_file_is_refused_when_it_is_named(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "vm.xplane.pb"
+    if kind == "socket":
+        before = Path.cwd()
+        os.chdir(tmp_path)
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+        os.chdir(before)
+    elif kind == "device":
+        path = Path("/dev/null")
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(UnreadableFile, match="is neither a folder nor a plain file"):
+        scan(path)
+
+
+def test_loops_of_links_cost_nothing(tmp_path: Path) -> None:
+    """Ten folders, each with links to all others and to itself: each is looked at once."""
+    for number in range(10):
+        make(tmp_path, f"d{number}/plugins/profile/r/vm.xplane.pb")
+    for number in range(10):
+        for other in range(10):
+            (tmp_path / f"d{number}/to{other}").symlink_to(tmp_path / f"d{other}", target_is_directory=True)
+    (tmp_path / "itself").symlink_to("itself")
+    found = scan(tmp_path)
+    assert len(found.runs) == 10
+    assert found.entries < 10 * 14 + 20
+    assert [Path(problem.file).name for problem in found.problems] == ["itself"]
+
+
+def test_one_host_in_many_files_is_counted_once(tmp_path: Path) -> None:
+    """All forms of one capture, copies under another name, and what other tools left: two hosts."""
+    folder = tmp_path / "plugins/profile/r"
+    folder.mkdir(parents=True)
+    for host, content in (("a", b"\x0a\x02ab"), ("b.c.d_6003", b"\x0a\x02cd")):
+        (folder / f"{host}.xplane.pb").write_bytes(content)
+        (folder / f"{host}.xplane.pb.gz").write_bytes(gzip.compress(content))
+        (folder / f"{host}.trace.json.gz").write_bytes(gzip.compress(b'{"traceEvents":[{}]}'))
+        for other in ("overview_page.pb", "op_stats_v2.pb", "hlo_proto.pb", "cached_tools.json"):
+            (folder / f"{host}.{other}").write_bytes(b"x")
+    (folder / "copy-of-a.xplane.pb").write_bytes(b"\x0a\x02ab")
+    (folder / "empty.xplane.pb").write_bytes(b"")
+    (run,) = scan(tmp_path).runs
+    assert [profile.host for profile in run.profiles] == ["a", "b.c.d_6003", "empty"]
+    assert len(run.alternates) == 4
+    assert ["counted once" in problem.cause for problem in run.problems] == [True]
+
+
+def opened_by(look: Callable[[], object]) -> tuple[int, int]:
+    """(calls of the system that look at names, bytes that were read) while it goes on."""
+    counted = {"names": 0}
+    real = (os.scandir, os.stat)
+
+    def counting(which: Callable[..., object]) -> Callable[..., object]:
+        def call(*args: object, **more: object) -> object:
+            counted["names"] += 1
+            return which(*args, **more)
+
+        return call
+
+    def read() -> int:
+        return int(re.search(r"rchar: (\d+)", Path("/proc/self/io").read_text())[1])  # type: ignore[index]
+
+    before = read()
+    os.scandir, os.stat = (counting(one) for one in real)  # type: ignore[assignment]
+    try:
+        look()
+    finally:
+        os.scandir, os.stat = real
+    return counted["names"], read() - before
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="this system does not count bytes")
+def test_ten_thousand_runs_cost_four_times_as_much_as_a_quarter_of_them(tmp_path: Path) -> None:
+    found: dict[int, tuple[int, int]] = {}
+    for count in (2500, 10_000):
+        root = tmp_path / str(count)
+        for number in range(count):
+            folder = root / f"t{number // 100}" / "plugins" / "profile" / f"2026_01_01_{number % 100:02}_00_00"
+            folder.mkdir(parents=True)
+            (folder / "vm.xplane.pb").write_bytes(b"\x0a\x02ab")
+        found[count] = opened_by(functools.partial(_checked, root, count))
+    names, read = found[10_000]
+    assert names <= 4.2 * found[2500][0]
+    assert names <= 4 * 10_000
+    assert read < 100_000  # no profile was opened
+
+
+def _checked(root: Path, count: int) -> None:
+    looked = scan(root)
+    assert len(looked.runs) == count
+    assert not looked.problems
+
+
+def test_a_profile_that_is_being_written_is_marked_and_what_is_whole_of_it_is_read(tmp_path: Path) -> None:
+    from powertui.report import checks, runs
+
+    make(tmp_path, "plugins/profile/r/vm.xplane.pb")
+    (run,) = scan(tmp_path).runs
+    assert runs.first(run).growing
+    listed = runs.table([run], [runs.first(run)])
+    assert next(column for column in listed.columns if column.id == "device").values[0] == "being written"
+    assert any("just now" in check.what for check in checks.of_entry(run))
+    then = time.time() - 3600
+    os.utime(run.profiles[0].path, (then, then))
+    assert not runs.first(run).growing
+    assert not any("just now" in check.what for check in checks.of_entry(run))
+
+
+def test_a_trace_before_pytorch_renames_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "w.pt.trace.json.tmp").write_bytes(b'{"schemaVersion": 1, "traceEvents": [' + b" " * 99)
+    found = scan(tmp_path)
+    assert not found.runs
+    assert ["still being written" in file.what for file in found.unread] == [True]

@@ -54,6 +54,9 @@ CACHES = {
     "cached_tools.json": "cache of the browser tool",
 }
 
+# What PyTorch's profiler writes into, and gives its real name when it is whole.
+UNFINISHED = (".json.tmp", ".json.gz.tmp")
+
 # Folders that hold a part of a run: their name is the group of the scalars in them.
 PARTS = frozenset({"train", "training", "validation", "val", "valid", "eval", "test"})
 

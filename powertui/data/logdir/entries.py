@@ -604,7 +604,10 @@ def _samples(profile: ProfileFile) -> bytes:
 
 
 def _unknown_trace(file: FoundFile) -> OtherFile | None:
-    """A JSON file under any name that looks like a trace of another tool."""
+    """A JSON file under any name that looks like a trace of another tool, or one that is not finished."""
+    if file.name.endswith(filenames.UNFINISHED):
+        what = "a trace that is still being written (PyTorch renames it when it is whole), or whose program ended before"
+        return OtherFile(file.path, file.name.split(".", 1)[0], "tmp", file.size, what)
     if not file.name.lower().endswith((".json", ".json.gz")) or file.size < 64:
         return None
     head = head_of(file.path)

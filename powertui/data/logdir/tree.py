@@ -126,7 +126,7 @@ def may_matter(name: str) -> bool:
         filenames.is_events(name)
         or filenames.split_tool(name) is not None
         or may_be_power(name)
-        or name.lower().endswith((".json", ".json.gz"))
+        or name.lower().endswith((".json", ".json.gz", *filenames.UNFINISHED))
     )
 
 
