@@ -36,7 +36,9 @@ def of(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Table:
         events, time = int(count[names[rows]].sum()), int(total[names[rows]].sum())
         return {"count": events, "total_s": time, "average_s": time // events if events else None}
 
-    return Table("hits", "Hits by name", columns, place, ("total_s", True), "No name matches.", ("name",), "name", total=sums)
+    return Table(
+        "hits", "Hits by name", columns, place, ("total_s", True), "No name matches.", ("name",), "name", total=sums, layer=True
+    )
 
 
 def _summed(trace: Trace, hits: Hits, check: CancelCheck) -> tuple[Int64s, Int64s, Int64s, Int64s]:

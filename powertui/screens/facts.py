@@ -35,6 +35,17 @@ def of(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ...]) -> s
     return "\n".join(lines)
 
 
+def in_short(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> str:
+    """What a window drew by the log that leads, in a few words; "" where no power lies there."""
+    if not power:
+        return ""
+    energy = mixture.energy(power[0], lo, hi)
+    if not energy.resolved or energy.joules is None or energy.mean_w is None:
+        return f"joules {plain(energy.reason, 120)}"
+    half = f" ±{units.quantity((energy.hi - energy.lo) / 2, 'J', 2)}" if energy.lo is not None and energy.hi is not None else ""
+    return f"{units.quantity(energy.joules, 'J')}{half}, {units.quantity(energy.mean_w, 'W')} on average"
+
+
 def _stats(model: TimelineModel, selection: Selected) -> list[str]:
     try:
         return [f"  {plain(stat.name)}: {plain(_text(stat.value), LONGEST_STAT)}" for stat in model.stats(selection)]

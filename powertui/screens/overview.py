@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.style import Style
-from textual.events import Resize
 
 from powertui.data.table import Result
+from powertui.screens import spec
+from powertui.screens.status import Hint
 from powertui.screens.tool import ToolScreen
 from powertui.view import overview_lines
 from powertui.widgets.lines import LinesPane, StyledLine
 
-_TABLE = 9  # lines that the table keeps, with the title and the footer
+_TABLE = 7  # lines that the table keeps
 _SMALL = 30  # lines of a window that has none to spare for notes
 
 
@@ -25,7 +28,9 @@ class OverviewScreen(ToolScreen):
             small = self.size.height < _SMALL
             if small:  # by whose rules the numbers are stays
                 self.query_one("#notes", LinesPane).styles.height = 1
-            height = max(4, self.size.height - _TABLE - (2 if small else 4))
+            rows = len(result.table) if result.table is not None else 0
+            table = min(_TABLE, rows + 2) if small else _TABLE  # its titles and its count of rows
+            height = max(4, self.size.height - table - (4 if small else 6))
             glyphs = self.shell.capabilities.glyphs
             for pieces in overview_lines.lines(result, self.size.width, height, glyphs=glyphs):
                 made.append(tuple((text, self._style(role)) for text, role in pieces))
@@ -33,11 +38,12 @@ class OverviewScreen(ToolScreen):
         pane.styles.height = len(made)
         pane.set_lines(made)
 
-    def on_resize(self, event: Resize) -> None:
-        """Another width: the sentences break elsewhere."""
-        super().on_resize(event)
-        if self.is_mounted:
-            self.show_facts(self._result)
+    def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
+        """What was found first: that is what a person wants to see."""
+        if self._result is not None and any(fact.id.startswith("finding_") for fact in self._result.facts):
+            yield Hint(spec("symmetry").key, "what was found")
+        yield Hint(spec("timeline").key, "timeline")
+        yield from super().useful()
 
     def _style(self, role: str) -> Style:
         look = self.shell.look

@@ -20,13 +20,13 @@ from powertui.data.texts import CancelCheck
 from powertui.data.tools import event_sets, op_stats
 from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
-from powertui.screens import facts, nudging
+from powertui.screens import facts, heading, nudging
 from powertui.screens.base import bindings_for
 from powertui.screens.moving import Moving
 from powertui.screens.status import StatusLine
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
-from powertui.view import around, in_sight
+from powertui.view import around, cut, in_sight
 from powertui.view.context import Context
 from powertui.view.navigation import State
 from powertui.view.timeline_model import TimelineModel
@@ -79,6 +79,7 @@ class TimelineScreen(Moving):
                 yield Static("", id="waiting", markup=False)  # over the view, which knows its size while it has nothing to show
                 yield TimelineView(theme=look, glyphs=glyphs, id="view")
                 yield DetailsPane(theme=look, glyphs=glyphs, id="details")
+                yield Static("", id="of", markup=False)
                 yield OpsTable(theme=look, glyphs=glyphs, id="ops")
             yield ContextPane(theme=look, glyphs=glyphs, id="context")
         yield Input(id="box", compact=True)
@@ -120,7 +121,7 @@ class TimelineScreen(Moving):
         self.query_one("#context").display = self._context_wanted and width >= CONTEXT_FROM
         room = height >= BELOW_FROM
         self.query_one("#details").display = self._below == "details"
-        self.query_one("#ops").display = self._below in ("ops", "hits")
+        self.query_one("#ops").display = self.query_one("#of").display = self._below in ("ops", "hits")
         # Without room for both, the pane below takes the place of the timeline until it is closed.
         self.view.display = room or not self._below
 
@@ -324,7 +325,8 @@ class TimelineScreen(Moving):
         self.footer()
         if event.window is not None:
             lo, hi = event.window
-            self.say(f"Window of {units.duration(hi - lo)} marked: t op table, e export, f fit, y copy, Esc clears it.")
+            drew = facts.in_short(self.view.power, lo, hi)
+            self.say(f"Window of {units.duration(hi - lo)}{': ' if drew else ''}{drew}. Esc clears it.")
 
     def _show_context(self) -> None:
         """The context is worked out once a frame, however many keys came in since the last."""
@@ -362,9 +364,16 @@ class TimelineScreen(Moving):
         if self._below != "ops" or session.trace is None or window is None:
             return
         trace, (lo, hi) = session.trace, window
+        profile = session.profile
+        if profile is not None:
+            self._say_of(f"Ops · {heading.words(profile, window)}" + ("" if self.timeline.window else ": what is visible"))
         background.begin(
             self, "ops", lambda check: op_stats.result(op_stats.of(trace, lo, hi, check)), lambda found: self._got_ops(trace, found)
         )
+
+    def _say_of(self, words: str) -> None:
+        """What the table below is of."""
+        self.query_one("#of", Static).update(f" {cut.end(words, max(1, self.view.size.width - 2))}")
 
     def _got_ops(self, trace: object, found: Result) -> None:
         if self.is_mounted and self._below == "ops" and trace is self.session.trace:
@@ -483,6 +492,7 @@ class TimelineScreen(Moving):
         if self._below != "hits":
             return
         trace, hits = model.trace, state.hits
+        self._say_of(f"Hits of {hits.pattern} by name · whole profile")
         background.begin(self, "hits", lambda check: hit_table.of(trace, hits, check), lambda table: self._got_hits(trace, table))
         self.set_focus(self.query_one("#ops", TableView))
 
@@ -508,6 +518,8 @@ class TimelineScreen(Moving):
             return
         if self._below == "ops":
             yield from self._useful_of_table()
+        if self._below == "hits":
+            yield from (("fold", "show the longest"), ("hit-next+hit-previous", "next hit, the one before"), ("hits", "close"))
         if state.mark is not None:
             yield "mark", "end the window here"
         elif state.window is not None:

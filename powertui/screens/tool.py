@@ -19,6 +19,7 @@ from powertui.plain import plain
 from powertui.report.writers import as_csv
 from powertui.screens import frame, heading
 from powertui.screens.base import BaseScreen, bindings_for
+from powertui.screens.status import Hint
 from powertui.view import cut, listed
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.table import TableView
@@ -151,6 +152,7 @@ class ToolScreen(BaseScreen):
         super().on_resize(event)
         if self.is_mounted:
             self._tell_notes()
+            self.show_facts(self._result)
             self.query_one("#title", Static).update(self._title())
 
     def _tell_notes(self) -> None:
@@ -159,7 +161,7 @@ class ToolScreen(BaseScreen):
         wide = max(20, self.size.width - 2)
         self._fill("#notes", [((f" {row}", dim),) for note in told for row in textwrap.wrap(note, wide, subsequent_indent="  ")])
 
-    def useful(self) -> Iterable[str | tuple[str, str]]:
+    def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         """Of the row under the cursor first."""
         if self.table.place is not None:
             yield "row-show", "show it in the timeline"

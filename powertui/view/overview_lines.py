@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from powertui import units
 from powertui.data.model import PS_PER_S
-from powertui.data.table import Chart, Fact, Result
+from powertui.data.table import Chart, Fact, Result, shown
 from powertui.plain import plain
 from powertui.view import stacked
 
@@ -27,6 +27,7 @@ _LETTERS = {
     "Kernel launch": "L", "Input": "I", "Output": "O", "Compilation": "J", "All others": ".",
 }  # fmt: skip
 _INDENT = "  "
+MOST_EPOCHS = 4  # whose joules stand side by side; of more the first and the last, the table has them all
 
 
 def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -> list[LinePieces]:
@@ -99,12 +100,24 @@ def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
 
 
 def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
-    told = []
-    for id, words in (("step_joules", "a step"), ("sample_joules", "a sample"), ("energy", "in all")):
+    """Epoch beside epoch first, and their difference with its interval: what a small window keeps."""
+    epochs = [fact for id, fact in facts.items() if id.startswith("epoch_") and id != "epoch_difference_joules"]
+    told = [f"{fact.label} {_give_or_take(fact)}" for fact in (epochs if len(epochs) <= MOST_EPOCHS else (epochs[0], epochs[-1]))]
+    more = facts.get("epoch_difference_joules")
+    if more is not None:
+        told.append(f"{more.label} {'+' if float(more.value or 0) > 0 else ''}{more.text()}")
+    for id, words in (("energy", "in all"), ("step_joules", "a step"), ("sample_joules", "a sample")):
         if id in facts:
-            told.append(f"{words} {facts[id].text()}")
-    told += [f"{fact.label} {fact.text()}" for id, fact in facts.items() if id.startswith("epoch_")]
+            told.append(f"{words} {_give_or_take(facts[id])}")
     return _joined("energy", told, width)
+
+
+def _give_or_take(fact: Fact) -> str:
+    """A figure with the half width of its interval: "2.622 kJ ±14 J"."""
+    if fact.value is None or isinstance(fact.value, str) or fact.lo is None or fact.hi is None:
+        return fact.text()
+    half = max(float(fact.hi) - float(fact.value), float(fact.value) - float(fact.lo))
+    return f"{shown(fact.value, fact.kind, fact.unit)} ±{units.quantity(half, fact.unit, 2)}"
 
 
 def _machine(facts: dict[str, Fact], width: int) -> list[LinePieces]:

@@ -75,9 +75,8 @@ def fit(table: Table, room: int, kept_id: str | None = None) -> FittedColumns:
     wanted = {column.id: natural(column) for column in table.shown}
     main = next((c for c in sorted(table.shown, key=lambda c: -c.weight) if c.kind == "text"), None)
     if main is not None:
-        wanted[main.id] = min(
-            natural(main, room), max(LEAST_TEXT, room // 3)
-        )  # what a row is called counts more than its last figures
+        part = room * 2 // 5 if table.layer else room // 3  # what a row is called counts more than its last figures
+        wanted[main.id] = min(natural(main, room), max(LEAST_TEXT, part))
     kept = list(table.shown)
     while sum(wanted[c.id] + GAP for c in kept) - GAP > room:
         may_go = [c for c in kept if (c.weight < ALWAYS or c.unknown) and c.id != kept_id]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from powertui import demo
 from powertui.data.energy import account
 from powertui.screens import SCREENS, frame, status
 from powertui.screens.base import BaseScreen
@@ -18,6 +19,7 @@ from powertui.screens.top_line import TopLine
 from powertui.screens.trail import Trail
 from powertui.view import cut, top_line
 from powertui.view.top_line import Head, Tab
+from powertui.widgets.table import TableView
 
 from .conftest import Maker, loaded, settled
 
@@ -258,3 +260,55 @@ def test_pages(snap_compare: Any, make: Maker, monkeypatch: pytest.MonkeyPatch, 
         await settled(pilot)
 
     assert snap_compare(make(), terminal_size=SIZES[size], run_before=before)
+
+
+async def test_a_power_log_alone_has_no_dead_page(make: Maker) -> None:
+    """At 80 columns, too, the page in front is marked; what can have no content is dim and says why."""
+    shell = make(demo.power_file())
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        assert "[2 Timeline]" in top(shell).text
+        dim = {tab.name for tab in top(shell).tabs if tab.dim}
+        assert "timeline" not in dim
+        for tab in top(shell).tabs:
+            if tab.name in dim - {"live"}:
+                await pilot.press(tab.key)
+                await settled(pilot)
+                assert f"[{tab.key} {tab.title}]" in top(shell).text
+                shown = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+                assert frame.why_empty(shell.session, tab.name)[:60] in " ".join(shown.split())
+                assert "\\n" not in shown
+
+
+async def test_what_is_found_is_read_in_full_at_80_columns(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        lines = ["".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips()]
+        below = lines[next(y for y, line in enumerate(lines) if line.startswith(" > ")) : -1]
+        assert "evidence: unexplained, epochs, neighbours · measured" in " ".join(" ".join(below).split())
+        assert not any("…" in line.replace(" … ", "") for line in below), below
+
+
+async def test_the_op_table_below_the_timeline_groups_and_shows_wrappers(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("t")
+        await settled(pilot)
+        table = shell.screen.query_one("#ops", TableView)
+        assert table.table is not None
+        listed = len(table.rows)
+        before = shell.screen.timeline.viewport  # type: ignore[attr-defined]
+        assert "g group" in bottom(shell).text
+        await pilot.press("x")
+        await settled(pilot)
+        assert len(table.rows) > listed
+        await pilot.press("g", "end")
+        await settled(pilot)
+        assert table.order.group == "type"
+        assert table.group is not None
+        assert "Enter unfold" in bottom(shell).text
+        assert shell.screen.timeline.viewport == before  # type: ignore[attr-defined]

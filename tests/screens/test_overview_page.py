@@ -27,7 +27,8 @@ async def test_the_first_sentence_says_what_limits_the_run(make: Maker) -> None:
         await settled(pilot)
         said = _said(pilot)
         assert "limits this run" in said[0]
-        assert any("energy" in line and "a step" in line for line in said)
+        energy = " ".join(said[next(y for y, line in enumerate(said) if line.startswith(" energy")) :])
+        assert energy.index("epoch 0") < energy.index("epoch 1 less epoch 0") < energy.index("a step")
         table = shell.screen.query_one("#rows", TableView).table
         assert table is not None
         assert table.id == "summary"

@@ -94,3 +94,9 @@ def test_beginnings_are_those_of_python() -> None:
     for prefix in ("Iterator::", "", "FunctionRun", "Ä"):
         assert found.begin(prefix.encode()).tolist() == [word.startswith(prefix) for word in words]
         assert found.begin(prefix.encode(), whole=True).tolist() == [word == prefix for word in words]
+
+
+def test_among() -> None:
+    found = Texts.of(["Run", "FunctionRun", "", "xFunctionRun", "Rün"])
+    assert found.among({"FunctionRun", "Rün"}).tolist() == [False, True, False, False, True]
+    assert not Texts.of([]).among({"a"}).any()

@@ -248,9 +248,9 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
         Column("type", "type", "text", Lazy(count, lambda row: ops[row].type), weight=4),
         Column("device", "device", "text", Lazy(count, ops.device), weight=3),
         Column("count", "count", "integer", ops.count, weight=7),
-        Column("total_s", "total", "duration", ops.total, weight=6),
+        Column("total_s", "total", "duration", ops.total, weight=5),
         Column("self_s", "self", "duration", ops.self_time, weight=9),
-        Column("average_s", "average", "duration", ops.total // np.maximum(ops.count, 1), weight=5),
+        Column("average_s", "average", "duration", ops.total // np.maximum(ops.count, 1), weight=6),
         Column("share", "share", "share", ops.share, weight=8),
         Column("full_name", "recorded as", "text", Lazy(count, lambda row: ops[row].full), weight=0),
     )

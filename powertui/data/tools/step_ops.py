@@ -11,6 +11,7 @@ from collections import defaultdict
 import numpy as np
 
 from powertui import units
+from powertui.data import category
 from powertui.data.model import UNKNOWN, Events, Int64s, Steps, Trace
 from powertui.data.table import Column, Fact, Place, Result, Table, optional, text_column
 from powertui.data.tools import op_stats
@@ -104,9 +105,7 @@ def _table(
         Column("usual_s", "usual", "duration", then, weight=8),
         Column("here_s", "here", "duration", now, weight=9),
         Column("difference_s", "difference", "duration", now - then, weight=9, signed=True),
-        optional(
-            "share", "of the stall", "share", [float(d) / stall if stall > 0 else None for d in (now - then).tolist()], weight=7
-        ),
+        optional("share", "of stall", "share", [float(d) / stall if stall > 0 else None for d in (now - then).tolist()], weight=7),
     )
 
     def place(row: int) -> Place | None:
@@ -120,9 +119,10 @@ def _table(
         return Place(question.opened.name, question.host, lo, lo + int(events.duration[event]), track, event)
 
     summary = f"self time; the step took {units.duration(stall)} more than usual" if stall else "self time"
+    waits = np.array([name in category.HAND_OVER for name, _ in keys], np.bool_)
     return Table(
         "step_ops", "Ops against usual", columns, place, ("difference_s", True), "No step to compare with others.",
-        ("name", "device"), "op", summary,
+        ("name", "device"), "op", summary, wrappers=lambda _check: waits,
     )  # fmt: skip
 
 

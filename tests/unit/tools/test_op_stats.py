@@ -169,3 +169,18 @@ def test_thousands_of_lines_with_names_of_their_own_are_added_up_together(monkey
     monkeypatch.setattr(np, "bincount", counted)
     assert len(op_stats.of(trace)) == lines
     assert 0 < len(sizes) < 10
+
+
+def test_waiting_for_other_threads_is_no_share_and_is_left_out() -> None:
+    """A call that hands its ops to other threads: what it waits for is counted there."""
+    trace = traces.trace(
+        {("/host:CPU", "main"): [(0, 100, "KernelAndDeviceFunc::Run")], ("/host:CPU", "pool"): [(0, 60, "a"), (60, 20, "b")]}
+    )
+    stats = op_stats.of(trace)
+    shares = {op.name: op.share for op in stats.ops}
+    assert shares["a"] == pytest.approx(0.75)
+    assert shares["b"] == pytest.approx(0.25)
+    assert np.isnan(shares["KernelAndDeviceFunc::Run"])
+    assert [stats[row].name for row in np.flatnonzero(stats.wrappers).tolist()] == ["KernelAndDeviceFunc::Run"]
+    assert stats[int(stats.order("share")[-1])].name == "KernelAndDeviceFunc::Run", "what has no share stands last"
+    assert stats.sums(np.arange(3))["share"] == pytest.approx(1)

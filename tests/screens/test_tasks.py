@@ -1,0 +1,85 @@
+"""The ten tasks of docs/tasks.md: their keys are pressed, and the answer has to stand on the screen at every size."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from powertui import demo
+from powertui.screens import shell as shells
+from powertui.screens.shell import Shell
+from tests.tasks import SIZES, TASKS, Task
+
+from .conftest import Maker, loaded, settled
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def shown(shell: Shell) -> str:
+    return "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+
+
+def opened(make: Maker, task: Task) -> Shell:
+    return make({"demo": "demo", "power": demo.power_file(), "logdirs": "logdirs"}[task.opened])
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
+async def test_the_keys_lead_to_the_answer(
+    make: Maker, task: Task, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    shell = opened(make, task)
+    async with shell.run_test(size=SIZES[size]) as pilot:
+        if task.opened == "logdirs":
+            await settled(pilot)
+        else:
+            await loaded(pilot)
+        for key in task.pressed():
+            await pilot.press(key)
+            await settled(pilot)
+        for _ in range(600):
+            text = shown(shell)
+            if all(words in text for words in task.says):
+                break
+            await asyncio.sleep(0.1)
+            await settled(pilot)
+        for words in task.says:
+            assert words in text, text
+    for path in tmp_path.glob("*-samples.csv"):  # the export, as somebody reads it
+        table = pd.read_csv(path)
+        assert set(table["epoch"]) == {1}
+        assert table["step"].between(45, 71).all()
+        assert table["watts: watts"].mean() > 250
+        assert task.id == "export"
+
+
+async def test_the_first_screen_says_which_steps_drew_more(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a key: in the line at the foot, until the next key."""
+    monkeypatch.setattr(shells, "LOOK_FOR_NEWS_S", 0.1)
+    shell = make()
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        for _ in range(600):
+            if "Found: " in shown(shell):
+                break
+            await asyncio.sleep(0.1)
+        text = shown(shell)
+        assert "Found: epoch 1, steps 46-71: +59 W, +149 J, +0.20 s. 3 tells more." in text
+        assert "3 Findings·1" in text
+        await pilot.press("right")
+        await settled(pilot)
+        assert "3 tells more" not in shown(shell)
+
+
+def test_the_page_tells_of_these_tasks() -> None:
+    """docs/tasks.md is made from the same table, and each picture that it names is there."""
+    assert subprocess.run([sys.executable, ROOT / "scripts" / "tasks.py", "--check"], check=False).returncode == 0
+    for task in TASKS:
+        for size in SIZES:
+            assert (ROOT / "docs" / "pictures" / "tasks" / f"{task.id}-{size}.svg").stat().st_size < 60_000
