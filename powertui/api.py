@@ -332,7 +332,7 @@ class RunView:
         asked = registry.get(name)
         how = aligning or Aligning()
         if host == "all" and len(self.opened.profiles) > 1:
-            question = Question(self.opened, 0, *_window(lo, hi), how, compat, match, together=True)
+            question = Question(self.opened, 0, *_window(start, end, self.unit), how, compat, match, together=True)
             return Answer(name, (("all hosts", asked.answer(question)),))
         profiles = self._profiles(None if host == "all" else host)
         if not profiles:  # some tools need none; the others say so
