@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.energy_answers import PARTS, SLOW, Row, injected, one_seed
+from benchmarks.energy_answers import PARTS, SLOW, Row, cut, injected, one_seed
 from benchmarks.harness import EXTRA_DATA, ROOT, Table, machine
-from benchmarks.power_world import SENSORS
+from benchmarks.power_world import FORGETFUL, SENSORS
 
 SEEDS = int(os.environ.get("POWERTUI_SEEDS", "200"))
 CHOSEN = tuple(os.environ.get("POWERTUI_PARTS", ",".join(PARTS)).split(","))
@@ -96,7 +96,7 @@ class Score:
 
 def main() -> None:
     """Print the tables, then what missed."""
-    score = Score([*run(range(SEEDS)), *laid(range(max(1, SEEDS // 20)))])
+    score = Score([*run(range(SEEDS)), *laid(range(max(1, SEEDS // 20))), *cut_logs(range(max(1, SEEDS // 100)))])
     _findings(
         score, "findings",
         f"Findings: {SEEDS} trainings of 18 to 75 s per sensor with foreign bursts of 5 to 50 W for 0.5 to 8 s, every"
@@ -104,6 +104,7 @@ def main() -> None:
     )  # fmt: skip
     _findings(score, "injected", "Findings: real recordings with such bursts laid into their true power")
     _places(score)
+    _cut(score)
     for kind in JOULES:
         _joules(score, kind)
     _faults(score)
@@ -130,6 +131,19 @@ def laid(seeds: Iterable[int]) -> list[Row]:
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1), multiprocessing.get_context("spawn")) as pool:
         every = [(folder, 6 * seed + at) for seed in seeds for at, folder in enumerate(folders)]
         return [row for found in pool.map(_laid, every) for row in found]
+
+
+def cut_logs(seeds: Iterable[int]) -> list[Row]:
+    """Real recordings whose true power is known, read by every sensor, whole or from or to the middle of the profile."""
+    folders = sorted(path.parent for path in (EXTRA_DATA / "own" / "bursts").glob("*/truth_watts.csv"))
+    if "places" not in CHOSEN or not folders:
+        return []
+    with ProcessPoolExecutor(min(2, os.cpu_count() or 1), multiprocessing.get_context("spawn")) as pool:
+        return [row for found in pool.map(_cut_one, [(folder, seed) for seed in seeds for folder in folders]) for row in found]
+
+
+def _cut_one(one: tuple[Path, int]) -> list[Row]:
+    return list(cut(*one, [name for name in (*SENSORS, *FORGETFUL) if name not in SLOW]))
 
 
 def _laid(one: tuple[Path, int]) -> list[Row]:
@@ -200,6 +214,33 @@ def _places(score: Score) -> None:
         )  # fmt: skip
     table.note("Asked for: never sure and wrong; intervals, sure or not, hold in 90 to 98 %. A sensor's delay counts as offset.")
     table.print()
+
+
+def _cut(score: Score) -> None:
+    """Real recordings, whole and cut."""
+    for kind, head in (("cut", "sensor"), ("cut by where", "log")):
+        if not score.sensors(kind):
+            continue
+        table = Table(
+            "Places of real recordings: their true power read by each sensor, whole, ending or beginning within the profile",
+            (
+                head,
+                "logs",
+                "placed",
+                "within 0.3 s or half a refresh",
+                "sure",
+                "sure and wrong",
+                "interval holds: sure",
+                "not sure",
+            ),
+        )
+        for name in score.sensors(kind):
+            table.row(
+                name, len(score.values[kind, name, "placed"]), score.share(kind, name, "placed"), score.share(kind, name, "near"),
+                score.share(kind, name, "sure"), score.share(kind, name, "sure and wrong", 0.0, 0.0, bad=1.0),
+                score.share(kind, name, "sure holds", 0.9), score.share(kind, name, "unsure holds", 0.9),
+            )  # fmt: skip
+        table.print()
 
 
 def _joules(score: Score, kind: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import powertui
-from benchmarks.power_world import SENSORS, Fault, Model, Taken, World, make, plan, record, recorded, write, write_log
+from benchmarks.power_world import FORGETFUL, SENSORS, Fault, Model, Taken, World, make, plan, record, recorded, write, write_log
 from powertui.data.asked import Aligning
 from powertui.data.energy import account
 from powertui.data.model import PS_PER_S
@@ -164,6 +164,29 @@ def places(world: World, taken: Taken, asked: Asked, seed: int) -> Iterator[Row]
     for part in asked.view.energy().to_dict("records"):
         if part["window"].startswith("epoch"):
             yield from _one(world, taken, part, f"{'sure' if sure else 'unsure'} joules", kind, seed)
+
+
+CUTS = {"whole": (None, None), "ends early": (None, 0.35), "ends later": (None, 0.7), "begins late": (0.3, None)}  # of the profile
+
+
+def cut(folder: Path, seed: int, sensors: Sequence[str], cuts: Sequence[str] = tuple(CUTS)) -> Iterator[Row]:
+    """The true power of a real recording, read by these sensors from before the profile or from its middle on, laid by signal."""
+    logs = folder / "logs"
+    profile = powertui.open(logs, power=folder / "power.csv")[0].opened.profiles[0]
+    span = (profile.trace.span[0] / PS_PER_S, profile.trace.span[1] / PS_PER_S)
+    world = recorded.world(recorded.read(folder, profile.clock.mid_ns / 1e9, span), seed, quiet=True)
+    with tempfile.TemporaryDirectory() as place:
+        for name in sensors:
+            for words in cuts:
+                begin, end = (None if share is None else span[0] + share * (span[1] - span[0]) for share in CUTS[words])
+                taken = record(world, {**SENSORS, **FORGETFUL}[name], seed, Fault(begin=begin, cut=end))
+                if len(taken.unix) < 5:
+                    continue
+                asked = ask(logs, write_log(taken, Path(place) / "power.csv", "relative"), findings=False)
+                for row in places(world, taken, asked, seed):
+                    if "joules" not in row.what:
+                        yield row._replace(kind="cut")
+                        yield row._replace(kind="cut by where", sensor=words)
 
 
 # ── joules ───────────────────────────────────────────────────────────────────────────────────────

@@ -13,11 +13,11 @@ Written from the descriptions of sensors and of profiles alone. Nothing here imp
 
 from benchmarks.power_world.files import write, write_log
 from benchmarks.power_world.plan import Burst, Plan, plan
-from benchmarks.power_world.sensors import SENSORS, Fault, Model, Taken, record
+from benchmarks.power_world.sensors import FORGETFUL, SENSORS, Fault, Model, Taken, record
 from benchmarks.power_world.training import World, make
 from benchmarks.power_world.whole import Course, make_whole, write_whole
 
 __all__ = [
-    "SENSORS", "Burst", "Course", "Fault", "Model", "Plan", "Taken", "World", "make", "make_whole", "plan", "record", "write",
-    "write_log", "write_whole",
+    "FORGETFUL", "SENSORS", "Burst", "Course", "Fault", "Model", "Plan", "Taken", "World", "make", "make_whole", "plan", "record",
+    "write", "write_log", "write_whole",
 ]  # fmt: skip

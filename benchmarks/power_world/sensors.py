@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.power_world.training import Floats, World
+from benchmarks.power_world.training import TICK, Floats, World
 
 Label = Literal["rapl", "occ", "nvidia instant", "nvidia average", "bmc", "dcmi", "powerboard", "plug", ""]
 
@@ -32,6 +32,7 @@ class Model:
     wrap_j: float = 0.0
     gain: float = 0.015  # at most: of the sensor's own scale
     label: Label = ""  # which known source its labelled log comes from
+    forget_s: float = 0.0  # an exponential mean that forgets so slowly; 0: none
 
 
 SENSORS = {
@@ -48,6 +49,16 @@ SENSORS = {
     )
 }
 
+# Filters of first order, as many meters have one: no window, but a memory.
+FORGETFUL = {
+    one.name: one
+    for one in (
+        Model("forgets in 0.3 s, 0.1 s", 0.1, 0.0, 0.1, quantum=0.1, noise_w=0.2, delay=0.1, forget_s=0.3),
+        Model("forgets in 0.7 s, 0.25 s", 0.25, 0.0, 0.25, quantum=1.0, noise_w=0.2, delay=0.1, forget_s=0.7),
+        Model("forgets in 1 s, 0.5 s", 0.5, 0.0, 0.25, quantum=1.0, delay=0.1, forget_s=1.0),
+    )
+}
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -58,7 +69,8 @@ class Fault:
     restart: tuple[float, float] | None = None  # (when, how long): the BMC says 0 W
     clock_step: tuple[float, float] | None = None  # (when, by how much): the logger's clock is set
     pause: tuple[int, float] | None = None  # (every how many rows, how long): the logger sleeps
-    cut: float | None = None  # the log ends here
+    begin: float | None = None  # the log begins here …
+    cut: float | None = None  # … and ends here
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +110,8 @@ def _polls(world: World, model: Model, rng: np.random.Generator, fault: Fault) -
     """When the logger asked: late by a little each time, now and then by more; not a clockwork."""
     end = world.end - 0.2 if fault.cut is None else min(fault.cut, world.end - 0.2)
     first = world.begin + model.window_s + model.refresh_s + model.poll_s + float(rng.uniform(0.05, 0.6))
+    if fault.begin is not None:
+        first = max(first, fault.begin)
     period = model.poll_s * (1 + float(rng.uniform(-0.004, 0.01)))
     due = np.arange(first, end, period)
     if fault.pause is not None:
@@ -115,12 +129,25 @@ def _published(world: World, model: Model, rng: np.random.Generator, polls: Floa
     count = int((world.end - world.begin - model.window_s) / period)
     done = world.begin + model.window_s + float(rng.uniform(0, period)) + np.arange(count) * period
     done = np.minimum(done + rng.normal(0, 0.002 * period, count), world.end)
-    said = world.joules(done - model.window_s, done) / model.window_s if model.window_s else world.power(done)
+    if model.forget_s:
+        said = _remembered(world, model.forget_s, done)
+    else:
+        said = world.joules(done - model.window_s, done) / model.window_s if model.window_s else world.power(done)
     said = gain * said + model.noise_w * rng.standard_normal(count)
     if model.quantum:
         said = np.round(said / model.quantum) * model.quantum
     last = np.searchsorted(done + delay, polls, side="right") - 1
     return np.asarray(said[np.maximum(last, 0)])
+
+
+def _remembered(world: World, forget_s: float, at: Floats) -> Floats:
+    """What a filter of first order shows at these moments."""
+    part = TICK / forget_s
+    shown, now = np.empty(len(world.watts)), float(world.watts[:200].mean())
+    for row, watts in enumerate(world.watts.tolist()):
+        now += part * (watts - now)
+        shown[row] = now
+    return np.asarray(shown[np.clip(((at - world.begin) / TICK).astype(np.int64), 0, len(shown) - 1)])
 
 
 def _counted(world: World, model: Model, rng: np.random.Generator, polls: Floats, gain: float) -> Floats:

@@ -25,21 +25,22 @@ TAIL = 3.0  # how slowly the price of a large residual grows: that of Student's 
 FOREIGN = 4.0  # power above the prediction never costs more …
 LASTING = 3.0  # … and no more than so much a second where it goes on as in the reading before
 MOST_LASTING = 1.5  # or this for a reading
-UNCOVERED = 10.0  # what it costs to lay the log on the trace so that none of the profile is covered
+UNCOVERED = 6.0  # what it costs to lay the log on the trace so that hardly any of the profile is covered …
+SOME = 0.3  # … and half of that, for so much of it: people record power around what they profile, but logs end early, too
 ELSE = 3.0  # a reading outside the profile that is neither idle, nor like training, nor like the reading before
-BUSY = float(
-    np.log(2)
-)  # or twice that a second, if this is less: one that is like training, which may have gone on, or like the reading before
-LAPSE = 4.0  # a second in which training pauses before the end that something tells, or goes on after it …
+GOES_ON = 1.0  # a second in which something like training, or like the reading before, goes on unprofiled …
+STARTS = 0.75  # … times this, before the training …
+BUSY = float(np.log(2))  # … but no more than this for one reading
+LAPSE = 6.0  # a second in which training pauses before the end that something tells, or goes on after it …
 SOON = 3.0  # s: later it is something else that runs
-MOST_LAPSE = 2.0  # … but no more than this for one reading
+MOST_LAPSE = 3.0  # … but no more than this for one reading
 IDLE_SHARE = 0.03  # of the log's swing: so far the idle machine may stand above the lowest reading
 # Of the swing: what each kind of work draws, give or take. A call that shows nothing inside waits, if anything.
 USUAL = {"host calls without detail": 0.25, "host work": 0.6, "input": 0.6, "compiling": 0.7, "copies": 0.8}
 # And hardly more than computing does, by so much of the swing.
 MORE = {"host calls without detail": 0.03, "input": 0.2}
 MORE_OTHERWISE = 0.25
-WRONG_END = 2.5  # what it costs at most that training went on after its told end
+WRONG_END = 4.0  # what it costs at most that training went on after its told end
 NOTHING = 5.0  # that all that ran drew nothing, and the log swings for reasons of its own …
 LITTLE = 0.1  # … or so little of its swing
 TURNS = 4
@@ -48,7 +49,8 @@ _LEVELS = 8  # … each of so many windows of it
 _NEAR = 1.5  # residuals: nearer levels are one
 _IDLE = 2.5  # residuals: so near to its level a reading is of the idle machine
 _SURPRISE = np.log(_MANY / np.maximum(np.arange(_MANY + 1.0), 1.0))
-INSIDE, TRAINING, AFTER, UNKNOWN = range(4)  # the profile, training beyond it, after the training's told end, anything else
+# The profile, training beyond it, after the training's told end, before the training, anything else.
+INSIDE, TRAINING, AFTER, BEFORE, UNKNOWN = range(5)
 _CHUNK = 400_000  # readings times offsets that are looked at together
 
 
@@ -63,6 +65,7 @@ class Likeness:
     floor: float = 1.0  # the smallest scale
     alike: float = 1.0  # how many neighbouring residuals say the same thing
     idle: float = IDLE_SHARE  # of the swing: so far the idle machine may stand above the floor
+    usual_w: float = 0.0  # where it is likeliest, above the floor
 
     def costs(self, offsets: Floats, data: Samples, ppm: float = 0.0, *, exact: bool = True) -> tuple[Floats, Floats]:
         """What each offset costs, and the watts of its fit, idle first. Not `exact`: near enough to rank thousands."""
@@ -74,37 +77,43 @@ class Likeness:
         # Beforehand: the idle machine stands near the floor, and no kind of work draws many times the log's swing.
         usual = self.swing_w * np.array([self.idle, *(USUAL.get(name, 1.5) for name in self.shares.names[1:-1])])
         prior = self.alike / usual**2
+        usual_level = np.array([self.usual_w, *[0.0] * (len(usual) - 1)])
         kinds = self.shares.names[1:-1]
         more = self.swing_w * np.array([MORE.get(name, MORE_OTHERWISE) for name in kinds])
         strongest = kinds.index("compute") if "compute" in kinds else None
         ridge = np.diag(prior * self.scale**2)
         low = ridge.copy()
-        low[0, 0] += 10.0 * len(data)  # the first turns keep the idle machine at the floor
+        low[0, 0] += 10.0 * len(data)  # the first turns keep the idle machine where it is likeliest
         sigma = self.scale * self.widths(data)
         steady = price(np.abs(np.diff(above, prepend=above[:1])) / (sigma * 2**0.5))
         trust = (self.scale / sigma) ** 2
         pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
         usual_work = self._usual_work(float(np.median(data.hi - data.lo)))
         lapse = min(LAPSE * pace, MOST_LAPSE) * self.alike
-        lasting, busy = min(LASTING * pace, MOST_LASTING), BUSY * min(2 * pace, 1.0)
+        lasting, busy = min(LASTING * pace, MOST_LASTING), min(GOES_ON * pace * self.alike, BUSY)
         for start in range(0, len(offsets), chunk):
             part = offsets[start : start + chunk, None]
             lo, hi = data.lo * stretch + part, data.hi * stretch + part
-            columns = self.shares.work(lo, hi)  # [offsets, readings, kinds]
+            columns = self.shares.work(lo, hi, data.forget_s)  # [offsets, readings, kinds]
             state = self._state((lo + hi) / 2)
             weight = np.where(state == INSIDE, 1.0, 0.01) * trust
-            for turn in range(TURNS):
+            turns = TURNS if exact else TURNS - 1
+            for turn in range(turns):
                 weighted = (columns * weight[..., None]).transpose(0, 2, 1)
-                last = exact and turn == TURNS - 1
-                fitted = nnls.many(weighted @ columns + (ridge if turn > 1 else low), weighted @ above, exact=last)
+                last = exact and turn == turns - 1
+                held = ridge if turn > 1 else low
+                moment = weighted @ above
+                moment[:, 0] += held[0, 0] * self.usual_w
+                fitted = nnls.many(weighted @ columns + held, moment, exact=last)
                 left = (above - (columns @ fitted[..., None])[..., 0]) / sigma
-                if turn < TURNS - 1:
+                if turn < turns - 1:
                     weight = trust * self._weight(left, (above - fitted[:, :1]) / sigma, state, steady + lasting)
             levels = np.sort(fitted @ usual_work.T, axis=1)[:, _LEVELS // 2 :: _LEVELS]
             idle = (above - fitted[:, :1]) / sigma
             cost = self._price(left, idle, _among(above, levels, sigma), state, steady, (lapse, lasting, busy))
-            total[start : start + chunk] = cost + (fitted**2 @ prior) / 2
-            total[start : start + chunk] += UNCOVERED * self.alike * self._bare(float(data.lo[0]), float(data.hi[-1]), part[:, 0])
+            total[start : start + chunk] = cost + ((fitted - usual_level) ** 2 @ prior) / 2
+            bare = self._bare(float(data.lo[0]), float(data.hi[-1]), part[:, 0])
+            total[start : start + chunk] += UNCOVERED * self.alike * bare / (bare + SOME)
             drawn = fitted[:, 1:] @ self.shares.mixture / max(float(self.shares.mixture.sum()), 1e-9)
             total[start : start + chunk] += NOTHING * self.alike * np.exp(-((drawn / (LITTLE * self.swing_w)) ** 2) / 2)
             if strongest is not None:
@@ -124,7 +133,7 @@ class Likeness:
     def _state(self, at: Floats) -> npt.NDArray[np.int8]:
         """What is known of these moments."""
         (first, last), (begin, end) = self.shares.span, self.shares.training
-        state = np.where((at >= first) & (at <= last), INSIDE, UNKNOWN)
+        state = np.where((at >= first) & (at <= last), INSIDE, np.where(at < begin, BEFORE, UNKNOWN))
         if self.shares.told:
             state = np.where((state == UNKNOWN) & (at >= begin) & (at <= end), TRAINING, state)
             state = np.where((state == UNKNOWN) & (at > end) & (at <= end + SOON), AFTER, state)
@@ -152,7 +161,8 @@ class Likeness:
         cost = np.where(left > 0, np.minimum(cost, np.minimum(FOREIGN, steady + lasting)), cost)
         # Where nothing was profiled any of these may be.
         idle, other = price(idle), np.minimum(steady, ELSE - BUSY)
-        free = np.minimum(idle, np.minimum(busy, other) + goes_on)
+        # Programs are busy before they train: they start, and load.
+        free = np.minimum(idle, np.minimum(busy, other) + np.where(state == BEFORE, STARTS * goes_on, goes_on))
         going = np.minimum(busy, np.minimum(idle, other) + lapse)
         ended = np.minimum(idle, np.minimum(busy, other) + lapse) - free
         # Whatever tells of the end may be wrong.
@@ -177,7 +187,7 @@ class Likeness:
         stretch = 1 + ppm * 1e-6
         lo, hi = data.lo * stretch + offset, data.hi * stretch + offset
         inside = (lo >= self.shares.span[0]) & (hi <= self.shares.span[1])
-        return data.watts - self.shares.work(lo, hi) @ watts, inside
+        return data.watts - self.shares.work(lo, hi, data.forget_s) @ watts, inside
 
     def flat(self, data: Samples, level: float) -> float:
         """The cost of saying that nothing ever changed."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,6 +28,7 @@ OUTSIDE = "outside the profile"
 UNSEEN_FROM = PS_PER_S // 10  # a host call in which nothing begins or ends for so long may sleep as well as work
 
 _BINS = 1 << 18  # the shares are read from a table of so many bins: 0.1 ms of a recording of half a minute
+_MEANS = 64  # exponential means are kept at so many times while they forget
 _EXACT = 64  # bins: of shorter windows their parts count, too
 _KINDS: Mapping[Category, int] = {
     Category.MATMUL: COMPUTE, Category.CONVOLUTION: COMPUTE, Category.ELEMENTWISE: COMPUTE, Category.REDUCTION: COMPUTE,
@@ -141,6 +142,7 @@ class WindowShares:
     mixture: Floats  # [kinds]: share of each kind in the profile
     step: float  # s per bin
     told: bool = False  # whether something says when training began and ended
+    forgotten: dict[float, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)  # exponential means, once asked for
 
     def rows(self, lo: Floats, hi: Floats) -> Floats:
         """The columns for windows from lo to hi (s, any shape), as one more axis at the end."""
@@ -149,8 +151,10 @@ class WindowShares:
         outside = np.clip(begin - lo, 0, length) + np.clip(hi - end, 0, length)
         return np.asarray(np.concatenate([work, (outside / length)[..., None]], axis=-1))
 
-    def work(self, lo: Floats, hi: Floats) -> Floats:
-        """All of them but the last: what lies outside draws nothing more."""
+    def work(self, lo: Floats, hi: Floats, forget_s: float = 0.0) -> Floats:
+        """All of them but the last: what lies outside draws nothing more. `forget_s`: of an exponential mean up to `hi`."""
+        if forget_s:
+            return self._forgotten(np.asarray(hi), forget_s)
         length = np.asarray(hi - lo)
         fine = bool(length.size) and float(length.min()) < _EXACT * self.step
         out = np.empty((*length.shape, len(self.names) - 1))
@@ -164,6 +168,42 @@ class WindowShares:
             ran += beside[..., None] * self.mixture
         ran /= length[..., None]
         return out
+
+    def _forgotten(self, at: Floats, forget_s: float) -> Floats:
+        """The columns of exponential means."""
+        times, means = self._means(forget_s)
+        out = np.empty((*at.shape, len(self.names) - 1))
+        out[..., 0] = 1.0
+        place = np.clip((at - times[0]) / (times[1] - times[0]), 0, len(times) - 1)
+        index = np.minimum(place.astype(np.int64), len(times) - 2)
+        part = (place - index)[..., None]
+        out[..., 1:] = means[index] + part * (means[index + 1] - means[index])
+        out[..., 1:] *= np.exp(-np.maximum(at - times[-1], 0.0) / forget_s)[..., None]
+        (first, last), (begin, end) = self.span, self.training
+        for one, other in ((begin, first), (last, end)):
+            if other > one:
+                newer, older = (np.exp(-np.maximum(at - edge, 0.0) / forget_s) for edge in (other, one))
+                out[..., 1:] += np.where(at > one, newer - older, 0.0)[..., None] * self.mixture
+        return out
+
+    def _means(self, forget_s: float) -> tuple[Floats, Floats]:
+        """Exponential means of the kinds' shares all over the profile, at even times."""
+        if forget_s not in self.forgotten:
+            bins = len(self.table) - 1
+            every = max(1, min(int(forget_s / _MEANS / self.step), bins // 2))
+            running = self.table[: bins // every * every + 1 : every]
+            step = every * self.step
+            keep = float(np.exp(-step / forget_s))
+            gained = (1 - keep) / step * np.diff(running, axis=0)
+            means = np.zeros_like(running)
+            size = max(1, int(20.0 * forget_s / step))
+            for start in range(0, len(gained), size):  # each piece in one go: m[k] = keep^k (m[0] + sum of gained[j] / keep^(j+1))
+                some = gained[start : start + size]
+                power = keep ** np.arange(1, len(some) + 1)[:, None]
+                means[start + 1 : start + 1 + len(some)] = power * (means[start] + np.cumsum(some / power, axis=0))
+            times = np.asarray(self.span[0] + step * np.arange(len(running)), np.float64)
+            self.forgotten[forget_s] = (times, means)
+        return self.forgotten[forget_s]
 
     def _running(self, at: Floats, fine: bool) -> Floats:
         place = np.clip((at - self.span[0]) / self.step, 0, len(self.table) - 1)

@@ -11,7 +11,12 @@ from powertui.data.model import NS_PER_S, Badge, Bools, Floats, Int64s, PowerKin
 
 NEAR_S = 3.0  # and no farther than this: among slower readings differences are what happened
 KNOWN = 0.25  # of a window: an error that changes nothing
+FORGETS_S = (0.25, 0.5, 1.0, 2.0)  # how fast sensors forget that take an exponential mean …
+FORGETS = (0.35, 0.7, 1.4)  # … or so many of the windows that their readings seem to have
+AT_ONCE_S = 0.2  # readings that follow a step so soon forget nothing slowly
+SELDOM = 1.5  # what it costs beforehand that a sensor does
 LONG_S = 1.0  # the window of fast meters that average: those of graphics cards
+MEMORY = 1.4  # times its forgetting: half of what such a reading tells of is newer than the middle of so long
 NEIGHBOURS = 15  # readings that tell of the noise of the one in their middle
 
 
@@ -31,6 +36,9 @@ class Samples:
     age_s: float = 0.0  # ± of how old a reading is: it cannot be told from where the log lies
     older_s: float = 0.0  # so much older it may be, but not newer
     noise: Floats = field(default_factory=lambda: np.empty(0))  # of each sample, as its neighbours tell; empty: not looked at
+    centre_s: float = 0.0  # how long before a row the middle of its window is taken to lie
+    forget_s: float = 0.0  # it forgets so slowly: an exponential mean up to `hi`; 0: a plain mean from `lo` on
+    forgets: tuple[tuple[float, float], ...] = ()  # other such times that come into question, and what they cost beforehand
 
     def __len__(self) -> int:
         return len(self.watts)
@@ -64,6 +72,11 @@ class Samples:
     def scaled(self, factor: float) -> Samples:
         """The same samples for a sensor that averages over a window `factor` times as long, the end where it was."""
         return replace(self, lo=self.hi - factor * (self.hi - self.lo), windows=())
+
+    def forgetting(self, forget_s: float) -> Samples:
+        """The same samples for a sensor that tells an exponential mean of all that was, up to when it published."""
+        published = (self.lo + self.hi) / 2 + self.centre_s
+        return replace(self, lo=published - MEMORY * forget_s, hi=published, forget_s=forget_s, windows=(), forgets=())
 
     def listened(self) -> Samples:
         """The same with the noise of each: how much neighbours differ around it, edges left aside."""
@@ -100,7 +113,8 @@ def of(series: PowerSeries) -> Samples:
     # Centred where the integrals put the reading, so that a place found here is one that is right there.
     hi = times[keep] - sensor.centre_s(described) + length / 2
     return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, _others(described, refresh), age_s=age,
-                   older_s=sensor.oldest_s(described, series.kind))  # fmt: skip
+                   older_s=sensor.oldest_s(described, series.kind), centre_s=sensor.centre_s(described) - late_of(described),
+                   forgets=_forgets(described, refresh))  # fmt: skip
 
 
 def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
@@ -119,6 +133,23 @@ def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...
     found += [(window.value + turns * error, turns**2 / 2) for turns in (-1.5, 1.5)]
     own = window.value
     return tuple((length / own, price) for length, price in found if length > 0.1 * own and length != own)
+
+
+def late_of(described: Sensor) -> float:
+    """How long after a change a poll of a slow sensor sees it, on average."""
+    return described.poll_s.value / 2 if sensor.slow(described) and described.poll_s else 0.0
+
+
+def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
+    """The exponential means that may stand behind readings of which nothing but they themselves tells."""
+    window, error = described.window_s, described.window_err_s
+    if error is None or (window is not None and (window.badge is Badge.MEASURED or error <= KNOWN * window.value / 2)):
+        return ()
+    if window is not None and window.value + 3 * error < AT_ONCE_S:
+        return ()
+    if window is not None and window.value > 1.5 * refresh:
+        return tuple((part * window.value, SELDOM) for part in FORGETS)
+    return tuple((one, SELDOM) for one in FORGETS_S if one > 0.4 * refresh)
 
 
 def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:

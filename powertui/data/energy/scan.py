@@ -18,6 +18,7 @@ from powertui.data.model import Bools, Floats
 ALPHA = 0.01
 MOST = 8  # stretches of one series
 _DRAWS = 400
+_AT_ONCE = 50  # of them
 _SECOND = 0.4  # a stretch with so much of the first one's strength is not taken for noise
 _BINS = 256
 
@@ -89,7 +90,9 @@ def _trial(
     far = tail(height / error, blocks, looks)
     if height < 3 * error:
         return _Trial(error, 1.0, far, blocks)
-    drawn = looks * _chance(rest, height * float(np.sqrt(length / size)), memory, size, bins, rng)
+    if far > ALPHA:  # whatever resampled noise says
+        return _Trial(error, far, far, blocks)
+    drawn = looks * _chance(rest, height * float(np.sqrt(length / size)), memory, size, bins, rng, ALPHA / looks)
     return _Trial(error, max(far, min(1.0, drawn)), far, blocks)
 
 
@@ -185,18 +188,27 @@ def _noise(values: Floats, block: int) -> float:
     return max(1.4826 * float(np.median(np.abs(means - np.median(means)))), spread)
 
 
-def _chance(rest: Floats, score: float, block: int, size: int, least: int, rng: np.random.Generator) -> float:
-    """How often resampled noise holds a stretch as large anywhere."""
+def _chance(rest: Floats, score: float, block: int, size: int, least: int, rng: np.random.Generator, enough: float) -> float:
+    """How often resampled noise holds a stretch as large anywhere. No more is drawn once that is more than `enough` for certain."""
+    larger = drawn = 0
+    while drawn < _DRAWS and (1 + larger) / (_DRAWS + 1) <= enough:
+        larger += int((_drawn(rest, block, size, least, rng) >= score).sum())
+        drawn += _AT_ONCE
+    return (1 + larger) / (drawn + 1)
+
+
+def _drawn(rest: Floats, block: int, size: int, least: int, rng: np.random.Generator) -> Floats:
+    """The largest stretches of some series of resampled noise."""
     count = len(rest)
     length = max(1, min(2 * block, count // 4))
-    starts = rng.integers(0, count, (_DRAWS, -(-count // length)))
-    rows = (starts[:, :, None] + np.arange(length)).reshape(_DRAWS, -1)[:, :count] % count
-    signs = np.repeat(rng.choice([-1.0, 1.0], (_DRAWS, starts.shape[1])), length, axis=1)[:, :count]
+    starts = rng.integers(0, count, (_AT_ONCE, -(-count // length)))
+    rows = (starts[:, :, None] + np.arange(length)).reshape(_AT_ONCE, -1)[:, :count] % count
+    signs = np.repeat(rng.choice([-1.0, 1.0], (_AT_ONCE, starts.shape[1])), length, axis=1)[:, :count]
     drawn = rest[rows] * signs
     if size > 1:
         drawn = np.stack([_binned(row, size) for row in drawn])
-    sums = np.concatenate([np.zeros((_DRAWS, 1)), np.cumsum(drawn, axis=1)], axis=1)
-    largest = np.zeros(_DRAWS)
+    sums = np.concatenate([np.zeros((_AT_ONCE, 1)), np.cumsum(drawn, axis=1)], axis=1)
+    largest = np.zeros(_AT_ONCE)
     for span in range(least, max(least, drawn.shape[1] // 2) + 1):
-        largest = np.maximum(largest, np.abs(sums[:, span:] - sums[:, :-span]).max(axis=1) / np.sqrt(span))
-    return float((1 + (largest >= score).sum()) / (_DRAWS + 1))
+        np.maximum(largest, np.abs(sums[:, span:] - sums[:, :-span]).max(axis=1) / np.sqrt(span), out=largest)
+    return largest

@@ -24,7 +24,9 @@ DELAY = 0.05  # of the refresh: so long a sensor may take to publish
 LONG = 1.5  # refreshes: a window longer than that makes readings overlap
 AGE = 0.35  # of the refresh: so old a reading may be when it is asked for
 UNSURE = 0.3  # of the refresh: how far a window may be from what is taken for it when nothing tells
-NEARLY = 2.0  # standard deviations: so far from a refresh a window may seem that is one
+NEARLY = (
+    3.5  # standard deviations: so far from a refresh a window may seem that is one; equal steps meet a sensor alike again and again
+)
 RUNS = 2  # complete runs that a measured refresh needs
 STEPS = 3  # changes that a measured step needs
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step

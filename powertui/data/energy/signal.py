@@ -25,11 +25,12 @@ from powertui.data.model import Bools, Floats
 
 MIN_SAMPLES = 6
 MIN_INSIDE = 3
-MIN_OVERLAP = 0.6  # of the shorter of log and profile
+MIN_OVERLAP = 0.2  # of the shorter of log and profile: a log may end, or begin, early in the profile
 MIN_GAIN = 8.0  # how much better than a flat line a fit must be: noise alone gains some when every offset is tried
 SURE = 0.95  # of the weight must lie in one place
 SURE_S = 0.3  # and so near to it, or a tenth of a slow sensor's refresh
 UNSURE = 1.6  # what is not sure is told more widely: then the errors of the model count, too, and costs are worth so much less
+FEWEST = 12.0  # independent readings in the profile: fewer fit many a place by accident
 OLD_S = 0.4  # and no more than this be open of how old a reading is
 MAX_PPM = 200.0
 DRIFT_FROM_S = 600.0
@@ -42,6 +43,8 @@ LEFT = 12.0  # a place that costs so much more than the best weighs nothing
 FINEST_S = 0.1  # faster sensors are looked at in pieces of so long
 TOGETHER_S = 0.5  # what no trace shows lasts: readings nearer to each other are wrong together
 IDLE_AGAIN = 0.15  # of the swing: so near to the lowest reading another one lies, if that is the idle machine's
+PLAINLY = 2.0  # so much more another way of averaging must explain to be looked at first
+_FEW_SCALES = 3  # … and so many for each way of averaging that comes into question
 _SCALES = 8  # places that are asked how wide ordinary residuals are
 _BASINS = 24  # that are looked at closely
 _CLOSE = 48  # of these and of their aliases, after a look at each
@@ -134,10 +137,10 @@ def _offsets(data: Samples, shares: WindowShares, within: tuple[float, float] | 
 
 @dataclass(frozen=True)
 class _Choices:
-    """Offsets, each with a window factor, what it costs, and the watts of its fit."""
+    """Offsets, each with a way of averaging, what it costs, and the watts of its fit."""
 
-    offsets: Floats
-    factor: Floats
+    offsets: Floats  # at which readings taken to be centred as the sensor's description says lie right, whatever the way
+    way: Floats  # a window so many times as long; below zero: an exponential mean that forgets in so many seconds
     cost: Floats  # of all samples there
     watts: Floats
     width: Floats  # how many of the finest steps each stands for
@@ -177,11 +180,32 @@ class _Search:
             data.quantum / np.sqrt(12), CREDIBLE * spread, DRIFT * abs(self.middle), 0.1 * float(np.median(gaps)), 1e-9
         )
         swing = max(swing, self.floor)
-        idle = IDLE_SHARE
+        idle, usual_w = IDLE_SHARE, 0.0
         if np.count_nonzero(data.watts < base_w + IDLE_AGAIN * swing) < 2:
             # Seen once only, it is the mean of idling and something else: the idle machine may stand far below.
-            base_w, idle = base_w - swing / 2, 0.5
-        self.like = Likeness(shares, base_w, swing, self.floor, self.floor, idle=idle)
+            base_w, idle, usual_w = base_w - swing / 2, 0.35, swing / 2
+        self.like = Likeness(shares, base_w, swing, self.floor, self.floor, idle=idle, usual_w=usual_w)
+        self.length = float(np.median(data.hi - data.lo))
+        self.ways = ((1.0, 0.0), *data.windows, *((-forget, price) for forget, price in data.forgets))
+        self.main = 1.0  # the way that is looked at first
+
+    def _as(self, way: float, data: Samples) -> Samples:
+        """The readings of a sensor that averages so."""
+        if way == 1.0:
+            return data
+        return data.scaled(way) if way > 0 else data.forgetting(-way)
+
+    def _shift(self, way: float) -> float:
+        """How much later an offset is told than windows of this way lie: the integrals centre readings as they are described."""
+        return (1 - way) * self.length / 2 if way > 0 else self.data.centre_s + way
+
+    def _costs(self, offsets: Floats, data: Samples, way: float | None = None, *, exact: bool = True) -> tuple[Floats, Floats]:
+        way = self.main if way is None else way
+        return self.like.costs(offsets - self._shift(way), self._as(way, data), exact=exact)
+
+    def _residuals(self, offset: float, watts: Floats, data: Samples, way: float | None = None) -> tuple[Floats, Bools]:
+        way = self.main if way is None else way
+        return self.like.residuals(offset - self._shift(way), watts, self._as(way, data))
 
     def run(self, rough: Floats, lo: float, hi: float) -> Fit | str:
         data = self.data
@@ -190,18 +214,18 @@ class _Search:
         step = max(min(near / 8, coarse_step / 3), coarse_step / 12)
         reach = max(coarse_step, 0.6 * coarse.apart(data, self.shares.span[1] - self.shares.span[0]))
         few = data if len(data) <= _LIMIT // 4 else data[np.linspace(0, len(data) - 1, _LIMIT // 4).astype(np.int64)]
-        self._choose_scale(rough[:_SCALES], few)
+        self._choose_way(rough, few)
         rough = self._everywhere(rough, few, coarse_step, near, lo, hi)
         offsets = self._around(rough, reach, step, lo, hi)
         self._choose_scale(rough[:_SCALES], few)
-        total, _ = self.like.costs(offsets, few, exact=False)
+        total, _ = self._costs(offsets, few, exact=False)
         centres = coarse.separated(offsets, total, near, _BASINS)
         if self.step_s is not None and self.step_s >= near / 4:
             aliases = centres[0] + self.step_s * np.array([-2.0, -1.0, 1.0, 2.0])
             centres = np.concatenate([centres, aliases[np.abs(centres[:, None] - aliases).min(axis=0) > near / 4]])
         self._set_scale(centres[:1], data)
         centres = np.concatenate([centres, self._aliases(float(centres[0]), lo, hi, near)])
-        total, _ = self.like.costs(centres, data)
+        total, _ = self._costs(centres, data)
         ranked = np.argsort(total, kind="stable")[:_CLOSE]
         centres = centres[ranked[total[ranked] - total.min() < 2 * LEFT * self.like.alike]]
         choices, step = self._fine(centres, near, data, lo, hi)
@@ -231,7 +255,7 @@ class _Search:
         if len(every) * len(few) > _TRIED:
             return rough
         offsets = np.concatenate([rough, every])
-        total, _ = self.like.costs(offsets, few, exact=False)
+        total, _ = self._costs(offsets, few, exact=False)
         return coarse.separated(offsets, total, max(near, 4 * step), coarse.MOST)
 
     def _fine(self, centres: Floats, near: float, data: Samples, lo: float, hi: float) -> tuple[_Choices, float]:
@@ -244,7 +268,7 @@ class _Search:
             best = int(np.argmin(total))
             if fraction == 6:
                 # The last pass keeps the scale that it was looked at with.
-                self._set_scale(choices.offsets[best : best + 1], data.scaled(float(choices.factor[best])))
+                self._set_scale(choices.offsets[best : best + 1], data)
                 ranked = np.argsort(total, kind="stable")[:_KEPT]
                 kept = ranked[total[ranked] - total[best] < 2 * LEFT * self.like.alike]
                 centres, reach = np.unique(choices.offsets[kept]), step / 2
@@ -253,7 +277,8 @@ class _Search:
     def _drift(self, choices: _Choices, data: Samples, near: float) -> float:
         """How fast the log's clock runs against the trace's (ppm): told only of long logs, and only when the data insist."""
         best = int(np.argmin(choices.cost))
-        offset, data = float(choices.offsets[best]), data.scaled(float(choices.factor[best]))
+        way = float(choices.way[best])
+        offset, data = float(choices.offsets[best]) - self._shift(way), self._as(way, data)
         inside = (data.lo + offset > self.shares.span[0]) & (data.hi + offset < self.shares.span[1])
         if inside.sum() < 32 or float(data.hi[inside][-1] - data.lo[inside][0]) < DRIFT_FROM_S:
             return 0.0
@@ -292,9 +317,9 @@ class _Search:
     def _windows(self, offsets: Floats, data: Samples, *, several: bool) -> _Choices:
         """Every offset with every window that the sensor may have: a dialect rarely says over what it averages."""
         parts = []
-        for factor, _ in ((1.0, 0.0), *(data.windows if several else ())):
-            cost, watts = self.like.costs(offsets, data.scaled(factor))
-            parts.append((offsets, np.full(len(offsets), factor), cost, watts))
+        for way in (one for one, _ in self.ways) if several else (self.main,):
+            cost, watts = self._costs(offsets, data, way)
+            parts.append((offsets, np.full(len(offsets), way), cost, watts))
         columns = [np.concatenate([part[i] for part in parts]) for i in range(4)]
         return _Choices(columns[0], columns[1], columns[2], columns[3], np.ones(len(columns[0])))
 
@@ -303,13 +328,12 @@ class _Search:
         every = np.arange(lo, hi + coarse_step, coarse_step)
         every = every[_away(every, choices.offsets, coarse_step / 2)]
         best = int(np.argmin(choices.cost))
-        data = self.data.scaled(float(choices.factor[best]))
+        data, way = self.data, float(choices.way[best])
         count = min(len(data), max(_FEWEST, _GRID // max(len(every), 1)))
         few = data if count == len(data) else data[np.linspace(0, len(data) - 1, count).astype(np.int64)]
-        cost, watts = self.like.costs(np.concatenate([choices.offsets[best : best + 1], every]), few, exact=False)
+        cost, watts = self._costs(np.concatenate([choices.offsets[best : best + 1], every]), few, way, exact=False)
         cost = choices.cost[best] + np.maximum(cost[1:] - cost[0], 0.0) * (len(data) / len(few))
-        factor, width = np.full(len(every), choices.factor[best]), np.full(len(every), coarse_step / step)
-        return _Choices(every, factor, cost, watts[1:], width)
+        return _Choices(every, np.full(len(every), way), cost, watts[1:], np.full(len(every), coarse_step / step))
 
     def _around(self, centres: Floats, reach: float, step: float, lo: float, hi: float) -> Floats:
         steps = np.arange(-np.ceil(reach / step), np.ceil(reach / step) + 1) * step
@@ -317,24 +341,37 @@ class _Search:
         every = np.unique(np.round(near / (step / 2)).astype(np.int64)) * (step / 2)
         return np.asarray(every[(every >= lo - reach) & (every <= hi + reach)], np.float64)
 
-    def _choose_scale(self, offsets: Floats, data: Samples) -> None:
+    def _choose_way(self, offsets: Floats, data: Samples) -> None:
+        """The way of averaging that explains most at these offsets, and the width of ordinary residuals with it."""
+        usual = self._choose_scale(offsets[:_SCALES], data)
+        best, kept = usual, (self.main, self.like.scale, self.like.alike)
+        drifts = float(data.hi[-1] - data.lo[0]) > DRIFT_FROM_S  # which looks like a longer memory
+        for way, price in () if drifts else self.ways[1:]:
+            self.main = way
+            found = self._choose_scale(offsets[:_FEW_SCALES], data) + price * self.like.alike
+            if found < best - PLAINLY * self.like.alike:
+                best, kept = found, (way, self.like.scale, self.like.alike)
+        self.main, self.like.scale, self.like.alike = kept
+
+    def _choose_scale(self, offsets: Floats, data: Samples) -> float:
         """The width of ordinary residuals where all is explained best with its own: a wide one makes every place alike."""
         found = []
         for offset in offsets:
             at = np.array([offset])
             self._set_scale(at, data)
-            cost, watts = self.like.costs(at, data)
-            _, inside = self.like.residuals(float(offset), watts[0], data)
+            cost, watts = self._costs(at, data)
+            _, inside = self._residuals(float(offset), watts[0], data)
             total = float(cost[0]) + float(inside.sum()) * float(np.log(self.like.scale / self.floor))
             found.append((total, self.like.scale, self.like.alike))
-        _, self.like.scale, self.like.alike = min(found)
+        total, self.like.scale, self.like.alike = min(found)
+        return total
 
     def _set_scale(self, offsets: Floats, data: Samples) -> None:
         """The width of ordinary residuals, from the best of these offsets."""
         for _ in range(2):
-            cost, watts = self.like.costs(offsets, data)
+            cost, watts = self._costs(offsets, data)
             best = int(np.argmin(cost))
-            residual, inside = self.like.residuals(float(offsets[best]), watts[best], data)
+            residual, inside = self._residuals(float(offsets[best]), watts[best], data)
             if inside.sum() >= MIN_INSIDE:
                 residual = residual[inside]
             wide = self.like.widths(data)[inside] if inside.sum() >= MIN_INSIDE else self.like.widths(data)
@@ -347,27 +384,33 @@ class _Search:
         total = choices.cost
         best = int(np.argmin(total))
         fitted = choices.watts[best]
-        data = self.data.scaled(float(choices.factor[best]))
-        residual, inside = self.like.residuals(float(offsets[best]), fitted, data)
+        way = float(choices.way[best])
+        data = self._as(way, self.data)
+        residual, inside = self._residuals(float(offsets[best]), fitted, self.data, way)
         count = int(inside.sum())
         if count < MIN_INSIDE:
             return f"only {count} samples fall into the profile at the best offset"
         alike = self.like.alike
         if (self.like.flat(data, self.middle) - float(total[best])) / alike < MIN_GAIN:
             return "the power does not follow anything in the profile"
-        # Offset and window cannot be told apart; the integrals centre a reading in the window that is assumed of the sensor.
-        length = float(np.median(self.data.hi - self.data.lo))
-        offsets = offsets + (1 - choices.factor) * length / 2
-        age = max(self.data.age_s, abs(1 - float(choices.factor[best])) * length / 2)
+        # Offset and window cannot be told apart. Joules need the offset at which the power lies right; where the log's zero really
+        # lies depends on the way of averaging, and the interval holds both.
+        zero = offsets - np.array([self._shift(one) for one in choices.way]) + max(self.length / 2 - self.data.centre_s, 0.0) * (
+            (choices.way > 0) & (choices.way != 1.0)
+        )  # fmt: skip
+        age = self.data.age_s
         least, older = step + age, step + max(age, self.data.older_s)
         reasons: list[str] = []
         for unsure in (1.0, UNSURE):
-            cost = (total - total[best]) / (alike * unsure) + self._beforehand(choices.factor)
+            cost = (total - total[best]) / (alike * unsure) + self._beforehand(choices.way)
             weight = choices.width * np.exp(-cost)
             weight /= weight.sum()
             order = np.argsort(offsets, kind="stable")
             places = weighed_places(offsets[order], weight[order], max(SURE_S, near / 4), least)
             low, high = (weighted_quantile(offsets[order], weight[order], at) for at in (0.025, 0.975))
+            order = np.argsort(zero, kind="stable")
+            from_, to = (weighted_quantile(zero[order], weight[order], at) for at in (0.025, 0.975))
+            low, high = min(low, from_), max(high, to)
             offset = places[0].offset_s
             elsewhere = float(weight[np.abs(offsets - offset) > max(SURE_S, self.data.refresh / 10)].sum())
             reasons = reasons or self._doubts(elsewhere, 2 * (max(high - offset, offset - low) + step), near, fitted)
@@ -376,12 +419,14 @@ class _Search:
         low, high = low - least, high + older
         apart = np.abs(offsets - offset) > near
         runner_up = float(offsets[apart][np.argmin(total[apart])]) if apart.any() else None
-        near_by = self._beside(data, float(choices.offsets[best]), max(3 * near, 1.0))
+        near_by = self._beside(data, float(choices.offsets[best]) - self._shift(way), max(3 * near, 1.0))
         inner = data.watts[near_by]
         trust = 1 / np.maximum(1.0, np.abs(residual) / (1.345 * self.like.scale))[near_by]
         centre = float(np.average(inner, weights=trust))
         variation = float((trust * (inner - centre) ** 2).sum())
         r2 = 1 - float((trust * residual[near_by] ** 2).sum()) / variation if variation > 0 else 0.0
+        if count / alike < FEWEST:
+            reasons.append(f"only {count / alike:.0f} readings that are independent of each other lie in the profile")
         if age > OLD_S:
             reasons.append(f"how old a reading is, is known to ±{age:.2g} s only")
         return Fit(
@@ -390,11 +435,11 @@ class _Search:
             float(np.median(data.hi - data.lo)), count, count / alike, places=places,
         )  # fmt: skip
 
-    def _beforehand(self, factor: Floats) -> Floats:
-        """What each window costs beforehand."""
-        found = np.zeros(len(factor))
-        for times, price in self.data.windows:
-            found[factor == times] = price
+    def _beforehand(self, ways: Floats) -> Floats:
+        """What each way of averaging costs beforehand."""
+        found = np.zeros(len(ways))
+        for way, price in self.ways:
+            found[ways == way] = price
         return found
 
     def _beside(self, data: Samples, offset: float, margin: float) -> Bools:

@@ -23,7 +23,7 @@ from powertui.data.model import Bools, Floats, Int64s
 WATTS = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0, 2000.0, 5000.0)
 _TIMES = 0.92  # of all bursts, wherever they lie and whatever the noise does: what is told is nine in ten
 _MOMENTS = 40
-_LENGTHS = 24
+_LENGTHS = 16
 _LONGEST = 0.4  # of the span
 _TOLD = 3  # limits in the sentence
 _TELLING = 0.8  # of a limit before: a shorter one is worth telling
