@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.energy_answers import cut
-from powertui.data.energy.predict import Shares
+from powertui.data.energy.predict import WindowShares
 from powertui.data.energy.samples import MEMORY, Samples
 
 # What was sure and wrong once, by up to 23 s, or missed.
@@ -39,10 +39,10 @@ def test_a_log_that_is_whole_is_sure(shared_data: Path, name: str) -> None:
     assert told["error"] < 0.3
 
 
-def shares(table: np.ndarray, step: float) -> Shares:
+def shares(table: np.ndarray, step: float) -> WindowShares:
     """One kind of work."""
     span = (0.0, (len(table) - 1) * step)
-    return Shares(("base", "compute", "outside"), span, span, table[:, None], table[-1:] / span[1], step)
+    return WindowShares(("base", "compute", "outside"), span, span, table[:, None], table[-1:] / span[1], step)
 
 
 def test_what_a_sensor_remembers_is_an_exponential_mean() -> None:

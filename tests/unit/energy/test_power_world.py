@@ -88,10 +88,10 @@ def test_the_program_reads_a_world_as_what_it_is(seed: int, tmp_path: Path) -> N
     run = powertui.open(logs)[0]
     steps, epochs = run.steps, run.epochs
     assert len(steps) == len(made.steps)
-    np.testing.assert_allclose(steps.start / 1e12, [s[2] for s in made.steps], atol=1e-6)
+    np.testing.assert_allclose(steps.start_s, [s[2] for s in made.steps], atol=1e-6)
     assert len(epochs) == len(made.epochs)
     for (_, row), (_, end) in zip(epochs.iterrows(), made.epochs, strict=True):
-        assert row.end / 1e12 == pytest.approx(end, abs=0.05)
+        assert row.end_s == pytest.approx(end, abs=0.05)
 
 
 @pytest.mark.parametrize("form", ["wall", "relative", "labelled"])
