@@ -126,7 +126,8 @@ def axis_json(training: Training, seen: Seen) -> dict[str, Any]:
         "zero_unix_s": seen.zero_ns / NS_PER_S if seen.wall else None,
         "start_s": seen.start / PS_PER_S, "end_s": seen.end / PS_PER_S,
         "islands": [_island(one) for one in seen.islands],
-        "steps": {"source": rate.source, "every": rate.every, "records": len(rate),
+        "steps": {"source": rate.source, "every": rate.every, "records": len(rate), "between_records": "interpolated",
+                  "plus_minus_s": rate.half_ns / NS_PER_S,
                   "first": int(rate.step[0]), "last": int(rate.step[-1])} if len(rate) else None,
         "scalars_tags": [
             {"group": one.group, "tag": one.tag, "records": len(one.at_ns), "unit": one.unit or None} for one in training.strips

@@ -66,6 +66,7 @@ class Rate:
     goes_on: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]  # the row before is of the same turn: steps went on from there
     source: str  # for a person: "batch_loss, every 10 batches"
     every: int  # steps from one record to the next, as a rule
+    half_ns: int = 0  # ± of all its times
 
     def __len__(self) -> int:
         return len(self.at_ns)
@@ -80,6 +81,16 @@ class Rate:
 
     def step_at(self, ns: int) -> tuple[int, float, int] | None:
         """Steps done at a moment: (at least, by interpolation, at most). None before the first record and after the last."""
+        found = self._step_at(ns)
+        if found is None or not self.half_ns:
+            return found
+        sides = [
+            self._step_at(min(max(at, int(self.at_ns[0])), int(self.at_ns[-1]))) for at in (ns - self.half_ns, ns + self.half_ns)
+        ]
+        low, high = (side or found for side in sides)
+        return min(low[0], found[0]), found[1], max(high[2], found[2])
+
+    def _step_at(self, ns: int) -> tuple[int, float, int] | None:
         row = int(self.at_ns.searchsorted(ns, side="right")) - 1
         if row < 0 or row + 1 >= len(self):
             return (int(self.step[row]),) * 3 if row >= 0 and ns == int(self.at_ns[row]) else None

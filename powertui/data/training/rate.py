@@ -1,21 +1,27 @@
-"""Step rate and step numbers from what the program logged: any tag's steps with their wall times.
+"""Step rate and step numbers: from any tag's steps with their wall times, else from a recording's marks, else from the sessions.
 
 Each tag may count in a unit of its own (batches, samples, epochs). The one that is logged most often and only grows tells the
-steps; another tag counts the same where its numbers lie on that one's line, and epochs where it has one record an epoch.
+steps; another tag counts the same where its numbers lie on that one's line, and epochs where it has one record an epoch. Where no
+tag tells, windows and marks named `step 120` do, and at last the numbers that the profiles of its sessions hold: between sessions
+they are interpolated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Int64s, ScalarSeries
+from powertui.data.model import UNKNOWN, Int64s, Mark, ScalarSeries, Steps
 from powertui.data.training.parts import NO_RATE, Rate, ScalarStrip
 
 FEW = 4  # records that tell a rate
 _ALIKE = 0.02  # of the steps between two records: so near the line a tag counts the same
 _EPOCH = "epoch"
+_NUMBERED = re.compile(r"^(?:global[ _-]?)?(?:step|batch|iteration|iter)[ _:#=-]*(\d{1,15})$", re.IGNORECASE)
 _NO_STEPS = ("validation", "val", "valid", "eval", "test", "demo_logs")
 
 
@@ -41,6 +47,50 @@ def of(found: Sequence[ScalarStrip]) -> Rate:
     """The rate by the strip that tells it best; empty where none does."""
     main = _main(found)
     return NO_RATE if main is None else _rate(main)
+
+
+def from_marks(marks: Iterable[Mark]) -> Rate:
+    """By windows and marks named `step 120` or `batch 7` (their times are Unix ns): so many were done when it began."""
+    rows = set()
+    for mark in marks:
+        match = _NUMBERED.match(mark.name.strip())
+        if match is not None:
+            rows.add((mark.start_ns, int(match[1])))
+            if mark.end_ns is not None:
+                rows.add((mark.end_ns, int(match[1]) + 1))
+    return _numbered(sorted(rows), "marks of a recording", 0)
+
+
+class SessionSteps(NamedTuple):
+    """The steps of one session, and where its zero lies (Unix ns, give or take)."""
+
+    steps: Steps
+    zero_ns: int
+    half_ns: int
+
+
+def from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
+    """By the numbers that the program gave its steps in the profiles: so many were done when each began."""
+    rows: list[tuple[int, int]] = []
+    half = 0
+    for one in sessions:
+        known = one.steps.number != UNKNOWN
+        if one.steps.inferred or known.sum() < FEW:
+            continue
+        half = max(half, one.half_ns)
+        at = one.zero_ns + one.steps.start[known] // 1000
+        rows += zip(at.tolist(), one.steps.number[known].tolist(), strict=True)
+    return _numbered(sorted(rows), "the profiles' own step numbers", half)
+
+
+def _numbered(rows: Sequence[tuple[int, int]], source: str, half_ns: int) -> Rate:
+    if len(rows) < FEW:
+        return NO_RATE
+    at, step = np.array(rows, np.int64).T
+    if not _grows(step):
+        return NO_RATE
+    found = _rate(ScalarStrip("", source, at, step, np.zeros(len(at)), "steps"))
+    return replace(found, half_ns=half_ns)
 
 
 def _rate(main: ScalarStrip) -> Rate:

@@ -23,13 +23,14 @@ from powertui.data.model import Mark, PowerSeries, Warn
 from powertui.data.opened import Opened, Profile
 from powertui.data.training import epochs, islands, placing, rate, seen, stretches
 from powertui.data.training.findings import joined
-from powertui.data.training.parts import Island, Moment, Rate, ScalarStrip, TrainedEpoch
+from powertui.data.training.parts import NO_RATE, Island, Moment, Rate, ScalarStrip, TrainedEpoch
 from powertui.data.training.placing import PlacedChannel
+from powertui.data.training.rate import SessionSteps
 from powertui.data.training.seen import Seen
 from powertui.data.training.stretches import Stretches
 from powertui.errors import UnreadableFile
 
-_WORKED_OUT = ("logs", "strips", "rate", "scalar_span", "epochs", "stretches", "power", "marks")  # let go when something came
+_WORKED_OUT = ("logs", "strips", "told_rate", "scalar_span", "epochs", "stretches", "power", "marks")  # let go when something came
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,8 @@ class Training:
         self.beside = Beside()
         self._opened: dict[str, Opened] = {}
         self._lock = threading.RLock()
+        self._rate: tuple[tuple[tuple[int, int], ...], Rate] = ((), NO_RATE)
+        self._numbers_of = self  # whose sessions number the steps
 
     @property
     def name(self) -> str:
@@ -149,9 +152,32 @@ class Training:
         return rate.strips([series for log in self.logs.events for series in log.scalars])
 
     @functools.cached_property
+    def told_rate(self) -> Rate:
+        """How many steps were done when, by what was logged: scalars, else marks of a recording."""
+        return rate.of(self.strips) or rate.from_marks(self._clock_marks())
+
+    @property
     def rate(self) -> Rate:
-        """How many steps were done when."""
-        return rate.of(self.strips)
+        """How many steps were done when. Where nothing was logged, the sessions that somebody has read tell it."""
+        if len(self.told_rate):
+            return self.told_rate
+        sessions = self._numbers_of.numbered()
+        key = tuple((one.zero_ns, len(one.steps)) for one in sessions)
+        with self._lock:
+            if key != self._rate[0]:
+                self._rate = (key, rate.from_sessions(sessions))
+                for name in ("epochs", "stretches", "power"):
+                    self.__dict__.pop(name, None)
+            return self._rate[1]
+
+    def numbered(self) -> list[SessionSteps]:
+        """The steps of the sessions that were read and whose clocks are believed."""
+        doubted = {(one.entry.path, one.entry.name, one.index) for one in self.islands if not one.trusted}
+        return [
+            SessionSteps(profile.steps, profile.clock.mid_ns, profile.clock.half_ns)
+            for opened in self.read_sessions() for profile in opened.profiles
+            if profile.clock.known and (opened.entry.path, opened.entry.name, profile.index) not in doubted
+        ]  # fmt: skip
 
     @functools.cached_property
     def scalar_span(self) -> tuple[int, int] | None:
@@ -223,7 +249,7 @@ class Training:
     def with_aligning(self, aligning: Aligning) -> Training:
         """The same training with its power placed otherwise; what was read is shared."""
         other = Training(self.entry, self.options, aligning)
-        other.beside = self.beside
+        other.beside, other._numbers_of = self.beside, self._numbers_of
         for name in _WORKED_OUT[:6]:
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
