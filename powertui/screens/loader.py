@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -188,7 +189,18 @@ def whole(opened: Opened, index: int, model: TimelineModel | None, aligning: Ali
         for strip in lies.strips[:PREPARED]:
             strip.make()  # in this thread, and not when it is drawn
         model = TimelineModel.without_profile(run, lies) if model is None else model.within(lies)
+    if model is not None:
+        model = replace(model, power_note=_not_placed(found) if found is not None and not power else "")
     return LoadedPart(run, model, power, complete=True, account=found, training=training, seen=seen)
+
+
+def _not_placed(found: Account) -> str:
+    """What to do where a log has no place on the profile: most have relative times."""
+    lost = [one.power.series.path for one in found.placed if one.power.status == "none"]
+    if not lost:
+        return ""
+    name = Path(lost[0]).name
+    return f"{name} has no place here: 4 tells why; p ties an edge to the cursor, or start with --offset"
 
 
 def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Around | None:

@@ -29,7 +29,7 @@ from powertui.terminal.theme import Theme
 from powertui.view import around, cut, in_sight
 from powertui.view.context import Context
 from powertui.view.navigation import State
-from powertui.view.timeline_model import TimelineModel
+from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.widgets import background
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane
@@ -60,6 +60,7 @@ class TimelineScreen(Moving):
         super().__init__()
         self._context_wanted = True
         self._context_stale = False
+        self._shown_finding: tuple[int, int] | None = None  # it says what it is itself
         self._below: str = ""  # "details", "ops" or ""
         self._shown_path = ""
         self._ops_timer: Any = None
@@ -200,7 +201,8 @@ class TimelineScreen(Moving):
         """The strips that were chosen here; else the step rate, losses, and as many others as there is room for."""
         model = self.timeline.model
         strips = model.around.strips if model is not None and model.around is not None else ()
-        by_name = {strip.name: strip for strip in strips}
+        offered = model.strips if model is not None else ()
+        by_name = {strip.name: strip for strip in offered}
         if self._values is None:
             self.view.set_values(strips[:MOST_VALUES])
         else:
@@ -211,9 +213,9 @@ class TimelineScreen(Moving):
         from powertui.screens.strips import StripsDialog
 
         model = self.timeline.model
-        strips = model.around.strips if model is not None and model.around is not None else ()
+        strips = model.strips if model is not None else ()
         if not strips:
-            self.say("Nothing was logged beside this profile: no scalars, no step rate.")
+            self.say("Nothing was logged beside this profile: no scalars, no step rate, no counters.")
             return
         chosen = [strip.name for strip in self.view.chosen]
         self.shell.ask(StripsDialog([strip.name for strip in strips], chosen), self._choose_values)
@@ -323,7 +325,7 @@ class TimelineScreen(Moving):
         self._show_context()
         self._show_ops_soon()
         self.footer()
-        if event.window is not None:
+        if event.window is not None and event.window != self._shown_finding:
             lo, hi = event.window
             drew = facts.in_short(self.view.power, lo, hi)
             self.say(f"Window of {units.duration(hi - lo)}{': ' if drew else ''}{drew}. Esc clears it.")
@@ -479,6 +481,54 @@ class TimelineScreen(Moving):
         if not SEEN_CELLS * view.cell_ps <= hi - lo <= view.t1 - view.t0:
             margin = max(1, hi - lo) * FRAME
             self.timeline.show_window(lo - margin, hi + margin)
+
+    # ── findings and launches ────────────────────────────────────────────────────────────────────
+
+    def finding(self, direction: int) -> None:
+        """The next thing that stands out from the cursor on, around the end: exactly its stretch is the window."""
+        model = self.timeline.model
+        found = model.around.found if model is not None and model.around is not None else ()
+        one = around.beside(found, self.timeline.cursor_ps, direction)
+        if one is None:
+            self.say("Nothing was found here. 3 tells what was looked for.")
+            return
+        margin = max(1, (one.hi - one.lo) // 2)
+        self.timeline.show_window(one.lo - margin, one.hi + margin)
+        self.timeline.goto(one.lo)
+        self._shown_finding = (one.lo, one.hi)
+        self.timeline.set_window(one.lo, one.hi)
+        self.say(f"{found.index(one) + 1} of {len(found)}: {one.texts[0]}")
+
+    def action_jump(self) -> None:
+        """From a call on the host to the work that it launched on a device, and back."""
+        model, selected, profile = self.timeline.model, self.timeline.selection, self.session.profile
+        if model is None or selected is None or profile is None or profile.trace is not model.trace:
+            self.say("Select a kernel, or the call that launched one, first.")
+            return
+
+        def look(_check: CancelCheck) -> tuple[int, int] | PowertuiError | None:
+            from powertui.data.tools import kernels, launches
+
+            try:
+                found = launches.of(profile)
+                return launches.across(found, kernels.of(profile), model.trace, *selected)
+            except PowertuiError as error:
+                return error
+
+        background.begin(self, "jump", look, lambda there: self._jumped(model, there))
+
+    def _jumped(self, model: object, there: tuple[int, int] | PowertuiError | None) -> None:
+        if isinstance(there, PowertuiError):
+            self.say(str(there), warn=True)
+        elif model is not self.timeline.model:
+            return
+        elif there is None:
+            self.say("Nothing in this profile ties this event to a launch: no other event has its correlation id.")
+        else:
+            self.timeline.select(*there)
+            self._frame()
+            name = self.timeline.model.facts(Selected(*there)).display if self.timeline.model is not None else ""
+            self.say(f"{plain(name, 120)}. J leads back.")
 
     def action_hits(self) -> None:
         """The hits by name, below."""

@@ -24,6 +24,7 @@ from powertui.view.viewport import Viewport
 if TYPE_CHECKING:  # names alone: importing all this would be time until the first picture
     from powertui.data.energy.findings.finding import Finding
     from powertui.data.energy.integrate import Energy
+    from powertui.data.model import Counter
     from powertui.data.training import parts
     from powertui.data.training.seen import Seen
     from powertui.data.training.training import Training
@@ -192,6 +193,24 @@ class Around:
         return dict(self.energies)
 
 
+def beside(found: Sequence[Noted], ps: int, direction: int) -> Noted | None:
+    """The next of these that begins after a moment, or the last that begins before it; around the end."""
+    if not found:
+        return None
+    order = sorted(found, key=lambda one: (one.lo, one.hi))
+    ahead = [one for one in order if (one.lo > ps if direction > 0 else one.lo < ps)]
+    return (ahead or order)[0 if direction > 0 else -1]
+
+
+def of_counters(counters: Sequence[Counter]) -> tuple[Strip, ...]:
+    """What a trace counted beside its events, as strips on the trace's own axis."""
+    several = len({one.process for one in counters}) > 1
+    return tuple(
+        Strip(f"{one.process} {one.name}" if several and one.process else one.name, functools.partial(_counted, one), 0, one.unit)
+        for one in counters if len(one)
+    )  # fmt: skip
+
+
 def wanted(around: Around, view: Viewport, cursor_ps: int) -> int | None:
     """Which profile should be open for this view; None where the one that is open will do, or none is in reach.
 
@@ -324,6 +343,13 @@ def _curve(strip: parts.ScalarStrip) -> StepCurve:
         known = _curves[strip] = (
             before(strip.at_ns, strip.values) if strip.unit == "epochs" else of_points(strip.at_ns, strip.values)
         )
+    return known
+
+
+def _counted(one: Counter) -> StepCurve:
+    known = _curves.get(one)
+    if known is None:
+        known = _curves[one] = of_points(one.times // PS_PER_NS, one.values)
     return known
 
 

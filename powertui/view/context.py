@@ -91,6 +91,8 @@ def _run(model: TimelineModel) -> Section:
     if not trace.complete:
         facts.append(ContextLine("loading", "still reading"))
     facts.extend(_elsewhere(model))
+    if model.power_note:
+        facts.append(ContextLine("power", plain(model.power_note, 300)))
     return Section("run", tuple(facts))
 
 
@@ -152,6 +154,9 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
     phase = model.phase_at(state.cursor_ps)
     if phase is not None:
         facts.append(ContextLine("phase", plain(phase.name, 80)))
+    for noted in model.around.found if model.around is not None else ():
+        if noted.lo <= state.cursor_ps < noted.hi:
+            facts.append(ContextLine("found", plain(noted.texts[0], 300)))
     for one in power_facts.told(model, state, power):
         watts = one.watts(state.cursor_ps)
         shown = "no value here" if np.isnan(watts) else units.quantity(watts, "W")

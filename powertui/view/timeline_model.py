@@ -18,7 +18,7 @@ from powertui.data.model import PS_PER_NS, Clock, Epochs, Int64s, Phase, Run, St
 from powertui.data.texts import CancelCheck, NoNames, unhindered
 from powertui.errors import UsageError
 from powertui.units import parse_time
-from powertui.view.around import Around
+from powertui.view.around import Around, Strip, of_counters
 from powertui.view.labels import Labels
 from powertui.view.rows import Folds, Row, RowModel, TrackInfo
 from powertui.view.viewport import Viewport
@@ -69,6 +69,7 @@ class TimelineModel:
     labels: Labels
     span: tuple[int, int]  # what the view stays inside; the end belongs to it: an event without length may stand there
     around: Around | None = None  # the training that the profile is a part of, on the profile's own axis
+    power_note: str = ""  # why there is power and none of it is drawn
 
     @classmethod
     def of(cls, run: Run, index: int = 0, *, progress: Callable[[int], None] | None = None) -> TimelineModel:
@@ -97,6 +98,13 @@ class TimelineModel:
             return self if self.around is None else replace(self, span=(lo, hi), around=None, epochs=self._own_epochs())
         span = (min(lo, around.span[0]), max(hi, around.span[1] + 1)) if len(self.tracks) else around.span
         return replace(self, span=span, around=around, epochs=around.epochs_with(self._own_epochs()))
+
+    @cached_property
+    def strips(self) -> tuple[Strip, ...]:
+        """What can be drawn above the timeline beside power: rate and scalars of the training, then the trace's own counters."""
+        scalars = self.around.strips if self.around is not None else ()
+        taken = {strip.name for strip in scalars}
+        return (*scalars, *(one for one in of_counters(self.trace.counters) if one.name not in taken))
 
     def axis_after(self, before: TimelineModel) -> int | None:
         """How much later this axis' zero lies than that of another profile of the same training; None where it is no other."""

@@ -28,6 +28,17 @@ def half_edges(view: Viewport) -> Int64s:
     return out
 
 
+class PowerNote(TimeLane):
+    """One row that says why no power is drawn, where there is some."""
+
+    def label(self, y: int) -> list[Segment]:
+        return self.name_label("power", "not placed" if self.label_width > 18 else "")
+
+    def cells(self, y: int) -> list[Segment]:
+        note = self.model.power_note if self.model is not None else ""
+        return [Segment(fit_text(" " + plain(note, 300), self.columns, self.glyphs.ellipsis), self.theme_colors.style("warn"))]
+
+
 class PowerStrip(TimeLane):
     """One series. Give it a height by its styles."""
 

@@ -17,7 +17,7 @@ from powertui.view.navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.gutter import Gutter
 from powertui.widgets.overview import Overview
-from powertui.widgets.power_strip import PowerStrip
+from powertui.widgets.power_strip import PowerNote, PowerStrip
 from powertui.widgets.ruler import Ruler
 from powertui.widgets.sight_pane import SightPane
 from powertui.widgets.stretches import EpochLane, FoundLane, MarkLane, ProfileLane, StepLane
@@ -88,6 +88,7 @@ class TimelineView(Vertical):
         super().__init__(id=id)
         options: dict[str, Any] = {"theme": theme, "glyphs": glyphs}
         self.strips = [PowerStrip(**options) for _ in range(MOST_STRIPS)]
+        self.note = PowerNote(**options)
         self.values = [ValueStrip(**options) for _ in range(MOST_VALUES)]
         self.ruler = Ruler(**options)
         self.overview = Overview(**options)
@@ -116,6 +117,7 @@ class TimelineView(Vertical):
     def lanes(self) -> tuple[TimeLane, ...]:
         return (
             *self.strips,
+            self.note,
             *self.values,
             self.ruler,
             self.overview,
@@ -128,6 +130,7 @@ class TimelineView(Vertical):
 
     def compose(self) -> ComposeResult:
         yield from self.strips
+        yield self.note
         yield from self.values
         yield self.ruler
         yield self.overview
@@ -235,7 +238,8 @@ class TimelineView(Vertical):
         self.steps.display = profiled or bool(around and around.numbers)
         self.found.display = bool(around and around.found)
         self.sight.display = profiled and (inside or self._partly_inside) and self.size.height >= LEGEND_FROM
-        lanes = int(epochs) + int(self.marks.display) + int(self.found.display) + int(self.sight.display)
+        self.note.display = bool(model is not None and model.power_note and not self._power)
+        lanes = int(self.note.display) + int(epochs) + int(self.marks.display) + int(self.found.display) + int(self.sight.display)
         if inside:
             heights = strip_heights(self.size.height, len(self._power), lanes)
             spare = self.size.height - 3 - lanes - 8 - sum(heights)

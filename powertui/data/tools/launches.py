@@ -102,6 +102,27 @@ def _calls(trace: Trace) -> Calls:
     return Calls(ids[last], start[last], end[last], line[last].astype(np.int32), row[last])
 
 
+def across(found: Launches, work: Kernels, trace: Trace, line: int, row: int) -> tuple[int, int] | None:
+    """The other end of a launch, as (line, row): of work on a device its call, of a call (or of an event that holds one) the first
+    work that it launched."""
+    calls = found.calls
+    for device, launched in zip(work.lines, found.of_line, strict=True):
+        if device.number == line:
+            call = int(launched[row])
+            return (int(calls.line[call]), int(calls.row[call])) if call >= 0 else None
+    events = list(trace.tracks())[line][1].events
+    lo = int(events.start[row])
+    held = (calls.line == line) & ((calls.row == row) | ((calls.start >= lo) & (calls.end <= lo + int(events.duration[row]))))
+    best: tuple[int, int, int] | None = None
+    for device, launched in zip(work.lines, found.of_line, strict=True):
+        rows = np.flatnonzero((launched >= 0) & held[launched])
+        if len(rows):
+            first = int(rows[np.argmin(device.track.events.start[rows])])
+            one = (int(device.track.events.start[first]), device.number, first)
+            best = one if best is None or one < best else best
+    return best[1:] if best is not None else None
+
+
 def delays(begun: Int64s, call: Int64s, calls: Calls) -> tuple[Int64s, Bools]:
     """(from the end of its call to its begin, 0 for what began before; whether a call is known) for events of a device, ps."""
     known = call >= 0
