@@ -34,7 +34,7 @@ __all__ = [
 ]  # fmt: skip
 
 KEPT = 1 << 62  # positions of args that are kept; those below are places in the file
-SCANNED = 1 << 20  # a piece for the compiled scanner
+SCANNED = 1 << 21  # a piece for the compiled scanner
 CHUNK = 1 << 18  # a piece of text; decoding it never holds the interpreter for long
 FIRST_PART = 20_000  # events after which the first partial trace is shown; each next one at twice as many
 EVENT_BYTES = 80  # of memory for each event: as it comes, as columns, and the index that the screens draw by
@@ -323,7 +323,7 @@ def spread(
     threads: Sequence[ThreadEvents], which: Int64s, start: Int64s, duration: Int64s, name: UInt32s, position: UInt64s
 ) -> None:
     """Give each thread its events of a batch, in their order; `which` counts `threads`."""
-    order = np.argsort(which, kind="stable")
+    order = np.argsort(which.astype(np.uint16) if len(threads) < 1 << 16 else which, kind="stable")  # of short numbers a radix sort
     bounds = np.searchsorted(which[order], np.arange(len(threads) + 1))
     for thread, lo, hi in zip(threads, bounds.tolist()[:-1], bounds.tolist()[1:], strict=True):
         rows = order[lo:hi]
@@ -332,6 +332,33 @@ def spread(
 
 def coded(*columns: Int64s | Int32s) -> tuple[list[tuple[int, ...]], Int64s]:
     """Each combination once, and which of them every row has."""
+    together = _one_number(columns)
+    if together is not None:
+        code, size = together
+        first_row = np.full(size, -1, np.int64)
+        first_row[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+        there = first_row >= 0
+        first = first_row[there]
+        number = np.cumsum(there) - 1
+        return list(zip(*(column[first].tolist() for column in columns), strict=True)), number[code]
+    return _sorted(columns)
+
+
+def _one_number(columns: Sequence[Int64s | Int32s]) -> tuple[Int64s, int] | None:
+    """The combination of each row as one number below a limit; None where that would be large."""
+    rows = len(columns[0])
+    code, size = np.zeros(rows, np.int64), 1
+    for column in columns if rows else ():
+        least = int(column.min())
+        width = int(column.max()) - least + 1
+        size *= width
+        if size > 16 * rows + 1024:
+            return None
+        code = code * width + (column - least)
+    return (code, size) if rows else None
+
+
+def _sorted(columns: Sequence[Int64s | Int32s]) -> tuple[list[tuple[int, ...]], Int64s]:
     which = np.zeros(len(columns[0]), np.int64)
     first = which[:1]
     for column in columns:

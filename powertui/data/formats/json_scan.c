@@ -156,6 +156,24 @@ static inline int peek(Text *text)
     return text->at < text->end ? *text->at : fail(text, MORE);
 }
 
+/* The next quote or backslash, else the end: eight bytes at a time, since most strings are too short for a call of memchr. */
+static inline const uint8_t *to_mark(const uint8_t *p, const uint8_t *end)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = UINT64_C(0x8080808080808080);
+    while (end - p >= 8) {
+        uint64_t word, quote, back;
+        memcpy(&word, p, 8);
+        quote = word ^ ones * '"';
+        back = word ^ ones * '\\';
+        if ((((quote - ones) & ~quote) | ((back - ones) & ~back)) & tops) /* one of the bytes is 0 now */
+            break;
+        p += 8;
+    }
+    while (p < end && *p != '"' && *p != '\\')
+        p++;
+    return p;
+}
+
 /* A string: `span` is what stands between the quotes, escapes as they are written. Which escapes are right, Python knows when it
  * decodes; an escape that is none of JSON's makes the item odd. */
 static int take_string(Text *text, Span *span)
@@ -163,13 +181,12 @@ static int take_string(Text *text, Span *span)
     const uint8_t *p = text->at + 1;
     span->lo = p;
     for (;;) {
-        const uint8_t *quote = memchr(p, '"', (size_t)(text->end - p));
-        if (!quote)
+        const uint8_t *back = to_mark(p, text->end);
+        if (back == text->end)
             return fail(text, MORE);
-        const uint8_t *back = memchr(p, '\\', (size_t)(quote - p));
-        if (!back) {
-            span->hi = quote;
-            text->at = quote + 1;
+        if (*back == '"') {
+            span->hi = back;
+            text->at = back + 1;
             return 1;
         }
         if (text->end - back < 6)
@@ -205,11 +222,11 @@ static int take_scalar(Text *text, Span *span)
     span->hi = p;
     text->at = p;
     size_t size = (size_t)(p - span->lo);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (size == strlen(words[i]) && !memcmp(span->lo, words[i], size))
-            return 1;
     p = span->lo;
     p += p < span->hi && *p == '-';
+    for (size_t i = 0; !(p < span->hi && is_digit(*p)) && i < sizeof words / sizeof *words; i++)
+        if (size == strlen(words[i]) && !memcmp(span->lo, words[i], size))
+            return 1;
     if (p == span->hi || !is_digit(*p))
         return fail(text, ODD);
     if (*p == '0' && p + 1 < span->hi && is_digit(p[1]))

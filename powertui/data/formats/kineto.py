@@ -168,6 +168,7 @@ class _Collector:
         self.stats, self.names = LaunchStats(text), CategoryNames()
         self.origin = Origin(DIGITS)
         self._kinds: list[int] = []  # of each category, by its token
+        self._names_of: dict[tuple[int, ...], int] = {}
         self.host: dict[tuple[Any, Any, bool], ThreadEvents] = {}  # by pid, tid, and whether they are Python's frames
         self.device: dict[tuple[int, int, str], ThreadEvents] = {}  # by device, stream, and what is drawn from its work
         self.processes: dict[Any, str] = {}
@@ -230,12 +231,17 @@ class _Collector:
         good = usable[which]
         self.builder.findings.add(_UNUSABLE, count=int(len(good) - good.sum()))
         called, name_of = coded(batch.member[CAT][rows], batch.member[TITLE][rows])
-        index = np.array([self._named(tokens[category], tokens[name]) for category, name in called], np.uint32)
+        index = np.array([self._named(pair, tokens) for pair in called], np.uint32)
         spread(threads, which, start, batch.length[rows], index[name_of], batch.args[rows].astype(np.uint64))
         self.count += int(good.sum())
 
-    def _named(self, category: Any, name: Any) -> int:
-        return self.names.of(_category(category), name if isinstance(name, str) else "")
+    def _named(self, pair: tuple[int, ...], tokens: Tokens) -> int:
+        """The name of a (category, name), both by their tokens, which mean the same in every batch."""
+        found = self._names_of.get(pair)
+        if found is None:
+            category, name = (tokens[number] for number in pair)
+            found = self._names_of[pair] = self.names.of(_category(category), name if isinstance(name, str) else "")
+        return found
 
     def _thread(self, kind: int, pid: Any, tid: Any, device: Any, stream: Any) -> ThreadEvents:
         if kind <= FRAMES:

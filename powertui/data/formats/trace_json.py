@@ -97,6 +97,7 @@ class _Collector:
         self.count = 0
         self.last = 0  # ps
         self.readings = CounterReadings()
+        self._names_of: dict[tuple[int, ...], int] = {}
         self._begun: dict[tuple[Any, str, str], list[int]] = {}  # rows of async begins that wait, by pid, line and id
         self.own: OwnExport | None = None  # where powertui itself wrote the file
 
@@ -141,7 +142,7 @@ class _Collector:
         good = usable[which]
         self.builder.findings.add(_UNUSABLE, count=int(len(good) - good.sum()))
         called, name_of = coded(batch.member[TITLE][rows], batch.member[LONG_NAME][rows])
-        index = [self._named(tokens[name], tokens[full]) for name, full in called]
+        index = [self._named(pair, tokens) for pair in called]
         name = np.array(index, np.uint32)[name_of]
         length = batch.length[rows]
         spread(threads, which, start, length, name, batch.args[rows].astype(np.uint64))
@@ -149,9 +150,14 @@ class _Collector:
             self.last = max(self.last, int((start + length)[good].max()))
         self.count += int(good.sum())
 
-    def _named(self, name: Any, full: Any) -> int:
-        name = name if isinstance(name, str) else ""
-        return self.names.index(name, full if isinstance(full, str) and full else name)
+    def _named(self, pair: tuple[int, ...], tokens: Tokens) -> int:
+        """The name of a (name, long name), both by their tokens, which mean the same in every batch."""
+        found = self._names_of.get(pair)
+        if found is None:
+            name, full = (tokens[number] for number in pair)
+            name = name if isinstance(name, str) else ""
+            found = self._names_of[pair] = self.names.index(name, full if isinstance(full, str) and full else name)
+        return found
 
     def add(self, event: Any, raw: str) -> None:
         """One item of the list. What it may hold is anybody's guess."""

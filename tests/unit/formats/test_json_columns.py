@@ -139,3 +139,18 @@ def test_places_beyond_four_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     ((_, batch),) = [item for item in stream if isinstance(item[1], json_columns.EventBatch)]
     assert batch.args.dtype == np.int64
     assert int(batch.args[0]) > 5 << 30
+
+
+def test_combinations_are_the_same_whichever_way_they_are_counted() -> None:
+    from powertui.data.formats import json_events
+
+    lot = np.random.default_rng(5)
+    for rows in (1, 7, 4000):
+        for wide in (2, 50, 1 << 20, 1 << 31):
+            columns = [lot.integers(-1, wide, rows).astype(np.int32) for _ in range(3)]
+            combined, which = json_events.coded(*columns)
+            other, own = json_events._sorted(columns)
+            assert combined == other
+            assert which.tolist() == own.tolist()
+            assert [combined[i] for i in which.tolist()] == list(zip(*(column.tolist() for column in columns), strict=True))
+    assert json_events.coded(np.zeros(0, np.int32))[0] == []
