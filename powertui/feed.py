@@ -163,7 +163,7 @@ class RecorderFeed:
 
 
 class ReplayFeed:
-    """A recording played again, `speed` times as fast as it was made. Its own clock runs from its first sample."""
+    """A recording played again, `speed` times at its own speed. Its own clock runs from its first sample."""
 
     def __init__(
         self, series: Sequence[PowerSeries], title: str, *, speed: float = 1.0, clock: Callable[[], float] = time.monotonic
@@ -211,7 +211,7 @@ class ReplayFeed:
 
     def start(self) -> None:
         self._began = self._clock()
-        pace = "as fast as it was made" if self.speed == 1 else f"{self.speed:g} times as fast as it was made"
+        pace = "at its own speed" if self.speed == 1 else f"at {self.speed:g} times its own speed"
         self._say(f"a recording of {(self._end - self._zero) / NS:.0f} s is played {pace}; nothing is sampled")
 
     def stop(self, reason: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from powertui import __version__
 from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
-from powertui.data.energy import account, belongs, host_energy, integrate
+from powertui.data.energy import account, badges, belongs, host_energy, integrate
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.findings import told
@@ -277,7 +277,8 @@ def _energies(found: Account, style: _Style) -> list[str]:
     unresolved = [e for e in steps if not e.resolved]
     if unresolved:
         lines.append(style.line(f"single steps: {len(unresolved)} of {len(steps)} {unresolved[0].reason}"))
-    return lines
+    shown = [whole, *unresolved[:1], *(found.energy(lo, hi, edge_ps=edge) for _, lo, hi, edge in found.epoch_windows())]
+    return [*lines, style.line(badges.legend(shown))]
 
 
 def _devices(one: TraceEnergy, found: Account, style: _Style) -> list[str]:

@@ -102,7 +102,9 @@ class PrometheusSource:
         if answer.refused:
             raise SensorError(f"{self.name}: {answer.refused}.", hint="Check that this is a Prometheus server.")
         if answer.status in (401, 403):
-            raise AuthenticationFailed(f"{self.name} refuses us (status {answer.status}).", hint="Name a user with --user.")
+            raise AuthenticationFailed(
+                f"{self.name} refuses the request (status {answer.status}).", hint="Name a user with --user."
+            )
         if answer.status != 200 or not isinstance(answer.body, dict) or answer.body.get("status") != "success":
             said = answer.body.get("error", "") if isinstance(answer.body, dict) else ""
             raise SensorError(

@@ -137,7 +137,7 @@ class RedfishSource:
             self._http.headers["Authorization"] = basic(self._options.user, password)
         else:
             raise SensorError(
-                f"{self._host} gives no session (status {answer.status}).",
+                f"{self._host} opens no session (status {answer.status}).",
                 hint="Its session slots may be used up. Wait a few minutes.",
             )
 

@@ -139,7 +139,7 @@ class AlignmentScreen(BaseScreen):
         chart = self.query_one("#placed", AlignmentChart)
         shown, trace = self._shown, self.session.trace
         if not self._ways[self._chosen].placed:
-            chart.show(None, "No power here bears this host's name. Press o to take what belongs to no host.")
+            chart.show(None, "No power log names this host. Press o to use one that names no host.")
             return
         if shown is None or trace is None:
             chart.show(None, "The power log cannot be placed on this trace. Shift or pin it by hand, or start with --offset.")

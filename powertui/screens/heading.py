@@ -47,4 +47,4 @@ def _named(profile: Profile, window: tuple[int, int] | None) -> str:
         numbers = [int(steps.number[row]) if steps.number[row] >= 0 else row for row in (a, b)]
         return f"{where}step {numbers[0]}, exactly" if a == b else f"{where}steps {numbers[0]} to {numbers[1]}, exactly"
     grid = units.resolution(hi - lo)
-    return f"{units.instant(lo, grid)} to {units.instant(hi, grid)}, events across its ends by their part inside"
+    return f"{units.instant(lo, grid)} to {units.instant(hi, grid)}, events across its ends count by the part inside"

@@ -14,6 +14,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from powertui import __version__
+from powertui.data.energy import badges
 from powertui.plain import width
 from powertui.screens import SCREENS, spec
 from powertui.screens.base import BaseScreen, bindings_for
@@ -191,6 +192,14 @@ class HelpScreen(BaseScreen):
                 facts.add_row(Text(label, look.style("key")), Text(text))
             whole.add_row(Text(f"powertui {__version__}: this terminal and connection", look.style("title")))
             whole.add_row(facts)
+            whole.add_row("")
+            whole.add_row(Text("What stands behind a figure", look.style("title")))
+            meanings = Table.grid(padding=(0, 2, 0, 0))
+            meanings.add_column(no_wrap=True, min_width=12)
+            meanings.add_column()
+            for badge, meaning in (*badges.MEANING.items(), ("not resolved", badges.NOT_RESOLVED)):
+                meanings.add_row(Text(getattr(badge, "value", badge), look.style("key")), Text(meaning))
+            whole.add_row(meanings)
             whole.add_row("")
         groups = of_others(name) if self._others else of_page(name)
         whole.add_row(drawn(groups, max(NARROWEST, self.size.width - 3), room, look))

@@ -59,7 +59,7 @@ class MessagesDialog(Dialog):
             lines.append(time.strftime("%H:%M:%S  ", time.localtime(message.at)), style("dim"))
             lines.append(f"{message.text}\n", style("warn" if message.warn else "text"))
         if not len(self._messages):
-            lines.append("Nothing was said so far.", style("dim"))
+            lines.append("No messages yet.", style("dim"))
         with VerticalScroll(id="messages"):
             yield Static("Messages, newest first (Esc closes)", id="messages-title", markup=False)
             yield Static(lines, markup=False)

@@ -327,7 +327,7 @@ class OpenScreen(BaseScreen):
         self._show_rows()
         self.table.action_move(1)
         count = len(self._marked)
-        self.say(f"{count:,} {plural('run', count)} marked. Enter opens them together; Space takes a mark back." if count else "")
+        self.say(f"{count:,} {plural('run', count)} marked. Enter opens them together; Space unmarks one." if count else "")
 
     def on_table_view_moved(self, event: TableView.Moved) -> None:
         """Say why a row cannot be read; look into what came into sight."""

@@ -52,5 +52,5 @@ def give_next(shell: Shell) -> str:
     nudging.use(shell, session.aligning)
     name, owner = plain((after or [taken or ""])[0], 60), plain(host, 60)
     if not after:
-        return f"{name} is no longer taken for {owner}'s power."
+        return f"{name} no longer counts as {owner}'s power."
     return f"{name} is taken for {owner}'s power until you quit.{' Press o for the next.' if len(after) > 1 else ''}"

@@ -286,7 +286,7 @@ class Shell(TypeAhead[int]):
             self.say(problem, warn=True)
         else:
             self.session.keep(opened)
-            self.say(f"{opened.name} is open, too: 8 lists the runs.")
+            self.say(f"{opened.name} is open as well: 8 lists the runs.")
         self._read_also()
 
     def read_again(self) -> None:

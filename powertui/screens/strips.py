@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 from powertui.plain import plain
 from powertui.screens.base import Dialog
 
-TITLE = "What is drawn above the timeline. Enter takes one or gives it up, Esc closes"
+TITLE = "Strips above the timeline. Enter shows or hides one, Esc closes"
 
 
 class StripsDialog(Dialog):

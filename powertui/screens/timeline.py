@@ -622,7 +622,7 @@ class TimelineScreen(Moving):
         if state is None:
             return ""
         held = (
-            (state.mark, "the window's begin"), (state.window, "the window"), (state.hits, "the search"),
+            (state.mark, "the window's start"), (state.window, "the window"), (state.hits, "the search"),
             (state.selection, "the selection"),
         )  # fmt: skip
         return next((what for value, what in held if value is not None), "")

@@ -63,7 +63,7 @@ def one_path(args: argparse.Namespace) -> str:
     runs = sort_out(args)
     if len(runs) > 1:
         hint = "Name the folder above them, or each by itself."
-        raise UsageError(f"Only one path with runs can be told of, and {runs[0]} and {runs[1]} are two.", hint=hint)
+        raise UsageError(f"Only one path with runs can be reported at a time; {runs[0]} and {runs[1]} are two.", hint=hint)
     return runs[0]
 
 

@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
     parser.add_argument("--format", choices=("csv", "parquet", "json"), help="default: by the file's name, else csv")
     parser.add_argument("--comments", action="store_true",
-                        help="CSV: say what it stands on in # lines above the table, not in a file beside it")  # fmt: skip
+                        help="CSV: write what it is based on in # lines above the table, not in a file beside it")  # fmt: skip
     parser.add_argument("--force", action="store_true", help="replace an existing file")
 
 

@@ -27,14 +27,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.sources(parser)
     common.recording(parser)
     parser.add_argument("--duration", type=float, metavar="S", help="stop after this many seconds")
-    parser.add_argument("--pulse", action="store_true", help="load the CPU in three pulses first: a marker to align by")
+    parser.add_argument("--pulse", action="store_true", help="load the CPU in three pulses first, as a marker to align by")
     group = parser.add_argument_group("a profile of the command")
     group.add_argument(
         "--profile-server", metavar="PORT", help="capture a profile from the command's profiler server, once it is there"
     )
-    group.add_argument("--logdir", metavar="DIR", help="the logdir of the command: there the profile will lie")
+    group.add_argument("--logdir", metavar="DIR", help="the command's logdir, where the profile is written")
     group.add_argument("--steps", metavar="N-M", help="capture from step N to step M, as its tfevents log them")
-    group.add_argument("--profile-after", metavar="TIME", default="10s", help="without --steps: so long after the server is there")
+    group.add_argument("--profile-after", metavar="TIME", default="10s", help="without --steps: how long after the server is there (default: 10s)")
     group.add_argument("--profile-time", metavar="TIME", default="2s", help="how long (default: 2s); with --steps at most 60s")
     parser.add_argument("--quiet", action="store_true", help="print only errors")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="record while this command runs")

@@ -80,11 +80,11 @@ def held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyph
     power, dim, title = theme.style("power"), theme.style("dim"), theme.style("title")
     rows = [
         _fitted(
-            [Segment("Power: ", title), Segment("measured", power), Segment(" over what ran lets one expect", dim)], width, glyphs
+            [Segment("Power: ", title), Segment("measured", power), Segment(" over what the trace explains", dim)], width, glyphs
         )
     ]
     rows += _overlay(mine, others, cells, upper, "W", theme, glyphs)
-    rows.append(_fitted([Segment("What nothing that ran explains", title)], width, glyphs))
+    rows.append(_fitted([Segment("Power that nothing in the trace explains", title)], width, glyphs))
     rows += _difference(mine, others, cells, lower, "W", theme, glyphs)
     places = [
         (int((one.start_ps / PS_PER_S - lo) / (hi - lo) * cells), -int(-(one.end_ps / PS_PER_S - lo) / (hi - lo) * cells))

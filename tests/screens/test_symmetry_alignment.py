@@ -86,8 +86,8 @@ async def test_without_epochs_a_finding_is_drawn_against_what_was_expected(make:
         await pilot.press("3")
         await settled(pilot)
         picture = chart_text(shell.screen.query_one("#folded", FoldedChart))
-        assert "Power: measured over what ran lets one expect" in picture
-        assert "What nothing that ran explains" in picture
+        assert "Power: measured over what the trace explains" in picture
+        assert "Power that nothing in the trace explains" in picture
         assert "├" in picture
         assert "Epochs were not compared: the steps belong to no epoch" in words(shell, "#findings")
         assert "steps 110-131: +59 W" in words(shell, "#findings")

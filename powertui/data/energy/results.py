@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from powertui.data.energy import account, device_energy, host_energy, tables
+from powertui.data.energy import account, badges, device_energy, host_energy, tables
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.device_energy import DevicePower
@@ -85,6 +85,9 @@ def _notes(found: Account, total: Energy | None) -> tuple[str, ...]:
     unresolved = [one for one in steps if not one.resolved]
     if unresolved:
         notes.append(f"Single steps: {len(unresolved):,} of {len(steps):,} {unresolved[0].reason}.")
+    epochs = (found.energy(lo, hi, edge_ps=edge) for _, lo, hi, edge in found.epoch_windows())
+    if legend := badges.legend([total, *unresolved[:1], *epochs]):
+        notes.append(f"{legend[0].upper()}{legend[1:]}.")
     return tuple(notes)
 
 

@@ -11,7 +11,7 @@ from powertui.data.energy.fold import Folded
 from powertui.data.model import Badge, Floats
 
 # The witnesses: what a stretch is unlike.
-UNEXPLAINED, EPOCHS, NEIGHBOURS = "unexplained", "epochs", "neighbours"
+UNEXPLAINED, EPOCHS, NEIGHBOURS = "unexplained", "epochs", "neighbors"
 
 # What ran between two times: name → self time in ps.
 Ops = Callable[[int, int], Mapping[str, int]]

@@ -1,0 +1,24 @@
+"""What the badges of figures say, in words: of those that a table shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from powertui.data.energy.integrate import Energy
+from powertui.data.model import Badge
+
+MEANING = {
+    Badge.MEASURED: "integrated from readings",
+    Badge.ESTIMATED: "a gap was filled, or where the power log lies on the profile is uncertain",
+    Badge.ASSUMED: "a default or a convention was used",
+}
+NOT_RESOLVED = "the sensor has too few readings there for an answer"
+
+
+def legend(shown: Iterable[Energy | None]) -> str:
+    """One line for the badges among these; empty without any."""
+    found = [energy for energy in shown if energy is not None]
+    badges = {energy.badge for energy in found if energy.resolved}
+    parts = [f"{badge.value}: {meaning}" for badge, meaning in MEANING.items() if badge in badges]
+    parts += [f"not resolved: {NOT_RESOLVED}"] if any(not energy.resolved for energy in found) else []
+    return "; ".join(parts)
