@@ -34,7 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--logdir", metavar="DIR", help="the command's logdir, where the profile is written")
     group.add_argument("--steps", metavar="N-M", help="capture from step N to step M, as its tfevents log them")
-    group.add_argument("--profile-after", metavar="TIME", default="10s", help="without --steps: how long after the server is there (default: 10s)")
+    group.add_argument(
+        "--profile-after", metavar="TIME", default="10s", help="without --steps: how long after the server is there (default: 10s)"
+    )
     group.add_argument("--profile-time", metavar="TIME", default="2s", help="how long (default: 2s); with --steps at most 60s")
     parser.add_argument("--quiet", action="store_true", help="print only errors")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="record while this command runs")
