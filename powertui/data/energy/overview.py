@@ -17,10 +17,10 @@ from powertui.data.category import Category
 from powertui.data.energy import account, host_energy
 from powertui.data.energy.account import Account
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import PS_PER_S, Badge, ProcessKind, Trace
+from powertui.data.model import PS_PER_S, Badge, ProcessKind, Trace, TrackKind
 from powertui.data.run.steps import work_of
 from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Table, optional, text_column
-from powertui.data.tools import advice, environment, hosts, shares, suggestions, threads, top_ops, tpu_cores, utilisation
+from powertui.data.tools import advice, environment, hosts, shares, suggestions, threads, top_ops, tpu_cores, utilisation, xla_ops
 from powertui.data.tools.advice import Advice
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.event_types import EventType
@@ -87,20 +87,71 @@ def _has_device(trace: Trace) -> bool:
 
 def _verdict(question: Question, steps: Breakdown, parts: Shares | None, tops: Sequence[Top]) -> advice.Verdict:
     told = advice.verdict(steps, parts)
-    if parts is None and tops:
-        most = f"Most time went into {_short(tops[0].name)} ({tops[0].share:.1%} of all ops' self time)."
-        return told._replace(sentence=f"{told.sentence} {most}")
+    if parts is None:
+        return told._replace(sentence=f"{told.sentence}{_without_steps(question, tops)}")
     computing = [one for one in tops if one.category not in _NO_COMPUTING]
-    if told.limit.startswith("computing") and computing and computing[0].share >= _WORTH and ": see " in told.sentence:
-        most = f", most of all {_short(computing[0].name)} ({computing[0].share:.1%} of all ops' time)"
-        told = told._replace(sentence=told.sentence.replace(": see ", f"{most}: see ", 1))
+    if told.limit.startswith("computing") and computing and ": see " in told.sentence:
+        limit = (parts.compute if told.limit.endswith("device") else parts.host) * float(steps.length.sum(dtype=np.float64))
+        if computing[0].share >= _WORTH and computing[0].self_time >= _WORTH * limit:
+            most = f", first of all {_short(computing[0].name)} ({_percent(computing[0].share)} of all ops' time)"
+            told = told._replace(sentence=told.sentence.replace(": see ", f"{most}: see ", 1))
+    if told.limit == "computing on the device":
+        told = told._replace(sentence=told.sentence + _against_peaks(_use(question)))
     if question.profile.steps.asynchronous and not _has_device(question.profile.trace):
-        mean, _ = _with_work(question)
-        if mean:
-            words = f"Steps are dispatched ahead of the work: with it, a step takes {units.duration(round(mean))} on average."
-            most = f" Most of the work is {_short(tops[0].name)} ({tops[0].share:.1%}): see op_stats." if tops else ""
-            return told._replace(limit="asynchronous", sentence=words + most)
+        return _dispatched(question, tops, told)
     return told
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _against_peaks(use: Use) -> str:
+    """What holds the computing up, where the profile tells how well the device was used."""
+    if use.memory is None or use.arithmetic is None:
+        return ""
+    words = f" Memory runs at {_percent(use.memory)} of its peak, arithmetic at {_percent(use.arithmetic)}"
+    if use.memory > suggestions.HIGH and use.arithmetic < suggestions.LOW:
+        return f"{words}: memory holds it up."
+    return f"{words}."
+
+
+def _without_steps(question: Question, tops: Sequence[Top]) -> str:
+    """What can be said all the same: what took most time, and how busy the busiest line was."""
+    lo, hi = question.window
+    said = f" Most time went into {_short(tops[0].name)} ({_percent(tops[0].share)} of all ops' own time)" if tops else ""
+    best = 0.0, ""
+    for _, track in question.profile.trace.tracks():
+        if track.lane_count and len(track.events) and not track.derived and track.kind is not TrackKind.COUNTER:
+            lane = track.lane(0)
+            inside = np.minimum(lane.start + lane.duration, hi) - np.maximum(lane.start, lo)
+            best = max(best, (float(np.maximum(0, inside).sum()) / max(1, hi - lo), track.name))
+    if best[0] > 0:
+        line = f"he busiest line, {plain(best[1], 80)}, is busy in {_percent(min(1.0, best[0]))} of the time: see op_stats."
+        return f"{said}; t{line}" if said else f" T{line}"
+    return f"{said}: see op_stats." if said else ""
+
+
+def _dispatched(question: Question, tops: Sequence[Top], told: advice.Verdict) -> advice.Verdict:
+    """Of steps that are dispatched ahead on a host alone: how long they take with their work, and how much of that computes."""
+    mean, count = _with_work(question)
+    if not mean:
+        return told
+    steps = question.profile.steps
+    lo = int(steps.start.min())
+    busy = xla_ops.covered(question.profile.trace, lo, lo + round(mean * count)) / (mean * count)
+    most = f", first of all {_short(tops[0].name)} ({_percent(tops[0].share)} of all ops' time)" if tops else ""
+    if busy >= 0.5:
+        words = (
+            f"Computing on the host limits this run: ops run in {_percent(busy)} of the time. Steps are dispatched ahead; with its "
+            f"work a step takes {units.duration(round(mean))} on average. Look at the ops that take most of it{most}: see op_stats."
+        )
+        return told._replace(limit="asynchronous", sentence=words)
+    words = (
+        f"The program limits this run: steps are dispatched ahead; with its work a step takes {units.duration(round(mean))} on "
+        f"average, and ops run in only {_percent(busy)} of that. Look what the threads do in between: see timeline."
+    )
+    return told._replace(limit="asynchronous", sentence=words)
 
 
 def _short(name: str) -> str:
@@ -480,7 +531,7 @@ def _diagnosed(trace: Trace) -> list[tuple[str, str]]:
         rows.append(("error", f"Nothing was recorded on {', '.join(silent[:4])}: {why}."))
     elif silent:
         rows.append(("hint", f"{len(silent)} devices recorded nothing."))
-    elif not any(process.kind is ProcessKind.DEVICE for process in trace.processes):
+    elif {process.kind for process in trace.processes} >= {ProcessKind.HOST} and not _has_device(trace):
         rows.append(("hint", "No device was profiled: the figures are the host's."))
     if not trace.complete:
         rows.append(("warning", "The profile was not read to its end."))

@@ -100,7 +100,8 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
     if limit == "time without any event":
         sentence = f"No event accounts for most of a step: {amount}; {do}: see {page}."
     else:
-        sentence = f"{name} limits this run: {amount}; {do}: see {page}."
+        does = "limit" if limit in ("collectives", "copies between devices") else "limits"
+        sentence = f"{name} {does} this run: {amount}; {do}: see {page}."
     also = [
         f"{name} {_percent(share)}" for name, share in parts.items()
         if name != limit and share >= (INPUT_SOME if name in ("input", "output") else OTHER_SOME)
@@ -112,7 +113,7 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
 def _starved(shares: Shares, mean: float) -> str:
     """The devices stand idle most of the time, whatever the host does meanwhile."""
     told = (("computing on the host", shares.host), ("launching", shares.launch), ("input", shares.input),
-            ("copies to the host", shares.output), ("nothing that was recorded", shares.other))  # fmt: skip
+            ("copies to the host", shares.output), ("time without any event", shares.other))  # fmt: skip
     meanwhile = ", ".join(f"{name} {_percent(share)}" for name, share in told if share >= OTHER_SOME)
     amount = f"{_percent(shares.idle)} of a step ({units.duration(round(shares.idle * mean))} of {units.duration(round(mean))})"
     return (

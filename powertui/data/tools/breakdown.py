@@ -78,7 +78,7 @@ def of(profile: Profile, compat: Compat) -> Breakdown:
 def _of(profile: Profile, compat: Compat) -> Breakdown:
     trace, steps = profile.trace, profile.steps
     typed = event_types.of(trace, compat)
-    has_device = any(process.kind is ProcessKind.DEVICE for process in trace.processes)
+    has_device = event_types.has_device(trace, compat)
     if compat == "corrected" and (not len(steps) or steps.asynchronous or steps.inferred or trace.format == "kineto"):
         return _by_time(trace, steps, *typed, has_device=has_device)
     groups = grouping.find(trace, lasting=compat == "corrected")

@@ -47,7 +47,8 @@ def facts(opened: Opened, profile: Profile) -> list[Fact]:
         out.append(Fact("devices", "devices", ", ".join(f"{count} × {label}" for label, count in kinds.items())))
         out.append(Fact("device_core_count", "device count", len(every), "integer"))
     else:
-        out.append(Fact("devices", "devices", "CPU only"))
+        hosts = any(process.kind is ProcessKind.HOST for other in profiles for process in other.trace.processes)
+        out.append(Fact("devices", "devices", "CPU only" if hosts else None, why="" if hosts else "the trace names none"))
     first = known[0] if known else None
     if first is not None:
         for id, label, value, kind, unit in (

@@ -49,6 +49,7 @@ _POOLS = "ThreadpoolListener::"  # marks of no length, of which there are very m
 _MARKS = ("train", "test", "TraceContext")
 _SPEAKING = (
     *_MARKS, "ProfilerStep#", *_DROPPED, _POOLS, "InfeedEnqueue", "memcpy", "ExecutorState::Process", "iteratorgetnext",
+    "gloo:", "mpi:", "ucc:", "xccl:", "c10d::", "record_param_comms",
 )  # fmt: skip
 _COPY_AS_PARSED = re.compile(r"(?i)^memcpy(htod|dtoh|dtod|htoh)")
 _COPY = re.compile(r"(?i)(?:^|hip|cuda)(?:memcpy|copy)[ _]?"
@@ -61,6 +62,7 @@ _WAYS = {
     "htoh": EventType.HOST_TO_HOST, "h2h": EventType.HOST_TO_HOST,
 }  # fmt: skip
 _COLLECTIVE = re.compile(r"(?i)^(?:nccl|rccl|msccl)")
+_HOST_COLLECTIVE = re.compile(r"^(?:gloo|mpi|ucc|xccl):|^c10d::|^record_param_comms$")  # without a device nothing else runs them
 _HALF = re.compile(r"(?i)half|fp16|bf16|bfloat16|[_.](?:h|s)16816|h884|h1688|hgemm|_f16|_hhs_|_bbs_")
 _INPUT = re.compile(r"^(?:iteratorgetnext|enumerate\(dataloader\)|.*dataloader.*__next__|.*dataloader.*_next_data)")
 _COMPILING = re.compile(r"(?i)^(?:xlacompile|compile|.*::compile\b|backend_compile|pjrtcompile|.*\bautotun)")
@@ -105,7 +107,7 @@ class Typed(NamedTuple):
 def of(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]]:
     """(work of devices, work of hosts), line by line. Lines that collectors drew from others are left out."""
     numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
-    has_device = any(process.kind is ProcessKind.DEVICE for process in trace.processes)
+    with_device = has_device(trace, compat)
     devices: list[Typed] = []
     hosts: list[Typed] = []
     for process in trace.processes:
@@ -116,8 +118,14 @@ def of(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]]:
         elif process.kind is ProcessKind.HOST:
             tracks = [t for t in process.tracks if len(t.events) and not t.derived and not _frames(trace, t)]
             if tracks:
-                hosts += _host(trace, process, tracks, numbers, has_device=has_device, compat=compat)
+                hosts += _host(trace, process, tracks, numbers, has_device=with_device, compat=compat)
     return devices, hosts
+
+
+def has_device(trace: Trace, compat: Compat) -> bool:
+    """Whether a trace tells of devices. One that recorded nothing counts for TensorFlow, and not for us."""
+    devices = (process for process in trace.processes if process.kind is ProcessKind.DEVICE)
+    return any(compat != "corrected" or process.event_count for process in devices)
 
 
 def _frames(trace: Trace, track: Track) -> bool:
@@ -229,16 +237,7 @@ def _speaking(names: Names, used: Bools) -> Bools:
     for at in range(0, len(rows), texts.BATCH):
         some = rows[at : at + texts.BATCH]
         low = names.texts(some).cut(64).lower()
-        for prefix in (
-            *_MARKS,
-            "ProfilerStep#",
-            *_DROPPED,
-            _POOLS,
-            "InfeedEnqueue",
-            "memcpy",
-            "ExecutorState::Process",
-            "iteratorgetnext",
-        ):
+        for prefix in _SPEAKING:
             out[some] |= low.begin(prefix.lower().encode())
         for part in (b"dataloader", b"ompil", b"autotun"):
             out[some] |= low.contain(part)
@@ -258,6 +257,8 @@ def host_kind(name: str, *, has_device: bool, compat: Compat) -> int:
         return int(EventType.HOST_PREPARE)
     if low.startswith("iteratorgetnext") or (compat == "corrected" and _INPUT.match(low)):
         return int(EventType.WAIT_INPUT)
+    if compat == "corrected" and not has_device and _HOST_COLLECTIVE.match(low):
+        return int(EventType.COLLECTIVES)
     if compat == "corrected" and ("ompil" in low or "autotun" in low) and _COMPILING.search(name[:64]):
         return int(EventType.HOST_COMPILE)
     return int(EventType.HOST_COMPUTE)

@@ -79,7 +79,7 @@ def of(parts: Parts, compat: Compat = "corrected") -> list[Top]:
     return [
         Top(
             one.name, one.type, one.occurrences, one.self_time, one.self_time / whole,
-            category.of(f"{one.name}:{one.type}" if one.type else one.name).value,
+            _kind_of(one),
             tensor_cores.eligible(one.name, "", "", named=True), one.tensor_core > 0,
             one.flops / (one.self_time / PS_PER_S) if one.flops and one.self_time else None,
         )
@@ -96,6 +96,14 @@ def sides(parts: Parts, compat: Compat = "corrected") -> Sides:
         whole = sum(one.self_time for one in side)
         eager.append(sum(one.self_time for one in side if one.eager) / whole if whole else None)
     return Sides(*(count / sum(runs) if sum(runs) else None for count in runs), *eager)
+
+
+_KINDS = frozenset(kind.value for kind in category.Category)
+
+
+def _kind_of(one: _Sum) -> str:
+    """The kind of work of an op: as its type says where that is one of ours (PyTorch's operators), else by its name."""
+    return one.type if one.type in _KINDS else category.of(f"{one.name}:{one.type}" if one.type else one.name).value
 
 
 def _devices(parts: Parts, compat: Compat) -> DeviceOps:

@@ -10,7 +10,7 @@ from powertui.data import hlo
 from powertui.data.asked import Compat
 from powertui.data.model import Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.opened import Profile
-from powertui.data.run import marks
+from powertui.data.run import marks, work
 from powertui.data.tools import device_ops, op_names, op_stack
 from powertui.data.tools.device_ops import DeviceOp, DeviceOps
 from powertui.data.window import touches
@@ -65,6 +65,17 @@ def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
             if not op.events or length > op.events[1][0]:
                 op.events = [(numbers[id(track)], row), (length, length)]
     return XlaOps(tuple(found.values()), idle, True)
+
+
+def covered(trace: Trace, lo: int, hi: int) -> int:
+    """How long at least one of XLA's ops ran on the host in a window, ps."""
+    parts = [(track.events.start[rows], track.events.end[rows]) for _, track, rows in _lines(trace, lo, hi)]
+    if not parts:
+        return 0
+    start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(start, kind="stable")
+    start, end = np.maximum(start[order], lo), np.minimum(end[order], hi)
+    return max(0, int(work.covered(np.zeros(len(start), np.int64), start, end, 1)[0]))
 
 
 def _lines(trace: Trace, lo: int, hi: int) -> list[tuple[Process, Track, Int64s]]:

@@ -11,10 +11,11 @@ import pytest
 from powertui.data import logdir
 from powertui.data.asked import COMPAT, Compat
 from powertui.data.opened import Opened, Profile
-from powertui.data.tools import breakdown, device_facts, pieces, sweep
+from powertui.data.tools import breakdown, device_facts, event_types, pieces, sweep
 from powertui.data.tools.breakdown import CATEGORIES
 from powertui.data.tools.event_types import KINDS, EventType, device_kind
 from tests import stored
+from tests.synthetic.traces import PlainNames
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
 _SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -134,6 +135,26 @@ def test_portions_of_groups_and_events_left_out_change_nothing(
         assert (after.parts == before.parts).all()
         assert (after.start == before.start).all()
     assert any(len(one) for one in whole)
+
+
+def test_names_that_are_not_looked_at_one_by_one_are_the_hosts_computing(shared_data: Path) -> None:
+    """Of the names of real profiles, and of every name that a rule knows."""
+    paths = ("own/custom_loop", "own/jax_cpu", "public/e4040_hd2551", "public/kineto_hta_cpu_only", "public/kineto_list_format")
+    names = [_profile(shared_data / path).trace.names for path in paths]
+    every = [each.full(i) for each in names for i in range(len(each))]
+    for words in (
+        *every,
+        "gloo:send",
+        "c10d::broadcast_",
+        "MEMCPYHtoD",
+        "enumerate(DataLoader)#x",
+        "XlaCompile",
+        "train 3",
+        "test",
+    ):
+        speaking = event_types._speaking(PlainNames([words]), np.ones(1, np.bool_))[0]
+        kinds = {event_types.host_kind(words, has_device=device, compat=compat) for device in (False, True) for compat in COMPAT}
+        assert speaking or kinds == {EventType.HOST_COMPUTE}, words
 
 
 # ── profiles with known answers ──────────────────────────────────────────────────────────────────

@@ -188,3 +188,33 @@ def test_top_ops_and_where_they_ran_as_tensorflow_stored_it(path: str) -> None:
                       (15, "device_op_time_eager_share"), (10, "device_compute_32bit_share")):  # fmt: skip
         ours = next((float(fact.value or 0) for fact in result.facts if fact.id == id), 0.0)
         assert 100 * ours == pytest.approx(double(analysis, field), abs=1e-9), id
+
+
+# ── what the first sentence must not say ─────────────────────────────────────────────────────────
+
+
+def test_collectives_of_a_host_without_devices_are_no_computing(shared_data: Path) -> None:
+    """PyTorch's gloo: 85 % of the step. Beside it a few ops of microseconds, of which none is worth a word."""
+    limit = str(_fact(_ask(shared_data / "public" / "kineto_hta_cpu_only"), "limit").value)
+    assert limit.startswith("Collectives limit this run: 85.1 %")
+    assert "aten::empty" not in limit
+
+
+@pytest.mark.parametrize("run", ["control", "test"])
+def test_an_exchange_is_no_op_that_computes(shared_data: Path, run: str) -> None:
+    (profile,) = (path for path in (shared_data / "public" / "kineto_hta_diff").iterdir() if run in path.name)
+    limit = str(_fact(_ask(profile), "limit").value)
+    assert limit.startswith("Computing on the device")
+    assert "record_param_comms" not in limit
+
+
+def test_steps_dispatched_ahead_are_told_by_how_much_computes(shared_data: Path) -> None:
+    limit = str(_fact(_ask(shared_data / "own/jax_cpu/plugins/profile/2026_11_21_00_50_50"), "limit").value)
+    assert "ops run in 73.9 % of the time" in limit
+    assert "a step takes 3.619 ms" in limit
+
+
+def test_without_a_step_the_busiest_line_is_told(shared_data: Path) -> None:
+    result = _ask(shared_data / "public" / "tb_profile_demo")
+    assert "busy in 62.9 % of the time" in str(_fact(result, "limit").value)
+    assert _fact(result, "devices").text() == "the trace names none"
