@@ -15,6 +15,7 @@ from powertui.data.model import Bools, Int64s, Steps
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import op_stats
 from powertui.data.tools.op_stats import OpStats
+from powertui.data.window import touches
 from powertui.view.timeline_model import TimelineModel
 
 MOST_NAMES = 20_000  # whose kinds are looked up; what is beyond them has none
@@ -115,7 +116,7 @@ def _steps(model: TimelineModel, lo: int, hi: int) -> tuple[tuple[LongStep, ...]
     ends = steps.ends()
     rows = np.flatnonzero((steps.start >= lo) & (ends <= hi))
     if not len(rows):
-        rows = np.flatnonzero((steps.start < hi) & (ends > lo))
+        rows = np.flatnonzero(touches(steps.start, ends, lo, hi))
     length, usual = _lengths(steps)
     best = rows[np.argsort(-length[rows], kind="stable")[:MOST_STEPS]]
     several = len(np.unique(steps.epoch[rows])) > 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +13,7 @@ from powertui.data import window
 from powertui.data.model import Epoch, Epochs
 from tests.synthetic import traces
 
+ROOT = Path(__file__).resolve().parents[2] / "powertui"
 events = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=20)
 
 
@@ -46,3 +50,9 @@ def test_what_is_cut_by_an_edge_of_a_short_session_is_held() -> None:
     assert (cut.first, cut.last) == (0, 3)
     assert window.of(trace, 2, 5).event_count() == 1
     assert window.of(trace, 22, 26).event_count() == 0
+
+
+def test_what_touches_a_window_is_written_down_once() -> None:
+    rule = re.compile(r"<\s*\w*hi\w*\)\s*&\s*\(\(.*>\s*\w*lo\w*\)\s*\|")
+    written = [path.name for path in sorted(ROOT.rglob("*.py")) if rule.search(path.read_text(encoding="utf-8"))]
+    assert written == ["window.py"]

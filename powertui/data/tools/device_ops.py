@@ -20,6 +20,7 @@ from powertui.data.opened import Profile
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import kernels, op_names, tensor_cores
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
+from powertui.data.window import touches
 
 
 @dataclass(eq=False)
@@ -134,7 +135,7 @@ def _span(process: Process, lo: int, hi: int) -> tuple[int, int] | None:
         if track.kind is TrackKind.COUNTER or not len(track.events):
             continue
         start, end = track.events.start, track.events.end
-        inside = (start < hi) & ((end > lo) | (start >= lo))
+        inside = touches(start, end, lo, hi)
         if inside.any():
             first, last = min(first, int(start[inside].min())), max(last, int(end[inside].max()))
     return (max(first, lo), min(last, hi)) if last >= first else None

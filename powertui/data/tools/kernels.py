@@ -16,6 +16,7 @@ from powertui.data.model import Int32s, Int64s, Process, ProcessKind, StatColumn
 from powertui.data.opened import Profile
 from powertui.data.run.work import working
 from powertui.data.tools import torch_links
+from powertui.data.window import touches
 
 _CHUNK = 1 << 16
 # Field of `KernelFacts` → the stat that tells it. The event's own value goes before that of its name.
@@ -168,5 +169,5 @@ def inside(track: Track, lo: int, hi: int) -> tuple[Int64s, Int64s]:
     """(rows of a line that touch [lo, hi), how many ps of each lie in it)."""
     events = track.events
     end = events.end
-    rows = np.flatnonzero((events.start < hi) & ((end > lo) | (events.start >= lo)))
+    rows = np.flatnonzero(touches(events.start, end, lo, hi))
     return rows, np.minimum(end[rows], hi) - np.maximum(events.start[rows], lo)

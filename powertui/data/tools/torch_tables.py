@@ -17,6 +17,7 @@ from powertui.data.table import Column, Place, Result, Table, text_column
 from powertui.data.tools import torch_links
 from powertui.data.tools.registry import Question
 from powertui.data.tools.torch_links import COPIES, SETS, DeviceStreams, Links, covered, covered_by
+from powertui.data.window import touches
 
 _COMMUNICATION = re.compile(r"nccl|rccl|cross_device_reduce", re.IGNORECASE)
 _COPY_KERNEL = re.compile(
@@ -115,7 +116,7 @@ def _inside(links: Links, question: Question, rows: Bools) -> Bools:
     for line in np.unique(links.device.line).tolist():
         mine = links.device.line == line
         start[mine] = tracks[line].events.start[links.device.row[mine]]
-    return rows & (start < hi) & ((start + links.device.duration > lo) | (start >= lo))
+    return rows & touches(start, start + links.device.duration, lo, hi)
 
 
 def _unlinked(links: Links, question: Question) -> tuple[str, ...]:
