@@ -74,9 +74,10 @@ TRACK_KINDS = {
     "Sparse Core Syncs": TrackKind.OTHER,
 }
 # Lines that a collector drew from others whatever their id is. On a TPU `XLA Ops` comes from the device itself:
-# it is work; the steps and modules above it are its envelopes.
+# it is work; the steps and modules above it are its envelopes, and `Async XLA Ops` says how long a copy or a collective
+# was on its way, while other ops ran: what the core did for it stands in `XLA Ops`.
 ALWAYS_DERIVED = frozenset(
-    ("Steps", "Sparse Core Steps", "XLA Modules", "Sparse Core Modules", "Framework Ops", "TensorFlow Ops",
+    ("Steps", "Sparse Core Steps", "XLA Modules", "Sparse Core Modules", "Async XLA Ops", "Framework Ops", "TensorFlow Ops",
      "Framework Name Scope", "TensorFlow Name Scope", "Source code", "Launch Stats")
 )  # fmt: skip
 DERIVED_BASE, DERIVED_LAST = 0xDEADBEEF, 0xDEADBEEF + 289

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.model import Int64s
 from powertui.data.table import Column, Place, Table, optional, text_column
 from powertui.data.tools import gaps, kernels, launches
 from powertui.data.tools.kernels import Kernels
@@ -28,7 +29,7 @@ def streams(question: Question, work: Kernels, calls: Launches) -> Table:
         waited, known = launches.delays(start, begun, calls.calls)
         idle = gaps.of_stream(start, start + ps, begun, launched)
         waiting = launches.queue(start, begun, calls.calls)
-        rows.append((line, len(at), int(ps.sum()), waited[known], waiting, idle))
+        rows.append((line, len(at), _union(start, ps), waited[known], waiting, idle))
     linked = np.array([len(waited) > 0 for _, _, _, waited, _, _ in rows], np.bool_)
     columns = (
         text_column("device", "device", [line.process.name for line, *_ in rows], weight=5),
@@ -55,6 +56,14 @@ def streams(question: Question, work: Kernels, calls: Launches) -> Table:
 
     return Table("streams", "Streams: what waited, and why they were idle", columns, place, None, "No device recorded a kernel.",
                  ("device", "stream"), "stream")  # fmt: skip
+
+
+def _union(start: Int64s, length: Int64s) -> int:
+    """How long any of these events went on: ops of a TPU nest, kernels of graphs may overlap."""
+    order = np.argsort(start, kind="stable")
+    begin, end = start[order], (start + length)[order]
+    before = np.concatenate([begin[:1], np.maximum.accumulate(end)[:-1]])
+    return int(np.maximum(end - np.maximum(begin, before), 0).sum())
 
 
 def gaps_of(question: Question, work: Kernels, calls: Launches) -> Table:
