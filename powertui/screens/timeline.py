@@ -563,7 +563,7 @@ class TimelineScreen(Moving):
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of what is open or selected first, then how to move."""
-        state = self.timeline.state
+        state, model = self.timeline.state, self.timeline.model
         if state is None:
             return
         if self._below == "ops":
@@ -581,18 +581,26 @@ class TimelineScreen(Moving):
                 ("event-previous+event-next", "event before, after"),
                 ("copy", "copy"),
             )
+            if model is not None and model.trace.devices:
+                yield "jump", "launch or kernel"
         if state.hits is not None:
             yield from (("hit-next+hit-previous", "next hit, the one before"), ("hits", "hits by name"))
-        around = self.timeline.model.around if self.timeline.model is not None else None
+        around = model.around if model is not None else None
+        if around is not None and around.found:
+            yield "found-previous+found-next", "finding"
         if around is not None and not self.view.inside:
             if around.islands:
                 yield "profile-next", "next profile"
             if around.strips:
                 yield "strips", "choose the strips"
-        elif around is not None:
+        elif around is not None and state.viewport.rung < state.viewport.widest:
             yield "whole", "the whole training"
-        yield from (("zoom-in+zoom-out", "zoom"), ("pan-left+pan-right", "pan"), ("event-left+event-right", "event"))
-        yield from (("step-previous+step-next", "step"), ("search", "search"), ("mark", "mark a window"), ("ops", "ops"))
+        yield from (("zoom-in+zoom-out", "zoom"), ("pan-left+pan-right", "pan"))
+        if model is None or not len(model.tracks):  # a power log, or scalars and power: nothing ran that could be told
+            yield from (("time-left+time-right", "cursor"), ("mark", "mark a window"), ("export", "export"))
+        else:
+            yield from (("event-left+event-right", "event"), ("step-previous+step-next", "step"), ("search", "search"))
+            yield from (("mark", "mark a window"), ("ops", "ops"))
         yield "palette", "go to a time or step"
 
     def _useful_of_table(self) -> Iterable[str | tuple[str, str]]:

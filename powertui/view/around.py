@@ -252,7 +252,8 @@ def of(
     for one in seen.islands:
         key = (one.island.entry.path, one.island.entry.name)
         if one.start is None or one.end is None:
-            unplaced.append(f"{one.island.entry.name}: {one.island.status}")
+            why = "nothing tells when it ran" if one.island.trusted else one.island.status
+            unplaced.append(f"{one.island.entry.name}: {why}")
             continue
         here = key if one.here else here
         lo, hi, half = one.start, one.end, one.half

@@ -248,6 +248,7 @@ class TimelineView(Vertical):
             lanes += int(self.profiles.display) + int(self.steps.display)
             # Where a profile takes a part of the view its tracks are worth rows, too.
             room = self.size.height * 2 // 3 if self._partly_inside else self.size.height
+            room += 0 if profiled else FEW_ROWS - 1  # no tracks, no rows for them
             heights, values = far_heights(room, len(self._power), len(self._chosen), lanes)
         spare = self._share_rows(self.size.height - sum(heights) - sum(values) - 2 - lanes - int(inside and self.steps.display))
         if heights:

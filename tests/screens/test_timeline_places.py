@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
 
 from powertui import demo
 from powertui.screens.shell import Shell
@@ -109,3 +113,23 @@ async def test_a_log_that_lies_nowhere_says_so_and_what_to_do(make: Maker, tmp_p
     async with other.run_test(size=SIZE) as pilot:
         await loaded(pilot)
         assert not page(other).view.note.display
+
+
+SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("what", ["host", "device"])
+def test_pictures_of_the_timeline(snap_compare: Any, make: Maker, tmp_path: Path, size: str, what: str) -> None:
+    """A profile of a host with its power, and one of a device."""
+    shell = make() if what == "host" else make(launches(tmp_path / "host.pt.trace.json", 40))
+
+    async def before(pilot: Pilot[Any]) -> None:
+        await loaded(pilot)
+        if what == "host":
+            await until(lambda: shell.session.model.around is not None and shell.session.model.around.found, "what was found")  # type: ignore[union-attr]
+        await settled(pilot)
+        shell.say("")
+        await settled(pilot)
+
+    assert snap_compare(shell, terminal_size=SIZES[size], run_before=before)
