@@ -156,6 +156,7 @@ complete -c powertui -n '__fish_seen_subcommand_from live' -l no-mouse -d 'leave
 complete -c powertui -n '__fish_seen_subcommand_from live' -l fps -x -d 'at most N frames a second'
 complete -c powertui -n '__fish_use_subcommand' -a capture -d 'take a profile from a TensorFlow or JAX program that runs, with power around it'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -s h -l help -d 'show this help message and exit'
+complete -c powertui -n '__fish_seen_subcommand_from capture' -l pid -x -d 'a PyTorch program of this machine instead (see --other pytorch)'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l logdir -r -d 'logdir to write to; the server writes the profile, so it must be able to'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -s t -l time -x -d 'how long (default: 2s)'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l host-level -x -a '0 1 2 3' -d 'of what the host does (default: 2)'

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from powertui.capture import around, problems, servers, where
+from powertui.capture import around, kineto, problems, servers, where
 from powertui.capture.address import ServerAddress
 from powertui.capture.around import PowerAround
 from powertui.capture.messages import ProfileRequest
@@ -45,6 +45,7 @@ class Plan:
     after_s: float = 5.0
     delay_s: float = 0.0
     server_logdir: str = ""  # the logdir as the server sees it, where that is another path
+    pid: int | None = None  # a PyTorch program of this machine, instead of addresses
     via: tuple[str, ...] = ()  # for each address, or one for all: through which host to fetch its file
 
 
@@ -97,6 +98,8 @@ def take(plan: Plan, told: Callable[[Stage], bool] = lambda _: False) -> Taken:
     Raises where nothing can come of it; what goes wrong with one of several servers is among the problems of what was taken.
     """
     around.made(plan.logdir)
+    if plan.pid is not None:
+        kineto.ready(plan.pid)
     servers.check(plan.addresses)
     waiting = _Waiting(told)
     power = PowerAround(plan.power, plan.logdir, plan.interval) if plan.power else None
@@ -109,7 +112,7 @@ def take(plan: Plan, told: Callable[[Stage], bool] = lambda _: False) -> Taken:
         waiting.wait("power before", before if not waiting.stopped else 0.0)
         if waiting.stopped:
             raise Cancelled("Stopped before the profile began: nothing was captured.")
-        taken = _profile(plan, power, waiting)
+        taken = _profile(plan, power, waiting) if plan.pid is None else _of_process(plan, plan.pid, power, waiting)
         if power is not None and taken.good and not waiting.stopped:
             waiting.wait("power after", plan.after_s)
     finally:
@@ -168,6 +171,29 @@ def _profile(plan: Plan, power: PowerAround | None, waiting: _Waiting) -> Taken:
         nothing = servers.empty(outcome, plan.asked)
         if nothing is not None:
             taken.problems.append(nothing)
+    return taken
+
+
+def _of_process(plan: Plan, pid: int, power: PowerAround | None, waiting: _Waiting) -> Taken:
+    """Kineto begins by itself, some seconds after it was asked: the window in the recording is from asking to the file."""
+    session = _session(plan.logdir)
+    taken = Taken(session, Path(plan.logdir) / session)
+
+    def look(past: float) -> bool:
+        return waiting.look(f"waiting for Kineto to profile process {pid}", past, None)
+
+    taken.begun_ns = time.time_ns()
+    if power is not None:
+        power.begin(f"profile {session}")
+    try:
+        taken.files.append(str(kineto.take(pid, plan.asked.seconds, taken.folder, look)))
+    except CaptureError as error:
+        taken.problems.append(error)
+        with contextlib.suppress(OSError):
+            taken.folder.rmdir()
+    taken.ended_ns = time.time_ns()
+    if power is not None:
+        power.end(f"profile {session}")
     return taken
 
 

@@ -27,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("address", metavar="HOST:PORT", nargs="*",
                         help="where the program's profiler server listens; several are started together")  # fmt: skip
+    parser.add_argument("--pid", type=int, metavar="PID", help="a PyTorch program of this machine instead (see --other pytorch)")
     parser.add_argument("--logdir", metavar="DIR", help="logdir to write to; the server writes the profile, so it must be able to")
     profiling(parser)
     parser.add_argument("--delay", metavar="TIME", default="0s", help="wait so long first")
@@ -91,7 +92,9 @@ def _plan(args: argparse.Namespace) -> Plan:
     from powertui.capture import address, where
     from powertui.capture.whole import Plan
 
-    if not args.address:
+    if args.pid is not None and (args.address or args.pid < 1):
+        raise UsageError("--pid takes the number of one process, and no address beside it.")
+    if not args.address and args.pid is None:
         from powertui.capture.problems import THREE_LINES
 
         raise UsageError("Name where the program's profiler server listens, like localhost:9012.", hint=THREE_LINES)
@@ -109,7 +112,7 @@ def _plan(args: argparse.Namespace) -> Plan:
     return Plan(
         addresses, str(Path(args.logdir).expanduser().absolute()), asked_of(args), power_of(args), args.interval,
         common.seconds(args.before, "--before"), common.seconds(args.after, "--after"), common.seconds(args.delay, "--delay"),
-        args.server_logdir, tuple(where.via(text) for text in args.via),
+        args.server_logdir, args.pid, tuple(where.via(text) for text in args.via),
     )  # fmt: skip
 
 
