@@ -638,6 +638,13 @@ class PowerKind(str, enum.Enum):
     INTERVAL = "interval"  # mean watts since the previous row: counters and J per interval
 
 
+class PowerCap(NamedTuple):
+    """A limit that holds from a moment on."""
+
+    start_ns: int  # since the series' own zero
+    watts: float  # NaN: no limit any more
+
+
 @packs("watts", "joules")
 @dataclass(frozen=True, eq=False)
 class PowerSeries:
@@ -655,6 +662,7 @@ class PowerSeries:
     joules: Floats | None = None
     warnings: tuple[Warn, ...] = ()
     marks: tuple[Mark, ...] = ()  # of the whole log: each of its channels has them all
+    limits: tuple[PowerCap, ...] = ()  # what it was held to, by time
     parted_s: float = 0.0  # by so much some of its rows may lie later than others, for its clock may have been set
 
     def __len__(self) -> int:

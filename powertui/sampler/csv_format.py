@@ -16,18 +16,21 @@ from datetime import datetime, timezone
 from typing import Any
 
 from powertui.plain import plain
+from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, STALE, SUSPECT, Info, Reading, Stamp, reason_of
 
 __all__ = [
     "BEGIN",
     "COLUMNS",
     "END",
+    "LIMIT",
     "MAGIC",
     "MARK",
     "NOTE",
     "clock_line",
     "ended_line",
     "head",
+    "limit_row",
     "mark_row",
     "reading_row",
     "source_line",
@@ -36,6 +39,7 @@ __all__ = [
 MAGIC = "# powertui recording 1"
 COLUMNS = "time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark"
 MARK, BEGIN, END, NOTE = "mark", "begin", "end", "note"
+LIMIT = "limit"
 _TEXT_LIMIT = 300
 
 
@@ -97,6 +101,12 @@ def reading_row(r: Reading) -> str:
     kind = r.quality.partition(":")[0]
     quality = kind if kind in (OK, STALE, SUSPECT) else "none"
     return f"{r.t:.6f},{r.mono:.6f},{_text(r.source)},{_text(r.channel)},{watts},{joules},{r.rtt:.6f},{quality},{_text(reason)},\n"
+
+
+def limit_row(stamp: Stamp, source: str, limit: PowerLimit) -> str:
+    """What a channel is held to from here on; without watts: to nothing any more. It is no row of a channel: nobody adds it up."""
+    watts = "" if limit.watts is None else f"{limit.watts:.10g}"
+    return f"{stamp.t:.6f},{stamp.mono:.6f},{_text(source)},,{watts},,,{LIMIT},,{_text(limit.channel)}\n"
 
 
 def mark_row(kind: str, stamp: Stamp, text: str, source: str = "") -> str:

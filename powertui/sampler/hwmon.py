@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
+from powertui.sampler import limits
 from powertui.sampler.energy_counter import EnergyCounter
+from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none, reason_of
 from powertui.sampler.sysfs import read_number
 from powertui.sampler.urls import Address
@@ -182,6 +184,13 @@ class HwmonSource:
         t, mono, rtt = stamp.middle()
         watts = None if value is None else value / 1e6
         return Reading(t, mono, watts, rtt, self.name, name, none(why) if value is None else OK)
+
+    def limits(self) -> list[PowerLimit]:
+        """What the chips are held to; on POWER the machine's cap, which OPAL keeps."""
+        found = [PowerLimit(name, limits.of_hwmon(meter.path)) for name, meter in self._meters.items() if not meter.counts]
+        node = next((name for name, meter in self._meters.items() if meter.scope == "node"), None)
+        cap = limits.of_opal(self._options.root)
+        return [one._replace(watts=cap) if one.channel == node and cap is not None else one for one in found]
 
     def _find_again(self, name: str, meter: Meter) -> None:
         """A driver that was loaded anew has another number."""

@@ -15,8 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
-from powertui.sampler import crypto_probe, dcmi
+from powertui.sampler import crypto_probe, dcmi, limits
 from powertui.sampler.ipmi_client import KNOWN_SUITES, LEVELS, Connection, Transient
+from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
 
@@ -31,6 +32,8 @@ _SENSOR_NETFN, _GET_READING = 0x04, 0x2D
 _UNAVAILABLE, _SCANNING = 0x20, 0x40
 _BACKOFF_FIRST, _BACKOFF_LAST = 0.25, 5.0
 _BLINK = 0.01  # s: too short for an answer
+_LIMITS_S = 30.0  # between two questions for the limit: a BMC has little time for each
+_NEVER = (0xC1, 0xC9, 0xCC, 0xCD, 0xD4, 0xD6)  # answers that stay
 _LOGIN_TRIES = 3  # refused logins after a restart of the BMC, before we stop: accounts lock
 _LOGIN_PAUSE = 30.0
 
@@ -126,6 +129,8 @@ class IpmiSource:
             address.host, port, options.user, options.password, level=options.level, kg=options.kg, timeout=options.timeout, **more
         )
         self._records: dict[str, Record] = {}  # channel → sensor; a channel that is not here is DCMI
+        self._no_limits = False  # the BMC does not know the question
+        self._limits_at = 0.0  # when it is asked again
         self._backoff = 0.0
         self._retry_at = 0.0
         self._logins_refused = 0
@@ -257,6 +262,19 @@ class IpmiSource:
             return Reading(t, mono, None, rtt, self.name, channel, none(dcmi.completion(code)))
         watts, quality = _dcmi_value(payload) if record is None else _sensor_value(record, payload)
         return Reading(t, mono, watts, rtt, self.name, channel, quality)
+
+    def limits(self) -> list[PowerLimit]:
+        """What DCMI's power limit holds the machine to. A BMC that does not know the question is not asked again."""
+        measured = [channel.name for channel in self.channels if channel.name not in self._records]
+        if not measured or self._no_limits or not self._link.is_open or time.monotonic() < self._limits_at:
+            return []
+        self._limits_at = time.monotonic() + _LIMITS_S
+        try:
+            code, payload = self._ask(dcmi.NETFN, limits.DCMI_LIMIT, limits.DCMI_REQUEST)
+        except Transient:  # the next reading finds out
+            return []
+        self._no_limits = code in _NEVER
+        return [] if self._no_limits else [PowerLimit(measured[0], limits.of_dcmi(code, payload))]
 
     # the connection
 

@@ -11,6 +11,8 @@ import importlib
 from typing import Any
 
 from powertui.errors import NotSupported
+from powertui.sampler import limits
+from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address
 
@@ -119,6 +121,10 @@ class NvmlSource:
                 watts = (energy - gpu.last[0]) / 1000 / (mono - gpu.last[1])
             gpu.last = (energy, mono)
         return Reading(t, mono, watts, rtt, self.name, gpu.name, none(why) if watts is None else OK, joules)
+
+    def limits(self) -> list[PowerLimit]:
+        """What the boards are held to, and what holds them back."""
+        return [PowerLimit(gpu.name, *limits.of_nvml(self._library, gpu.handle)) for gpu in self._gpus]
 
     def close(self) -> None:
         if self._library is not None:

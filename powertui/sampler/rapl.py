@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
+from powertui.sampler import limits
 from powertui.sampler.energy_counter import EnergyCounter
+from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import Channel, Info, Options, Reading
 from powertui.sampler.sysfs import read_number
 from powertui.sampler.urls import Address
@@ -99,6 +101,10 @@ class RaplSource:
 
     def read(self) -> list[Reading]:
         return [reading for counter in self._counters if (reading := counter.read()) is not None]
+
+    def limits(self) -> list[PowerLimit]:
+        """What the zones are held to."""
+        return [PowerLimit(zone.name, limits.of_rapl(zone.path.parent)) for zone in self._zones]
 
     def close(self) -> None:
         """Nothing is held between readings."""

@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported, PowertuiError, SensorError, UsageError
-from powertui.sampler.csv_format import BEGIN, END, MARK, NOTE, mark_row, reading_row
+from powertui.sampler.csv_format import BEGIN, END, MARK, NOTE, limit_row, mark_row, reading_row
 from powertui.sampler.health import Health
+from powertui.sampler.limits import PowerLimit, Watcher
 from powertui.sampler.plausible import Judge
 from powertui.sampler.recording_file import RecordingFile
 from powertui.sampler.source import Channel, Info, Reading, Source, Stamp, none, reason_of
@@ -34,6 +35,7 @@ _STEP = 0.1  # s: a jump of the host's clock worth a note
 _QUEUE = 500_000  # readings that may wait for a disk that hangs
 _PATIENCE = 20.0  # s to wait for a source or a disk at the end
 _REASONS = 5  # that are told of one outage: a line that comes and goes must not fill the log
+_LIMITS = 2.0  # s between looks at what a source says of limits
 _TEND = 0.25  # s between looks at the file, and at sources that do not answer
 _STAGGER = 0.002  # s between the ticks of neighbouring sources, so that a hundred do not ask at the same instant
 
@@ -62,6 +64,8 @@ class SourceState:
     told: set[str] = field(default_factory=set)  # reasons of this outage that have been said
     channels: dict[str, Health] = field(default_factory=dict)
     judges: dict[str, Judge] = field(default_factory=dict)
+    limits: Watcher = field(default_factory=Watcher)
+    limits_due: float = 0.0  # monotonic
     refused: set[str] = field(default_factory=set)  # channels of which it was said that a value is not possible
 
     @property
@@ -236,14 +240,37 @@ class Recorder:
                 readings = self._read(source)
                 state.asked = None
                 self._put(("readings", (state, readings)))
+                self._look_for_limits(state)
             elapsed = time.monotonic() - base
             following = max(tick + 1, int(elapsed / period) + 1)
             state.missed += following - tick - 1
             tick = following
             self._halt.wait(max(0.0, base + tick * period - time.monotonic()))
+        for name in state.limits.rest():
+            self.mark(name, END)
         if state.info is not None and state.down_since is None:
             self._put(("readings", (state, self._read(source))))  # out of rhythm: so that energy is known up to the end
         source.close()
+
+    def _look_for_limits(self, state: SourceState) -> None:
+        """What the source says of limits, now and then: they change when somebody sets them."""
+        ask = getattr(state.source, "limits", None)
+        now = Stamp.now()
+        if ask is None or now.mono < state.limits_due:
+            return
+        state.limits_due = now.mono + _LIMITS
+        try:
+            limits, begin, end = state.limits.changed(ask())
+        except Exception as error:  # beside the readings: they go on
+            state.limits_due = float("inf")
+            self._event("warning", state.source.name, f"its limits cannot be read: {type(error).__name__}")
+            return
+        for limit in limits:
+            self._put(("limit", (state, now, limit)))
+        for name in end:
+            self.mark(name, END, now)
+        for name in begin:
+            self.mark(name, BEGIN, now)
 
     def _read(self, source: Source) -> list[Reading]:
         stamp = Stamp.now()
@@ -283,6 +310,8 @@ class Recorder:
                     self._take_readings(*what)  # type: ignore[misc]
                 elif kind == "info":
                     self._take_info(*what)  # type: ignore[misc]
+                elif kind == "limit":
+                    self._take_limit(*what)  # type: ignore[misc]
                 elif kind == "mark":
                     self._take_mark(*what)  # type: ignore[misc]
             except Exception as error:  # the writer must outlive anything that a listener or a value does
@@ -371,6 +400,12 @@ class Recorder:
             state.refused.add(reading.channel)
             self._event("warning", state.source.name, f"{reading.channel}: {reason_of(judged.quality)}")
         return judged
+
+    def _take_limit(self, state: SourceState, stamp: Stamp, limit: PowerLimit) -> None:
+        if self.file is not None:
+            self.file.write(limit_row(stamp, state.source.name, limit))
+        words = "has no limit" if limit.watts is None else f"is limited to {limit.watts:g} W"
+        self._event("info", state.source.name, f"{limit.channel} {words}", stamp=stamp)
 
     def _take_mark(self, kind: str, stamp: Stamp, text: str) -> None:
         if self.file is not None:

@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
+from powertui.sampler import limits
 from powertui.sampler.http import Http, Reply, basic, link, number
+from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
 
@@ -72,6 +74,7 @@ class RedfishSource:
             address.host, address.port or 443, tls=True, insecure=options.insecure, timeout=options.open_within or options.timeout
         )
         self._places: dict[str, _Place] = {}
+        self._limits: dict[str, float | None] = {}
         self._session = ""
         self._lost = ""
         self._retry_at = 0.0
@@ -224,10 +227,17 @@ class RedfishSource:
                 out.append(self._reading(stamp, name, None, self._lost))
                 continue
             value = number(_at(answer.body, place.keys)) if answer.status == 200 else None
+            if answer.status == 200 and place.how != "Sensor":
+                index = place.keys[1] if place.how == "Power" and isinstance(place.keys[1], int) else None
+                self._limits[name] = limits.of_redfish(answer.body, index)
             why = "no value (is the host on?)" if answer.status in (200, 404) else f"status {answer.status}"
             why = answer.refused or why
             out.append(self._reading(stamp, name, value, why))
         return out
+
+    def limits(self) -> list[PowerLimit]:
+        """What stood beside the last readings: nothing is asked for it."""
+        return [PowerLimit(name, watts) for name, watts in self._limits.items()]
 
     def _reading(self, stamp: Stamp, channel: str, value: float | None, why: str) -> Reading:
         t, mono, rtt = stamp.middle()

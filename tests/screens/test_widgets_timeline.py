@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from powertui import demo
 from powertui.data import loading, logdir
-from powertui.data.model import Mark
+from powertui.data.model import Mark, PowerCap
 from powertui.terminal import theme as themes
 from powertui.view.rows import RowKind
 from powertui.view.timeline_model import TimelineModel
@@ -394,6 +394,26 @@ async def test_the_power_strip_shows_axis_value_gap_and_how_sure_it_is() -> None
         assert "┤" in whole
         assert "░" in lines[-1], "the gap"
         assert any(0x2800 < ord(char) < 0x2900 for char in whole)
+
+
+async def test_a_limit_is_a_line_above_the_curve_and_one_far_away_is_none() -> None:
+    """It is drawn from the moment on that it holds, and moves nothing but the scale."""
+    watts = [200.0 + 50 * (i % 20 > 9) for i in range(260)]
+    power = traces.power(np.arange(0, 260, dtype=np.int64) * MS, watts)
+    for limit, drawn in ((300.0, True), (5000.0, False)):
+        caps = (PowerCap(0, float("nan")), PowerCap(100 * MS // 1000, limit))
+        app = Stage(power=(replace(power, series=replace(power.series, limits=caps)),))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await settle(pilot)
+            strip: PowerStrip = app.view.strips[0]
+            lines = [strip.render_line(y).text[strip.label_width :] for y in range(strip.size.height)]
+            assert any("limit 300 W" in line for line in lines) is drawn
+            assert (strip.axis.hi >= 300) is drawn
+            if drawn:
+                line = next(line for line in lines if "limit 300 W" in line)
+                first = next(at for at, char in enumerate(line) if char == "l")
+                assert "─" not in line[:first], "before it holds there is none"
+                assert "─" in line[first:]
 
 
 async def test_other_colours_and_glyphs_at_once() -> None:

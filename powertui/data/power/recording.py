@@ -71,11 +71,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     order = np.argsort(rows.key, kind="stable")
     ends = np.searchsorted(rows.key[order], np.arange(len(rows.keys) + 1))
     marks = recording_marks.paired(said, zero)
+    held = recording_marks.limits(said, zero)
     series = []
     for i, key in enumerate(rows.keys):
         about = described.get(key) or _Channel(source=key[0])
         one = _series(source.path, key, about, rows, order[ends[i] : ends[i + 1]], zero, clock, host, notes)
-        series.append(replace(one, marks=marks) if marks else one)
+        series.append(replace(one, marks=marks, limits=held.get(key, ())) if marks or key in held else one)
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "powertui's own recording: Unix seconds, watts")
 
 

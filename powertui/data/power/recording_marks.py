@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from powertui.data.model import Mark
+from powertui.data.model import Mark, PowerCap
 from powertui.data.power import times
-from powertui.data.power.recording_rows import BEGIN, END, NamedMoment, RecordingRows
+from powertui.data.power.recording_rows import BEGIN, END, LIMIT, NamedMoment, RecordingRows
 from powertui.data.power.steps_of_clock import Joined
 
 
@@ -29,6 +29,14 @@ def _moved(rows: RecordingRows, joined: Joined, said: NamedMoment) -> int:
     return int(joined.ns[nearest]) - int(rows.ns[nearest])
 
 
+def limits(said: Sequence[NamedMoment], zero: int) -> dict[tuple[str, str], tuple[PowerCap, ...]]:
+    """What each channel, (source, name), is held to, and from when on."""
+    found: dict[tuple[str, str], list[PowerCap]] = {}
+    for one in sorted((one for one in said if one.kind == LIMIT), key=lambda one: one.ns):
+        found.setdefault((one.source, one.name), []).append(PowerCap(one.ns - zero, one.watts))
+    return {key: tuple(caps) for key, caps in found.items()}
+
+
 def paired(said: Sequence[NamedMoment], zero: int) -> tuple[Mark, ...]:
     """Marks by their start. An end closes the last window of its name that is open; one that was never ended is a moment.
 
@@ -37,6 +45,8 @@ def paired(said: Sequence[NamedMoment], zero: int) -> tuple[Mark, ...]:
     found: list[Mark] = []
     waiting: dict[str, list[int]] = {}
     for one in said:
+        if one.kind == LIMIT:
+            continue
         if one.kind == END:
             if opened := waiting.get(one.name):
                 at = opened.pop()

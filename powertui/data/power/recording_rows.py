@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAGIC = "# powertui recording"
 FIRST, MONO = "time_unix_s", "mono_s"
-MARK, BEGIN, END = "mark", "begin", "end"  # what a row without a channel tells
+MARK, BEGIN, END, LIMIT = "mark", "begin", "end", "limit"  # what a row without a channel tells
 UNKNOWN = ("none", "suspect")  # qualities of rows without a value that counts
 CUT = "the last line is incomplete"
 
@@ -35,8 +35,10 @@ class NamedMoment(NamedTuple):
     row: int  # readings before it
     ns: int
     mono: float
-    kind: str  # MARK, BEGIN or END
-    name: str
+    kind: str  # MARK, BEGIN, END or LIMIT
+    name: str  # of a limit: the channel
+    source: str = ""
+    watts: float = math.nan  # of a limit; NaN: there is none any more
 
 
 @dataclass(eq=False)
@@ -104,8 +106,9 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
         at = {name: cells[i] for name, i in columns.items()}
         ns = unix_ns(at[FIRST])
         if not at.get("channel"):
-            if ns is not None and (kind := at.get("quality", "")) in (MARK, BEGIN, END):
-                said.append(NamedMoment(len(found), ns, table.number(at.get(MONO, "")), kind, _name(at.get("mark", ""))))
+            if ns is not None and (kind := at.get("quality", "")) in (MARK, BEGIN, END, LIMIT):
+                one = NamedMoment(len(found), ns, table.number(at.get(MONO, "")), kind, _name(at.get("mark", "")))
+                said.append(one._replace(source=at.get("source", ""), watts=table.number(at.get("watts", ""))))
             continue
         watts = table.number(at.get("watts", ""))
         if ns is None or (at.get("watts") and not np.isfinite(watts)):
@@ -224,14 +227,16 @@ def _said(frame: pd.DataFrame) -> list[NamedMoment]:
     if "mark" not in frame:
         return []
     silent = frame["channel"].isna().to_numpy(bool)
-    rows = np.flatnonzero(silent & frame["quality"].isin((MARK, BEGIN, END)).to_numpy(bool))
+    rows = np.flatnonzero(silent & frame["quality"].isin((MARK, BEGIN, END, LIMIT)).to_numpy(bool))
     before = np.cumsum(~silent)[rows].tolist()
     some = frame.iloc[rows]
     mono = some[MONO].tolist() if MONO in some else [math.nan] * len(some)
     names = some["mark"].astype(object).where(some["mark"].notna(), "")
+    sources = some["source"].astype(object).where(some["source"].notna(), "")
     return [
-        NamedMoment(row, ns, mono_s, str(kind), _name(str(name)))
-        for row, ns, mono_s, kind, name in zip(
-            before, _to_us(some[FIRST].to_numpy(np.float64)).tolist(), mono, some["quality"], names, strict=True
+        NamedMoment(row, ns, mono_s, str(kind), _name(str(name)), str(source), float(watts))
+        for row, ns, mono_s, kind, name, source, watts in zip(
+            before, _to_us(some[FIRST].to_numpy(np.float64)).tolist(), mono, some["quality"], names, sources,
+            some["watts"].to_numpy(np.float64).tolist(), strict=True,
         )
-    ]
+    ]  # fmt: skip

@@ -1,0 +1,138 @@
+"""Limits of power that a source can tell beside its power: what the hardware is held to, and whether it is held back right now.
+
+They are only read: nothing here sets one. A source that knows any has `limits()`; the recorder asks it now and then, and records
+what changed: a row of kind `limit`, and a window named "throttled: …" for as long as something is held back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from powertui.sampler.sysfs import read_number
+
+__all__ = [
+    "DCMI_LIMIT",
+    "DCMI_REQUEST",
+    "PowerLimit",
+    "Watcher",
+    "of_dcmi",
+    "of_hwmon",
+    "of_nvml",
+    "of_opal",
+    "of_rapl",
+    "of_redfish",
+]
+
+DCMI_LIMIT = 0x03  # Get Power Limit
+DCMI_REQUEST = b"\xdc\x00\x00"
+# NVML: why clocks are lower than asked for. The others (idle, application clocks, sync boost) hold nobody back.
+_NVML_REASONS = (
+    (0x04, "power cap"),
+    (0x80, "power brake"),
+    (0x40, "temperature"),
+    (0x20, "temperature"),
+    (0x08, "hardware slowdown"),
+)
+
+
+class PowerLimit(NamedTuple):
+    """What one channel is held to."""
+
+    channel: str
+    watts: float | None  # None: there is none, or nobody tells
+    held: str = ""  # why it runs slower than it could, now
+
+
+def of_rapl(zone: Path) -> float | None:
+    """The least of a zone's constraints that are set (W); long and short term may be both."""
+    if read_number(zone / "enabled")[0] == 0:
+        return None
+    found = [read_number(path)[0] for path in zone.glob("constraint_*_power_limit_uw")]
+    return min((one / 1e6 for one in found if one), default=None)
+
+
+def of_hwmon(power: Path) -> float | None:
+    """`powerN_cap` beside `powerN_input` (W)."""
+    match = re.match(r"power\d+", power.name)
+    value = read_number(power.with_name(f"{match[0]}_cap"))[0] if match else None
+    return value / 1e6 if value else None
+
+
+def of_opal(root: str) -> float | None:
+    """The power cap of the whole machine that OPAL keeps on POWER (W)."""
+    found = [read_number(path)[0] for path in sorted((Path(root) / "sys/firmware/opal/powercap").glob("*/powercap-current"))]
+    return min((float(one) for one in found if one), default=None)
+
+
+def of_nvml(library: Any, handle: Any) -> tuple[float | None, str]:
+    """(the limit that is enforced, why the board is held back)."""
+    watts, held = None, ""
+    with contextlib.suppress(library.NVMLError, AttributeError):
+        watts = library.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000
+    for name in ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"):  # as newer drivers call it
+        try:
+            reasons = int(getattr(library, name)(handle))
+        except (library.NVMLError, AttributeError):
+            continue
+        held = ", ".join(dict.fromkeys(word for bit, word in _NVML_REASONS if reasons & bit))
+        break
+    return watts, held
+
+
+def of_dcmi(code: int, payload: bytes) -> float | None:
+    """The limit in an answer to Get Power Limit; None where none is active (code 80 says that one is stored, and not in force)."""
+    if code or len(payload) < 6 or payload[0] != 0xDC:
+        return None
+    watts: int = struct.unpack_from("<H", payload, 4)[0]
+    return float(watts) if watts not in (0, 0xFFFF) else None
+
+
+def of_redfish(body: Any, index: int | None = None) -> float | None:
+    """The limit beside a reading: `PowerControl[i].PowerLimit.LimitInWatts`, or EnvironmentMetrics' `PowerLimitWatts`."""
+    if not isinstance(body, dict):
+        return None
+    if index is None:
+        limit = body.get("PowerLimitWatts")
+        found = limit.get("SetPoint", limit.get("Reading")) if isinstance(limit, dict) else None
+    else:
+        controls = body.get("PowerControl")
+        control = controls[index] if isinstance(controls, list) and index < len(controls) else None
+        limit = control.get("PowerLimit") if isinstance(control, dict) else None
+        found = limit.get("LimitInWatts") if isinstance(limit, dict) else None
+    sound = isinstance(found, (int, float)) and not isinstance(found, bool) and 0 < found < 1e6
+    return float(found) if sound and found is not None else None
+
+
+class Watcher:
+    """What changed since the last look, for one source."""
+
+    def __init__(self) -> None:
+        self._watts: dict[str, float | None] = {}
+        self._held: dict[str, str] = {}
+
+    def changed(self, now: Iterable[PowerLimit]) -> tuple[list[PowerLimit], list[str], list[str]]:
+        """(limits that are new or others, names of windows that begin, and of those that end)."""
+        limits, begin, end = [], [], []
+        for one in now:
+            if one.watts != self._watts.get(one.channel):
+                limits.append(one)
+                self._watts[one.channel] = one.watts
+            before = self._held.get(one.channel, "")
+            if one.held != before:
+                end += [_window(one.channel, before)] if before else []
+                begin += [_window(one.channel, one.held)] if one.held else []
+                self._held[one.channel] = one.held
+        return limits, begin, end
+
+    def rest(self) -> list[str]:
+        """Windows that are open at the end."""
+        return [_window(channel, held) for channel, held in self._held.items() if held]
+
+
+def _window(channel: str, held: str) -> str:
+    return f"throttled: {channel} ({held})"
