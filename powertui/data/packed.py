@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 LONG = 1 << 14  # rows from which a column is packed
 PIECE = 1 << 14
-KEPT = 24 << 20  # bytes of unpacked columns that nobody holds any more
+KEPT = 12 << 20  # bytes of unpacked columns that nobody holds any more
 _DIGITS = 6  # decimals that are tried
 _FIRST = 256  # rows that tell whether a form is worth trying
 _EXACT = float(1 << 53)

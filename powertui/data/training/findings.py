@@ -320,8 +320,8 @@ class _Telling:
         ceiling = model.readings.ceiling
         least = np.where(np.isfinite(ceiling), ceiling, 0.0) * OF_STRETCH / (1 - OF_STRETCH)
         strong = could_find.Strong(least * STRONG / OF_STRETCH * (1 - OF_STRETCH) / (1 - STRONG), LONG_ENOUGH_S)
-        looks = layers.looks(len(model.readings))
-        found = could_find.limits(model.readings, noise, span, least, OF_RUN * self.run_joules, looks, strong)
+        looks, longest = layers.looks(len(model.readings)), layers.longest(model.readings)
+        found = could_find.limits(model.readings, noise, span, least, OF_RUN * self.run_joules, looks, strong, longest)
         return found, could_find.sentence(found, span[1] - span[0])
 
     def _joules(self, lo: int, hi: int) -> float:

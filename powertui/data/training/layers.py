@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data.energy.findings import boxes
 from powertui.data.energy.findings.box import Box
-from powertui.data.energy.findings.noise import Noise, noise_of
+from powertui.data.energy.findings.noise import Noise, noise_of, spread
 from powertui.data.energy.findings.readings import SensorReadings, some
 from powertui.data.energy.samples import Samples
 from powertui.data.training import apart
@@ -27,6 +27,8 @@ PIECE = 2000  # readings of a piece; the next one begins in its middle
 FACTOR = 8  # readings of a layer that make one of the next
 _SHORT = 0.4  # of a piece: longer stretches are for the next layer
 _BY_CHANCE = 6.0  # errors: so far off lie the largest of many readings
+_PROMISING = 5.0  # errors: pieces in which nothing lies so far off are not looked at closely …
+_CLOSELY = 9  # … but for so many of them, which tell of the noise
 _ASIDE = 1.0  # readings of a layer, on either side of what was found before
 
 
@@ -63,6 +65,12 @@ def looks(readings: int) -> int:
     return 1 if readings <= MOST else 2 * readings // PIECE
 
 
+def longest(readings: SensorReadings) -> float:
+    """The longest stretch (s) that is looked for among all of these, and not among fewer."""
+    count = len(readings)
+    return math.inf if count <= MOST else _SHORT * PIECE * float(readings.hi[-1] - readings.lo[0]) / count
+
+
 def _layers(data: Samples) -> Iterator[Samples]:
     """The readings, then fewer and fewer of them, each the mean of several, until they can be looked at together."""
     while len(data) > MOST:
@@ -91,9 +99,10 @@ def _pieces(readings: SensorReadings, layers: int) -> tuple[list[Box], Noise]:
     bounds = _bounds(len(readings))
     out: list[Box] = []
     noises: list[Noise] = []
-    for first, end in bounds:
+    close = max(1, len(bounds) // _CLOSELY)
+    for number, (first, end) in enumerate(bounds):
         piece = some(readings, np.arange(first, end))
-        if int(piece.judged.sum()) < max(boxes.LEAST, PIECE // 20):
+        if int(piece.judged.sum()) < max(boxes.LEAST, PIECE // 20) or (number % close and _most(piece) < _PROMISING):
             continue
         more, noise = apart.found(piece, looks=len(bounds) * layers)
         noises.append(noise)
@@ -104,6 +113,19 @@ def _pieces(readings: SensorReadings, layers: int) -> tuple[list[Box], Noise]:
             if whole and inside:
                 out.append(box)
     return _once(out), _usual(noises)
+
+
+def _most(piece: SensorReadings) -> float:
+    """How many errors a stretch lies off at most: as if neighbours knew nothing of each other, which makes errors small."""
+    beyond, doubt = piece.beyond()[piece.judged], float(piece.doubt[piece.judged].min())
+    one = max(spread(beyond), piece.quantum / math.sqrt(12), 1e-9)
+    sums = np.concatenate([[0.0], np.cumsum(beyond - np.median(beyond))])
+    most, length = 0.0, 1
+    while length <= len(beyond):
+        off = float(np.abs(sums[length:] - sums[:-length]).max()) / length
+        most = max(most, off / math.hypot(one / math.sqrt(length), doubt))
+        length = max(length + 1, int(length * 1.3))
+    return most
 
 
 def _bounds(count: int) -> list[tuple[int, int]]:

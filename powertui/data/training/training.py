@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from powertui.data import limits
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import marks as recorded_marks
 from powertui.data.energy import sensor as sensors
@@ -31,6 +32,8 @@ from powertui.data.training.stretches import Stretches
 from powertui.errors import UnreadableFile
 
 _WORKED_OUT = ("logs", "strips", "told_rate", "scalar_span", "epochs", "stretches", "power", "marks")  # let go when something came
+
+_MANY = 1 << 20  # readings
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +211,10 @@ class Training:
     @functools.cached_property
     def power(self) -> tuple[PlacedChannel, ...]:
         """Its power channels, and where each lies."""
-        return placing.all_of(self)
+        found = placing.all_of(self)
+        if sum(len(one.series) for one in found) > _MANY:
+            limits.give_back()  # each was looked at as a whole
+        return found
 
     @functools.cached_property
     def marks(self) -> tuple[Mark, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from powertui.data import limits
 from powertui.data.energy import idle, leading, mixture, placing, scopes
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 HOUR_NS = 3600 * NS_PER_S
 MOST_HOURS = 24 * 400
 MANY = 16  # channels that are added up: more of them are added before anything is worked out of them
+_LONG = 100_000  # readings: what working on them took is worth handing back
 _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
 
 
@@ -152,7 +154,10 @@ class Whole:
 def of(seen: Seen, idle_w: float | None = None) -> Whole:
     """The energy of a training as it lies on this axis."""
     found = account_of(seen, idle_w)
-    return Whole(seen, found, findings.of(seen.training, seen, found))
+    whole = Whole(seen, found, findings.of(seen.training, seen, found))
+    if found.power is not None and len(found.power.times) > _LONG:
+        limits.give_back()
+    return whole
 
 
 def account_of(seen: Seen, idle_w: float | None = None) -> Account:

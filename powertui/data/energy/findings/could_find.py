@@ -55,11 +55,12 @@ class _Moment(NamedTuple):
 
 def limits(
     readings: SensorReadings, noise: Noise, span: tuple[float, float], least_w: Floats, joules: float, looks: int = 1,
-    strong: Strong | None = None,
+    strong: Strong | None = None, longest: float = math.inf,
 ) -> Limits:  # fmt: skip
     """What would be found in a span (s on the trace).
 
     `least_w` and `joules`: what a finding must have to matter, in W (of each reading) and J; or it is `strong`.
+    `longest`: s that are tried.
     """
     judged = np.flatnonzero(readings.judged)
     if len(judged) < boxes.LEAST or span[1] <= span[0]:
@@ -67,7 +68,7 @@ def limits(
     width = float(np.median(readings.hi - readings.lo))
     pace = float(np.median(np.diff(readings.hi)))
     shortest = max(width, pace) / 4
-    lengths = np.geomspace(shortest, max(_LONGEST * (span[1] - span[0]), 2 * shortest), _LENGTHS)
+    lengths = np.geomspace(shortest, max(min(_LONGEST * (span[1] - span[0]), longest), 2 * shortest), _LENGTHS)
     laid = _Laid(readings, judged, noise, looks)
     needed: dict[bool, list[float]] = {True: [], False: []}
     for length in lengths.tolist():
