@@ -99,6 +99,10 @@ def from_table(
         raise UnreadableFile(path, f"has no complete row ({notes.first_reason() or 'only a header'})")
     picked, quantity = _pick_power(path, rows, options)
     clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default)
+    if _falls(column):
+        rows = rows.take(slice(None, None, -1))
+        picked, quantity = _pick_power(path, rows, options)
+        clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default)
     column = times.in_zone(column, options.tz)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
     parts = groups.of_rows(rows, {item.column for item in picked} | set(clock_columns), quantity)
@@ -193,7 +197,7 @@ def _power_columns(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
 
 def _the_other(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
     """Of two columns the one that is not the time. Taken for watts only when a person named the file, and said so."""
-    if len(names) != 2 or units.NO_POWER.search(names[1]) or _time_score(names[1]):
+    if len(names) != 2 or units.no_power(names[1]) or _time_score(names[1]):
         return []
     return [(1, None)] if names[0] == "column 1" or _time_score(names[0]) else []
 
@@ -306,6 +310,8 @@ def _pick_time(
             continue
         if not named and column.kind == "elapsed" and (i or rows.names[0] != "column 1"):
             continue
+        if column.kind == "elapsed" and units.tokens(rows.names[i]) == ["epoch"]:
+            continue  # the training's, not a time's
         rank = ("elapsed", "time of day", "local", "absolute").index(column.kind)
         tried.append(((rank, _time_score(rows.names[i]), -i), i, column))
     if not tried:
@@ -337,9 +343,15 @@ def day_first(texts: Sequence[str], default: bool = False) -> bool:
 
 
 def _rises(column: times.TimeColumn) -> bool:
-    """Mostly ascending (a log may repeat a time for each of its channels, or repeat its tail)."""
+    """Mostly ascending (a log may repeat a time for each of its channels, or repeat its tail), or the newest row first."""
     ns = column.ns[column.ok]
-    return len(ns) < 2 or bool((np.diff(ns) >= 0).mean() >= 0.6)
+    return len(ns) < 2 or bool((np.diff(ns) >= 0).mean() >= 0.6) or _falls(column)
+
+
+def _falls(column: times.TimeColumn) -> bool:
+    """Dated rows, the newest first, as dashboards export them."""
+    moved = np.diff(column.ns[column.ok])
+    return column.kind in ("local", "absolute") and len(moved) > 1 and bool((moved <= 0).mean() >= 0.9) and bool((moved < 0).any())
 
 
 def _date_and_time(rows: table.FileCells, named: Sequence[int], default: bool) -> tuple[list[int], times.TimeColumn] | None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.packed import Packed
+from powertui.data.power import units
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 
@@ -24,6 +25,7 @@ LARGE = 2 << 20  # bytes from which pandas is worth its import
 MOST = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a square would overflow
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*[A-Za-zµ%°]{0,6}")
 _THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+\.\d")
+_POINTS = re.compile(r"\s*[-+]?\d{1,3}(?:\.\d{3})+,\d")  # 1.234,5
 _COMMA = re.compile(r"([-+]?\d+),(\d+)\s*[A-Za-zµ%°]{0,6}")
 
 
@@ -35,6 +37,8 @@ def number(text: str) -> float:
         match = _NUMBER.fullmatch(text.strip())
         if match is None and _THOUSANDS.match(text):
             return number(text.replace(",", ""))
+        if match is None and _POINTS.match(text):
+            return number(text.replace(".", ""))
         if match is None:
             match = _COMMA.fullmatch(text.strip())
             return float(f"{match[1]}.{match[2]}") if match else float("nan")
@@ -187,8 +191,49 @@ def read(source: LogFile, layout: Shape, notes: Notes, *, names: tuple[str, ...]
         from powertui.data.power import large_table
 
         if (found := large_table.read(source, layout, names, notes, end)) is not None:
-            return found
-    return _small(source, layout, names, notes, end)
+            return headed_again(found, layout, notes)
+    return headed_again(_small(source, layout, names, notes, end), layout, notes)
+
+
+def headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:
+    """The same where a line of units stands below the header, or a logger that started again wrote another header.
+
+    The same names in another order are put in order. Below other names nobody knows what a cell means: those rows are left out.
+    """
+    if not layout.named or not len(cells) or any(cells.is_numeric(column) for column in range(len(cells.names))):
+        return cells
+    names = cells.names
+    starts = [row for row, cell in enumerate(cells.columns[0]) if cell[:1].isalpha() or cell[:1] in ("", "[", "(", "#")]
+    heads = [(row, head) for row in starts if _is_head(head := [column[row] for column in cells.columns])]
+    if heads and heads[0][0] == 0 and any(map(units.written, heads[0][1])):
+        told = heads.pop(0)[1]
+        names = tuple(
+            f"{name} [{cell.strip('[]() ')}]" if units.written(cell) else name for name, cell in zip(names, told, strict=True)
+        )
+        cells = FileCells(names, cells.lines, cells.columns).take(slice(1, None))
+        heads = [(row - 1, head) for row, head in heads]
+    own = [name.lower() for name in layout.names]
+    heads = [(row, head) for row, head in heads if len({cell.lower() for cell in head} & set(own)) >= 1 or units.any_power(head)]
+    if not heads:
+        return cells
+    kept = np.ones(len(cells), np.bool_)
+    columns = [list(column) for column in cells.columns]
+    for (row, head), end in zip(heads, [*(row for row, _ in heads[1:]), len(cells)], strict=True):
+        kept[row] = False
+        lower = [cell.lower() for cell in head]
+        if sorted(lower) == sorted(own) and len(set(own)) == len(own):
+            for column, name in enumerate(own):
+                columns[column][row:end] = cells.columns[lower.index(name)][row:end]
+        else:
+            kept[row:end] = False
+            notes.drop_all(cells.lines[row + 1 : end], f"stands below another header ({', '.join(head)[:60]})")
+    return FileCells(names, cells.lines, columns).take(np.flatnonzero(kept))
+
+
+def _is_head(cells: Sequence[str]) -> bool:
+    """Words alone, and more than one."""
+    words = [cell for cell in cells if cell]
+    return len(words) > 1 and not any(_like_data(cell) or not re.search(r"[A-Za-zµ]", cell) for cell in words)
 
 
 def _small(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str = "") -> FileCells:

@@ -49,6 +49,7 @@ _CTIME = re.compile(
 _DAY = re.compile(r"(\d{1,2}):(\d\d):(\d\d)(?:[.:,](\d{1,9}))?\s*([AaPp][Mm])?")
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
 _PLAIN = re.compile(r"\s*(?:19|20)\d\d([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?\s*")
+_DECIMAL_COMMA = re.compile(r"\s*\d+,\d+\s*")
 _MONTHS = {
     name: i for i, name in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
 }
@@ -155,6 +156,11 @@ _EPOCHS = ((1e9, 1e10, S, "Unix seconds"), (1e12, 1e13, S // 1000, "Unix millise
            (1e18, 1e19, 1, "Unix nanoseconds"))  # fmt: skip
 
 
+_SPREADSHEET = (25_569.0, 73_051.0)  # days since 1899-12-30, as spreadsheets count them: from 1970 to 2100
+_SPREADSHEET_1970 = 25_569.0
+_SPREADSHEET_PACE = 1.2e-4  # days, ten seconds; as seconds it would be thousands of rows in one
+
+
 def unit_in(name: str) -> int | None:
     """ns per unit that a column's name tells ("time_ms", "Elapsed Time (sec)"); None when it tells none."""
     for word in reversed(re.split(r"[^a-zµ]+", name.lower())):
@@ -170,6 +176,11 @@ def from_numbers(values: Floats, name: str = "") -> TimeColumn:
     for low, high, factor, words in _EPOCHS:
         if low <= middle < high:
             return TimeColumn(_scaled(values, ok, factor), ok, "absolute", words)
+    if _SPREADSHEET[0] < middle < _SPREADSHEET[1] and not unit_in(name) and ok.sum() > 2:
+        paces = np.abs(np.diff(values[ok]))
+        if 0 < float(np.median(paces)) < _SPREADSHEET_PACE and values[ok].min() > _SPREADSHEET[0]:
+            since = _scaled((values - _SPREADSHEET_1970) * 86_400.0, ok, S)
+            return TimeColumn(since // 1_000_000 * 1_000_000, ok, "local", "days of a spreadsheet, local time without a zone")
     factor = unit_in(name) or S
     plain = {S: "seconds", S // 1000: "milliseconds", 1000: "microseconds", 1: "nanoseconds", 60 * S: "minutes", 3600 * S: "hours"}
     return TimeColumn(_scaled(values, ok, factor), ok, "elapsed", f"{plain[factor]} since a start that the log does not give")
@@ -215,7 +226,7 @@ def from_texts(texts: Sequence[str], name: str = "", *, day_first: bool = False)
     numeric = 0
     for i, text in enumerate(texts):
         try:
-            numbers[i] = float(text)
+            numbers[i] = float(text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text)
             numeric += 1
         except ValueError:
             stamps[i] = parse(text, day_first=day_first)

@@ -44,7 +44,7 @@ METRICS = {  # metrics and fields whose names do not end in a unit
 }  # fmt: skip
 NO_POWER = re.compile(
     r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|thermal design|"
-    r"\bbtu|dbm|\b[tr]x\b|signal|laser|optic|power (?:on|off|cycles?|modes?|sav(?:e|ing)|profile|level)\b|"
+    r"\bbtu|dbm|\bhp\b|horse ?power|kcal|\b[tr]x\b|signal|laser|optic|power (?:on|off|cycles?|modes?|sav(?:e|ing)|profile|level)\b|"
     r"memory (?:consumption|usage)|"
     r"\b(?:[kmg]i?b|bytes|k?va|kvar)\b|capacit|available|allocated|requested|\brated|"
     r"(?<![a-z])temp|temp\b|temperature|freq|clock|util|percent|%|emission|cost|price|"
@@ -112,6 +112,11 @@ def written(cell: str) -> Unit | None:
     """The unit that stands alone in a cell ("Watts", "mW"); None for any other, and for none."""
     word = cell.strip().strip("[]()").replace("μ", "µ")
     return UNITS[_WORDS[word.lower()]] if word.lower() in _WORDS else None
+
+
+def any_power(names: Sequence[str]) -> bool:
+    """Whether any of these names speaks of power or energy."""
+    return any(of_name(name) is not None or means_power(name) for name in names)
 
 
 def means_power(name: str) -> bool:
