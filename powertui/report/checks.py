@@ -95,7 +95,7 @@ def _nothing(found: Logdir) -> Iterator[Check]:
         what = "a profile was taken here (profile-empty says so), but its folder plugins/profile/ is not here"
         yield Check("profile", "missing", what, "copy the whole logdir, folders included: rsync -a HOST:LOGDIR .")
         return
-    what = "no profile that powertui reads is here: no *.xplane.pb and no plugins/profile/RUN/HOST.trace.json.gz, at any depth"
+    what = "no profile that powertui reads is here, at any depth: no *.xplane.pb, no *.trace.json.gz, no other trace"
     yield Check("profile", "missing", what, "name the folder that your program was given as log_dir; or " + _PROFILE_HOW)
 
 

@@ -32,6 +32,8 @@ REPLACEMENT = b"\xef\xbf\xbd"  # U+FFFD, what a decoder writes for a byte that i
 
 PIPE_HINT = "Pipe a profile in: cat vm.xplane.pb | powertui report -"
 
+READABLE = "xplane.pb, traces of TensorFlow, JAX, PyTorch, Chrome and Perfetto, and what rocprofv3 writes"
+
 # What other well-known contents begin with. The reader of none of these is here: say so by name.
 MAGICS = (
     (b"PK\x03\x04", "a zip archive", "Unpack it and name the file inside."),
@@ -39,9 +41,9 @@ MAGICS = (
     (b"BZh", "a bzip2 archive", "Unpack it first: bzip2 -dk"),
     (b"\x28\xb5\x2f\xfd", "a zstd archive", "Unpack it first: zstd -d"),
     (b"SQLite format 3\x00", "a SQLite database", "If it is a power log, give it with --power."),
-    (b"PAR1", "a Parquet table", "powertui reads the profile itself (xplane.pb, trace.json.gz)."),
-    (b"\x7fELF", "a program, not a profile", "Name a profile (xplane.pb, trace.json.gz) or a logdir."),
-    (b"\x89PNG", "a picture", "Name a profile (xplane.pb, trace.json.gz) or a logdir."),
+    (b"PAR1", "a Parquet table", f"powertui reads the profile itself: {READABLE}."),
+    (b"\x7fELF", "a program, not a profile", f"Name a profile ({READABLE}) or a logdir."),
+    (b"\x89PNG", "a picture", f"Name a profile ({READABLE}) or a logdir."),
 )
 
 
@@ -255,7 +257,7 @@ def describe(head: bytes, path: str) -> tuple[str, str]:
     folder = Path(path).parent if path != "-" else "DIR"
     return (
         f"is not a profile that powertui reads (it begins {head[:8].hex(' ')})",
-        f"Readable are xplane.pb and trace.json.gz, plain or gzipped. See what is there: powertui doctor {folder}",
+        f"Readable are {READABLE}. See what is there: powertui doctor {folder}",
     )
 
 
@@ -269,7 +271,7 @@ def _describe_json(head: bytes) -> tuple[str, str]:
         return "is a memory_profile result of TensorBoard: it has no timeline", "Give the xplane.pb or trace.json.gz beside it."
     if b'"traceEvents"' in head:
         return "is a trace without any events", "Copy it again and compare the sizes."
-    return "is JSON without a traceEvents list", "Readable are xplane.pb and trace.json.gz, plain or gzipped."
+    return "is JSON without a traceEvents list", f"Readable are {READABLE}."
 
 
 def _is_tfevents(head: bytes) -> bool:
