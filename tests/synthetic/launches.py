@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 BASE_US = 1_000_000
+WRITTEN = 1_760_000_000
 
 
 def launches(path: Path, count: int = 3) -> Path:
@@ -24,6 +26,7 @@ def launches(path: Path, count: int = 3) -> Path:
         ]
     events.append(_kernel("lost", BASE_US + 1000 * count, {"correlation": 999}))
     path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "test"}], "traceEvents": events}))
+    os.utime(path, (WRITTEN, WRITTEN))  # what else tells when it was taken
     return path
 
 
