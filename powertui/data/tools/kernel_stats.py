@@ -108,7 +108,7 @@ def answer(question: Question) -> Result:
     told = question.compat != "corrected" or tensor_cores.told(makers, (said.name for said in work.said))
     notes = []
     if not any(process.kind is ProcessKind.DEVICE for process in profile.trace.processes):
-        notes.append("This profile has no device, only the host.")
+        notes.append("This profile tells of no device.")
     if len(found.rows) > ROWS:
         notes.append(f"These are the {ROWS:,} rows with the most time, of {len(found.rows):,}.")
     tables = [_table(question, work, found, told)]
