@@ -185,7 +185,7 @@ def _new(said: KernelFacts, key: tuple[str, str], programs: dict[str, Module], c
     label = module.label if module is not None else f"{said.hlo_module}({said.program})" if said.program else said.hlo_module
     provenance = (known.provenance if known is not None else "") or said.provenance or (said.tf_op if said.category else "")
     category = said.category or (known.category if known is not None else "") or op_names.hlo(key[1]).type
-    op = op_names.parsed(provenance, compat) if provenance else None
+    op = op_names.of_hlo(provenance, compat) if provenance else None
     return DeviceOp(
         key[1], op, category, label, said.program, key[1], said.dedup,
         said.source or (known.source if known is not None else ""), said.eager, instruction=known,

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data import category
+from powertui.data import category, hlo
 from powertui.data.asked import Compat
 from powertui.data.category import Category
+from powertui.data.hlo import Module
 from powertui.data.model import PS_PER_NS, Int64s, ProcessKind
 from powertui.data.table import Column, Fact, Place, Result, Table, optional
-from powertui.data.tools import device_facts, device_ops, kernel_streams, kernels, launches, tensor_cores
+from powertui.data.tools import device_facts, device_ops, kernel_streams, kernels, launches, op_names, tensor_cores
 from powertui.data.tools.kernels import KernelFacts, Kernels
 from powertui.data.tools.launches import Launches
 from powertui.data.tools.registry import Question
@@ -102,7 +103,7 @@ def answer(question: Question) -> Result:
     profile = question.profile
     work, calls = kernels.of(profile), launches.of(profile)
     found = _together([
-        _gather(kernels.of(one), launches.of(one), lo, hi, question.compat) for one, lo, hi in question.parts
+        _gather(kernels.of(one), launches.of(one), lo, hi, question.compat, hlo.modules(one)) for one, lo, hi in question.parts
     ])  # fmt: skip
     makers = {one.vendor for one in device_facts.of(profile.trace) if one.recorded}
     told = question.compat != "corrected" or tensor_cores.told(makers, (said.name for said in work.said))
@@ -147,10 +148,10 @@ def _together(parts: list[_Found]) -> _Found:
     )  # fmt: skip
 
 
-def _gather(work: Kernels, calls: Launches, lo: int, hi: int, compat: Compat) -> _Found:
+def _gather(work: Kernels, calls: Launches, lo: int, hi: int, compat: Compat, programs: dict[str, Module]) -> _Found:
     keys: dict[_Row, int] = {}
     of_said = np.array(
-        [keys.setdefault(row_of(said, compat), len(keys)) if said.details.strip() else -1 for said in work.said], np.int64
+        [keys.setdefault(row_of(said, compat, programs), len(keys)) if said.details.strip() else -1 for said in work.said], np.int64
     ).reshape(-1)
     size = len(keys)
     count, total, longest, delay, linked = (np.zeros(size, np.int64) for _ in range(5))
@@ -185,10 +186,14 @@ def _sorts(row: _Row) -> tuple[object, ...]:
     return (row.kernel, known.grid, known.block, known.registers or 0, known.shared or 0, row.tensor_core, row.eligible, row.op)
 
 
-def row_of(said: KernelFacts, compat: Compat) -> _Row:
-    """The row that a kernel belongs to, by what is said of it."""
+def row_of(said: KernelFacts, compat: Compat, programs: dict[str, Module] | None = None) -> _Row:
+    """The row that a kernel belongs to, by what is said of it, and by what XLA's program says of its HLO op."""
     op = device_ops.framework_op(said, compat)
     name = op.name if op is not None else ""
+    module = hlo.find(programs, said.program, said.hlo_module) if programs and said.hlo_op and compat != "tf2" else None
+    known_op = module.instructions.get(said.hlo_op.rpartition("::")[2]) if module is not None else None
+    if known_op is not None and (known_op.provenance or compat == "xprof"):
+        name = op_names.of_hlo(known_op.provenance, compat).name if known_op.provenance else ""
     if not name and compat == "corrected":
         name = said.provenance if said.provenance not in ("", "kernel") else said.annotation.partition("#")[0].rpartition(":")[0]
     if said.hlo_op and compat == "corrected" and (not name or name == "XlaModule"):

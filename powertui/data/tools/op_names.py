@@ -60,6 +60,13 @@ def parsed(full: str, compat: Compat = "corrected") -> OpName:
 _INSTANCE = re.compile(r"(?:\.\d+)+$")
 
 
+def of_hlo(provenance: str, compat: Compat = "corrected") -> OpName:
+    """The framework's op that an HLO op came of. JAX names no type: it is the end of the path, without an instance's number."""
+    if ":" in provenance:
+        return parsed(provenance, compat)
+    return OpName(provenance, _TAIL.sub("", provenance.rpartition("/")[2]) or UNKNOWN, "")
+
+
 def hlo(name: str) -> OpName:
     """An op of XLA's: its type is its name without the number of the instance."""
     return OpName(name, _INSTANCE.sub("", name) or UNKNOWN, "hlo")

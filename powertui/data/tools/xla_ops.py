@@ -101,7 +101,7 @@ def _lines(trace: Trace, lo: int, hi: int) -> list[tuple[Process, Track, Int64s]
 def _new(name: str, told: dict[str, str], module: hlo.Module | None) -> DeviceOp:
     known = module.instructions.get(name) if module is not None else None
     label = module.label if module is not None else f"{told['hlo_module']}({told['program_id']})"
-    framework = op_names.parsed(known.provenance) if known is not None and known.provenance else None
+    framework = op_names.of_hlo(known.provenance) if known is not None and known.provenance else None
     category = known.category if known is not None else op_names.hlo(name).type
     source = known.source if known is not None else ""
     return DeviceOp(name, framework, category, label, told["program_id"], name, source=source, instruction=known)
