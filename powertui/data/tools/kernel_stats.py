@@ -192,7 +192,7 @@ def row_of(said: KernelFacts, compat: Compat, programs: dict[str, Module] | None
     name = op.name if op is not None else ""
     module = hlo.find(programs, said.program, said.hlo_module) if programs and said.hlo_op and compat != "tf2" else None
     known_op = module.instructions.get(said.hlo_op.rpartition("::")[2]) if module is not None else None
-    if known_op is not None and (known_op.provenance or compat == "xprof"):
+    if known_op is not None and (compat == "xprof" or "/" in known_op.provenance):  # "x" is what an argument is called: no op
         name = op_names.of_hlo(known_op.provenance, compat).name if known_op.provenance else ""
     if not name and compat == "corrected":
         name = said.provenance if said.provenance not in ("", "kernel") else said.annotation.partition("#")[0].rpartition(":")[0]
