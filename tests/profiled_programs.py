@@ -5,7 +5,7 @@ for in $POWERTUI_JAX_PYTHON and $POWERTUI_TF_PYTHON, in ~/.cache/powertui-jax an
 the tests:
 
     python3 -m venv ~/.cache/powertui-jax && ~/.cache/powertui-jax/bin/pip install 'jax[cpu]'
-    python3 -m venv ~/.cache/powertui-tf && ~/.cache/powertui-tf/bin/pip install tensorflow-cpu
+    python3 -m venv ~/.cache/powertui-tf && ~/.cache/powertui-tf/bin/pip install tensorflow-cpu tensorboard
 
 Each program marks moments that it reads from the machine's clock, "unix NANOSECONDS", so that it can be said how far the profile's
 clock is from that.
@@ -49,16 +49,22 @@ while True:
     with tf.profiler.experimental.Trace(f"unix {time.time_ns()}"):
         time.sleep(0.005)
 """
+PYTORCH = ("torch", "POWERTUI_TORCH_PYTHON", "powertui-torch")
 PROGRAMS = {
     "jax": ("jax", "POWERTUI_JAX_PYTHON", "powertui-jax", JAX),
     "tensorflow": ("tensorflow", "POWERTUI_TF_PYTHON", "powertui-tf", TENSORFLOW),
 }
 
 
+def _known(name: str) -> tuple[str, str, str]:
+    """The package, the variable and the folder that may name an interpreter with it."""
+    return PYTORCH if name == "torch" else PROGRAMS[name][:3]
+
+
 @cache
 def interpreter(name: str) -> str:
     """The Python that has this package; "" when none is known."""
-    package, variable, folder, _ = PROGRAMS[name]
+    package, variable, folder = _known(name)
     places = [os.environ.get(variable, ""), str(Path.home() / ".cache" / folder / "bin/python"), sys.executable]
     look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"
     found = (place for place in places if place and Path(place).exists())
@@ -67,7 +73,7 @@ def interpreter(name: str) -> str:
 
 def why_not(name: str) -> str:
     """Why it cannot be run here; "" when it can."""
-    package, variable, folder, _ = PROGRAMS[name]
+    package, variable, folder = _known(name)
     return "" if interpreter(name) else f"no interpreter with {package}: name one in ${variable}, or make ~/.cache/{folder}"
 
 
