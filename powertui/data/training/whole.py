@@ -30,7 +30,7 @@ from powertui.data.model import (
     Trace,
 )
 from powertui.data.texts import NoNames
-from powertui.data.training import findings
+from powertui.data.training import checkpoints, findings
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ HOUR_NS = 3600 * NS_PER_S
 MOST_HOURS = 24 * 400
 MANY = 16  # channels that are added up: more of them are added before anything is worked out of them
 _LONG = 100_000  # readings: what working on them took is worth handing back
+CHECKPOINT = "checkpoint"
 _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
 
 
@@ -48,7 +49,7 @@ _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
 class TrainingWindow:
     """A stretch of a training with a name, and what it drew (None: no power lies there)."""
 
-    kind: str  # "epoch", "validation", "pause", "starting", "before", "after", "hour", "training", "whole", "window"
+    kind: str  # "epoch", "validation", "pause", "checkpoint", "starting", "before", "after", "hour", "training", "whole", "window"
     name: str
     epoch: int | None
     start: int  # ps on the axis
@@ -85,14 +86,21 @@ class Whole:
         stretches = self.seen.training.stretches
         out = []
         bounds = [(e.number, e.start.ns, e.end.ns) for e in self.seen.training.epochs if e.start is not None and e.end is not None]
+        saved = checkpoints.of(self.seen.training) if len(stretches) else ()
         for kind in (VALIDATION, PAUSE, STARTING):
             start, end = stretches.of(kind)
             long = np.flatnonzero(end - start >= NS_PER_S // 2)
             for row in long.tolist():
                 a, b = int(start[row]), int(end[row])
                 number = next((n for n, lo, hi in bounds if lo <= (a + b) // 2 < hi), None)
-                words = _NAMES[kind] + (f" in epoch {number}" if number is not None else "")
-                out.append(self._window(kind, words, number, self.seen.at(a), self.seen.at(b), 20_000_000 * PS_PER_NS))
+                told = checkpoints.within(saved, a, b) if kind == PAUSE else None
+                words = (CHECKPOINT if told else _NAMES[kind]) + (f" in epoch {number}" if number is not None else "")
+                words += f" ({told.by})" if told else ""
+                out.append(
+                    self._window(
+                        CHECKPOINT if told else kind, words, number, self.seen.at(a), self.seen.at(b), 20_000_000 * PS_PER_NS
+                    )
+                )
         out.sort(key=lambda one: one.start)
         return [*self._beside("before"), *out, *self._beside("after")]
 

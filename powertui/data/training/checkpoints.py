@@ -1,0 +1,67 @@
+"""When a training saved what it had learnt: by marks of a recording, and by checkpoint files that were written meanwhile.
+
+A file's time is that of its last change, which copying sets anew: it counts only where it lies in a pause of the training.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from powertui.data.training.training import Training
+
+_MARK = re.compile(r"check ?point|ckpt|\bsav(?:e|ed|ing)\b", re.IGNORECASE)
+_FILE = re.compile(r"^checkpoint|ckpt|check_?point|\.(?:keras|h5|hdf5|pt|pth|safetensors|msgpack)$", re.IGNORECASE)
+_MOST = 5000  # entries of a folder that are looked at
+_NEAR_NS = 1_000_000_000
+
+
+class Saved(NamedTuple):
+    """Something was saved from `start_ns` to `end_ns` (Unix)."""
+
+    start_ns: int
+    end_ns: int
+    by: str  # for a person: "marked checkpoint", "model_3.keras was written"
+
+
+def of(training: Training) -> tuple[Saved, ...]:
+    """All that is known, by time."""
+    marked = [
+        Saved(mark.start_ns, mark.start_ns if mark.end_ns is None else mark.end_ns, f"marked {mark.name}")
+        for mark in training.marks if _MARK.search(mark.name)
+    ]  # fmt: skip
+    return tuple(sorted((*marked, *_files(training.entry.path))))
+
+
+def within(saved: tuple[Saved, ...], lo_ns: int, hi_ns: int) -> Saved | None:
+    """What was saved in a pause."""
+    return next((one for one in saved if one.start_ns <= hi_ns + _NEAR_NS and one.end_ns >= lo_ns), None)
+
+
+def _files(folder: str) -> Iterator[Saved]:
+    """Checkpoint files in a folder and in those right below it."""
+    left = _MOST
+    for path in (folder, *_folders(folder)):
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    left -= 1
+                    if left < 0:
+                        return
+                    if _FILE.search(entry.name) and not entry.is_symlink():
+                        at = entry.stat().st_mtime_ns
+                        yield Saved(at, at, f"{entry.name} was written")
+        except OSError:
+            continue
+
+
+def _folders(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(str(Path(entry.path)) for entry in entries if entry.is_dir(follow_symlinks=False))[:100]
+    except OSError:
+        return []
