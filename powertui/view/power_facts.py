@@ -15,6 +15,8 @@ from powertui.data.energy import mixture, scopes
 from powertui.data.energy.account import combined
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import Badge, PowerOnTrace, Sensor
+from powertui.data.training import whole
+from powertui.data.training.whole import MANY
 from powertui.plain import plain, width
 from powertui.view.navigation import State
 from powertui.view.power_curve import curve_of
@@ -29,11 +31,12 @@ class LinePower(NamedTuple):
 
     name: str  # "host-a watts", "8 channels"
     channels: tuple[PowerOnTrace, ...]
+    added_up: bool = False  # its one channel is many
 
     @property
     def named(self) -> bool:
         """Whether a figure needs its name: it is not all the power that there is."""
-        return len(self.channels) > 1 or any(one.device for one in self.channels)
+        return self.added_up or len(self.channels) > 1 or any(one.device for one in self.channels)
 
     @property
     def badge(self) -> Badge:
@@ -80,7 +83,12 @@ def _added_up(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     counted = scopes.of_one([one.series for one in power if one.status == power[0].status])
     same = [one for one in power if one.status == power[0].status]
     chosen = tuple(same[i] for i in counted.indices)
-    return (LinePower(f"{len(chosen)} channels", chosen),) if len(chosen) > 1 else _one_by_one(chosen)
+    if len(chosen) < 2:
+        return _one_by_one(chosen)
+    name = f"{len(chosen)} channels"
+    if len(chosen) > MANY and (one := whole.together(chosen)) is not None:  # a hundred curves of a week would take a gigabyte
+        return (LinePower(name, (one,), True),)
+    return (LinePower(name, chosen),)
 
 
 def _device(model: TimelineModel, state: State) -> str:

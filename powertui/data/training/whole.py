@@ -180,7 +180,7 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     usable = enough or usable
     total = scopes.total([power[row].series for row in usable])
     counted = tuple(usable[i] for i in total.indices)
-    if len(counted) > MANY and (one := _together([power[i] for i in counted])) is not None:
+    if len(counted) > MANY and (one := together([power[i] for i in counted])) is not None:
         power.append(one)
         counted = (len(power) - 1,)
     text = total.text
@@ -196,7 +196,7 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     )
 
 
-def _together(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
+def together(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     """Many channels of one log that were read at the same moments as one: a hundred curves of a week would take gigabytes."""
     first = channels[0]
     kinds = {(one.series.path, one.series.kind, one.offset_ps, len(one.series)) for one in channels}
