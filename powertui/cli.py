@@ -14,6 +14,7 @@ from powertui import __version__, verbs
 from powertui.errors import PowertuiError, UsageError
 from powertui.terminal import signals
 
+EXAMPLE = 44  # cells of an example, with what it does beside it
 EXIT_CODES = "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, 130/143/129 interrupted"
 
 # Verbs that have something to put in order when they are interrupted: a file that is half written, a terminal without its echo.
@@ -52,7 +53,14 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 
 def _examples(loaded: dict[str, verbs.Verb]) -> str:
     lines = [(line, text) for verb in loaded.values() for line, text in verb.EXAMPLES]
-    return "\n".join(["examples:", *(f"  {line:<44} {text}".rstrip() for line, text in lines)])
+    return "\n".join(["examples:", *(_example(line, text) for line, text in lines)])
+
+
+def _example(line: str, text: str) -> str:
+    """A command and what it does; beside a long one there is no room for that."""
+    if len(line) < EXAMPLE:
+        return f"  {line:<{EXAMPLE}} {text}".rstrip()
+    return f"  {line}\n  {'':<{EXAMPLE}} {text}".rstrip()
 
 
 def normalise(argv: Sequence[str]) -> list[str]:

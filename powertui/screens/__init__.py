@@ -71,7 +71,9 @@ TOOL = "powertui.screens.tool:ToolScreen"
 
 SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("open", "8", "Runs", "powertui.screens.open:OpenScreen", needs_run=False),
-    ScreenSpec("overview", "1", "Overview", "powertui.screens.overview:OverviewScreen", tool="overview_page", lacks=no_profile),
+    ScreenSpec(
+        "overview", "1", "Overview", "powertui.screens.overview:OverviewScreen", tool="overview_page", lacks=nothing_to_draw
+    ),
     ScreenSpec("timeline", "2", "Timeline", "powertui.screens.timeline:TimelineScreen", lacks=nothing_to_draw),
     ScreenSpec("symmetry", "3", "Findings", "powertui.screens.symmetry:SymmetryScreen", lacks=no_profile),
     ScreenSpec("alignment", "4", "Alignment", "powertui.screens.alignment:AlignmentScreen", lacks=nothing_to_align),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rich.style import Style
 
 from powertui.data.table import Result
+from powertui.data.tools.registry import Question, Tool
 from powertui.screens import spec
 from powertui.screens.status import Hint
 from powertui.screens.tool import ToolScreen
@@ -20,8 +21,20 @@ _SMALL = 30  # lines of a window that has none to spare for notes
 class OverviewScreen(ToolScreen):
     """The tool page of `overview_page`, with its facts as a person reads them."""
 
+    def ask(self, tool: Tool, question: Question) -> Result:
+        """Of a run without a profile: what its power and its scalars tell."""
+        training = self.session.training
+        if question.opened.profiles or training is None:
+            return super().ask(tool, question)
+        from powertui.data.training import overview
+
+        return overview.answer(training.seen_from(None, question.aligning))
+
     def show_facts(self, result: Result | None) -> None:
         """Sentences and the graph, as many lines as the window has room for."""
+        if result is not None and result.id != self.tool.name:
+            super().show_facts(result)
+            return
         pane = self.query_one("#facts", LinesPane)
         made: list[StyledLine] = []
         if result is not None:

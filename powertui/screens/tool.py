@@ -93,12 +93,16 @@ class ToolScreen(BaseScreen):
 
         def work() -> None:
             try:
-                found: Result | str = tool.answer(question)
+                found: Result | str = self.ask(tool, question)
             except PowertuiError as error:
                 found = f"{error.message.rstrip('.')}. {error.hint}"
             self.shell.from_thread(self._answered, asked, found)
 
         self.run_worker(work, thread=True, exclusive=True, group="tool")
+
+    def ask(self, tool: Tool, question: Question) -> Result:
+        """What this page shows, worked out in a thread."""
+        return tool.answer(question)
 
     def _answered(self, asked: tuple[Tool, Question, object], found: Result | str) -> None:
         if asked != self._question or not self.is_mounted:
