@@ -39,6 +39,7 @@ class ToolScreen(BaseScreen):
         super().__init__()
         self._own = tool  # the one tool of this page; "": whichever the session names
         self._question: tuple[Tool, Question, object] | None = None
+        self._asking = False  # whether somebody works on it
         self._result: Result | None = None
         self._table = 0
 
@@ -86,9 +87,9 @@ class ToolScreen(BaseScreen):
         tool = self.tool
         question = Question(session.opened, session.trace_index, lo, hi, session.aligning)
         asked = (tool, question, session.run)
-        if asked == self._question and self._result is not None:
+        if asked == self._question and (self._result is not None or self._asking):
             return
-        self._question = asked
+        self._question, self._asking = asked, True
         self._show(None, "Counting …")
 
         def work() -> None:
@@ -107,6 +108,7 @@ class ToolScreen(BaseScreen):
     def _answered(self, asked: tuple[Tool, Question, object], found: Result | str) -> None:
         if asked != self._question or not self.is_mounted:
             return
+        self._asking = False
         if isinstance(found, str):
             self._show(None, found)
         else:
