@@ -20,6 +20,7 @@ EXAMPLES = (
     ("powertui capture localhost:9012 --logdir ~/logs", "2 s of a running program, then its timeline"),
     ("powertui capture a:9012 b:9012 -t 5s --logdir /shared/logs --host bmc-a --host bmc-b", "two hosts, and the power of both"),
 )
+LEAST_BEFORE_S = 3.0  # of power before the profile, to have something imported meanwhile
 _SOON_S = 1.0  # a repetition more often than this is none
 
 
@@ -73,6 +74,9 @@ def run(args: argparse.Namespace) -> int:
         return again.run(plan, every, args.keep, _Progress().told, _say_each)
     if args.keep is not None:
         raise UsageError("--keep belongs to --every.")
+    opens = not args.no_open and sys.stdin.isatty() and sys.stdout.isatty()
+    if plan.power and plan.before_s >= LEAST_BEFORE_S:
+        _prepare(args, opens)
     progress = _Progress()
     from powertui.capture import whole
 
@@ -82,10 +86,25 @@ def run(args: argparse.Namespace) -> int:
         progress.clear()
     _tell(taken)
     code = 130 if taken.stopped else int(bool(taken.problems) or not taken.good)
-    if taken.files and not taken.problems and not args.no_open and not taken.stopped and sys.stdin.isatty() and sys.stdout.isatty():
+    if opens and taken.files and not taken.problems and not taken.stopped:
         return _open(args, taken)
     _next(taken)
     return code
+
+
+def _prepare(args: argparse.Namespace, opens: bool) -> None:
+    """Import what the end needs in the first moments of the power before: seconds away from the profile, and from the end."""
+    import importlib
+    import threading
+
+    names = ["powertui.report.captured", "powertui.data.energy.overview"]
+    if opens:
+        try:
+            common.display_of(args, "")  # before textual is imported: it reads its settings then
+            names += ["powertui.screens.shell", "powertui.screens.timeline"]
+        except PowertuiError:
+            pass  # said when it is to be opened
+    threading.Thread(target=lambda: [importlib.import_module(name) for name in names], daemon=True).start()
 
 
 def _plan(args: argparse.Namespace) -> Plan:

@@ -71,7 +71,7 @@ def test_the_real_server_with_power_of_a_bmc(name: str, tmp_path: Path) -> None:
 
 def test_in_a_terminal_the_timeline_opens(tmp_path: Path) -> None:
     with ProfilerServer() as server, Bmc() as bmc:
-        words = [*POWERTUI, "capture", server.address, "--logdir", str(tmp_path), "-t", "200ms", "--before", "300ms"]
+        words = [*POWERTUI, "capture", server.address, "--logdir", str(tmp_path), "-t", "200ms", "--before", "3s"]
         words += ["--after", "2s", "--source", f"ipmi://viewer@127.0.0.1:{bmc.port}"]
         with Terminal(words, size=(120, 36), env=environment(extra=env()), cwd=tmp_path) as terminal:
             terminal.wait_for("train")
