@@ -147,3 +147,33 @@ def test_the_library_asks_for_all_hosts_too(folder: Path) -> None:
     frame = run.tool("framework_op_stats", host="all").frame
     assert set(frame["operation"]) >= {"model/MatMul"}
     assert frame.loc[frame["operation"] == "model/MatMul", "occurrences"].tolist() == [18, 18]
+
+
+@pytest.fixture
+def two_t4(tmp_path: Path, shared_data: Path) -> Path:
+    """Two real profiles of T4s as the hosts of one run."""
+    place = tmp_path / "plugins" / "profile" / "2026_11_22_00_00_00"
+    place.mkdir(parents=True)
+    for name, run in (("a", "e4040_hd2551"), ("b", "e4040_yg2820/logs/fit/20221104-212610")):
+        (profile,) = (shared_data / "public" / run).rglob("*.xplane.pb")
+        (place / f"{name}.xplane.pb").symlink_to(profile)
+    return tmp_path
+
+
+def test_two_real_hosts_come_to_what_the_converter_tells_of_both(two_t4: Path) -> None:
+    """xprof 2.24.2, asked about both files together: 146 ops, times in ns; eight ops of the input; the step of the slower host."""
+    rows = told.rows(_ask(two_t4, "framework_op_stats", "xprof").tables[0])
+    found = {(row["host_or_device"], row["operation"]): (row["occurrences"], round(1000 * row["total_self_time"])) for row in rows}
+    assert len(found) == 146
+    assert sum(count for count, _ in found.values()) == 329
+    assert sum(time for _, time in found.values()) == pytest.approx(103323308, abs=146)
+    expected = {
+        ("Device", "IDLE"): (0, 70422432), ("Host", "IDLE"): (0, 26886403), ("Host", "FlushSummaryWriter"): (2, 2429881),
+        ("Host", "IteratorGetNext/_1"): (2, 1080047), ("Host", "GatherV2"): (2, 599128),
+    }  # fmt: skip
+    assert {key: found[key] for key in expected} == expected
+    ops = told.rows(_ask(two_t4, "input_pipeline_analyzer", "xprof")["host_ops"])
+    assert len(ops) == 8
+    assert {op["opName"]: (op["count"], round(1e6 * op["selfTimeInMs"])) for op in ops}["Iterator::Model"] == (2, 56452)
+    facts = {fact.id: fact.value for fact in _ask(two_t4, "overview_page", "xprof").facts}
+    assert facts["step_time_s"] == 61227133000
