@@ -586,8 +586,6 @@ class TimelineScreen(Moving):
         if state.hits is not None:
             yield from (("hit-next+hit-previous", "next hit, the one before"), ("hits", "hits by name"))
         around = model.around if model is not None else None
-        if around is not None and around.found:
-            yield "found-previous+found-next", "finding"
         if around is not None and not self.view.inside:
             if around.islands:
                 yield "profile-next", "next profile"
@@ -601,6 +599,8 @@ class TimelineScreen(Moving):
         else:
             yield from (("event-left+event-right", "event"), ("step-previous+step-next", "step"), ("search", "search"))
             yield from (("mark", "mark a window"), ("ops", "ops"))
+        if around is not None and around.found:
+            yield "found-previous+found-next", "finding"
         yield "palette", "go to a time or step"
 
     def _useful_of_table(self) -> Iterable[str | tuple[str, str]]:

@@ -48,7 +48,7 @@ NAMED = {
     "exclamation_mark": "!",
 }
 NAMED |= {"equals_sign": "=", "full_stop": ".", "comma": ",", "left_square_bracket": "[", "right_square_bracket": "]"}
-NAMED |= {"left_curly_bracket": "{", "right_curly_bracket": "}"}
+NAMED |= {"left_curly_bracket": "{", "right_curly_bracket": "}", "left_parenthesis": "(", "right_parenthesis": ")"}
 
 
 def _vocabulary() -> tuple[str, ...]:
