@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -44,6 +46,15 @@ def test_the_sentence_is_plain() -> None:
     times = np.arange(0.27, 60, 0.27)
     watts = 231 + 7 * ((times // 3.1).astype(int) % 5)
     assert sensor.sentence(sensor.describe(series(times, watts))) == "polled every 0.27 s, changes every 3.1 s, in steps of 7 W"
+
+
+def test_a_window_that_is_only_usual_is_not_told() -> None:
+    """As long as the refresh and known of no one: a guess. Of another length, or told by the source: it is said."""
+    plain = Sensor("power", "csv", refresh_s=Figure(2.0, Badge.MEASURED), window_s=Figure(2.0, Badge.ASSUMED))
+    assert sensor.window_is_guess(plain)
+    assert not sensor.window_is_guess(replace(plain, window_s=Figure(5.0, Badge.ASSUMED)))
+    assert not sensor.window_is_guess(replace(plain, window_s=Figure(2.0, Badge.ESTIMATED)))
+    assert not sensor.window_is_guess(replace(plain, refresh_s=None))
 
 
 def test_duplicates_are_not_samples() -> None:
