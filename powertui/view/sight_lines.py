@@ -18,7 +18,7 @@ Pieces = tuple[tuple[str, str], ...]  # (text, role of the theme; "category:NAME
 SHORT = {
     Category.MATMUL: "matrix products", Category.CONVOLUTION: "convolutions", Category.ELEMENTWISE: "element-wise",
     Category.REDUCTION: "reductions", Category.NORMALIZATION: "normalization", Category.MEMORY: "copies",
-    Category.COMMUNICATION: "collectives", Category.INPUT: "input", Category.OPTIMIZER: "optimiser",
+    Category.COMMUNICATION: "collectives", Category.INPUT: "input", Category.OPTIMIZER: "optimizer",
     Category.COMPILE: "compilation", Category.PYTHON: "Python", Category.HOST: "host ops", Category.RUNTIME: "runtime",
     Category.IDLE: "waiting", Category.OTHER: "other",
 }  # fmt: skip

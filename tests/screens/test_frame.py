@@ -288,7 +288,7 @@ async def test_what_is_found_is_read_in_full_at_80_columns(make: Maker) -> None:
         await settled(pilot)
         lines = ["".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips()]
         below = lines[next(y for y, line in enumerate(lines) if line.startswith(" > ")) : -1]
-        assert "evidence: unexplained, epochs, neighbours · measured" in " ".join(" ".join(below).split())
+        assert "evidence: unexplained, epochs, neighbors · measured" in " ".join(" ".join(below).split())
         assert not any("…" in line.replace(" … ", "") for line in below), below
 
 
