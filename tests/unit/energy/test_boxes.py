@@ -72,7 +72,10 @@ def test_what_could_be_found_is_found() -> None:
     _, noise = boxes.found(one)
     nothing = np.zeros(len(one))
     limits = could_find.limits(one, noise, (0.0, 60.0), nothing, 0.0)
-    assert limits.findings == limits.seen  # everything matters here
+    # Everything matters here, but what is too short to be listed.
+    assert [one.watts for one in limits.seen] == [one.watts for one in limits.findings][: len(limits.seen)]
+    assert all(one.seconds >= could_find.SHORTEST_S for one in limits.seen)
+    assert limits.seen[0].seconds == pytest.approx(limits.findings[0].seconds, rel=0.01)
     limit = limits.seen[0]
     rng = np.random.default_rng(5)
     hits = {1.0: 0, 0.3: 0}

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.energy_answers import cut
+from benchmarks.energy_answers import cut, injected
 from powertui.data.energy.predict import WindowShares
 from powertui.data.energy.samples import MEMORY, Samples
 
@@ -37,6 +37,13 @@ def test_a_log_that_is_whole_is_sure(shared_data: Path, name: str) -> None:
     told = {row.what: row.value for row in cut(shared_data / "own" / "bursts" / name, 1, ["mean 0.5 s, 1 W"], ["whole"])}
     assert told["sure"] == 1
     assert told["error"] < 0.3
+
+
+def test_a_fast_log_of_a_quiet_training_lists_no_moments(shared_data: Path) -> None:
+    rows = injected(shared_data / "own" / "bursts" / "keras_quiet_3ep", 1, ["moment 0.04 s"])
+    told = {row.what: row.value for row in rows}
+    assert told["quiet smaller"] == 0
+    assert told["quiet false"] == 0
 
 
 def shares(table: np.ndarray, step: float) -> WindowShares:

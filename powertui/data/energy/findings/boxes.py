@@ -50,6 +50,8 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1) -> tu
     doubt = readings.doubt[rows]
     judged = some(readings, rows)
     signed = np.vstack([judged.blunt[None], judged.ways]) if judged.ways.size else judged.blunt[None]
+    paces = np.diff(judged.hi)
+    together = float(np.median(judged.hi - judged.lo)) / max(float(np.median(paces)) if len(paces) else 1.0, 1e-9)
     foreign = np.zeros(len(readings))
     boxes: list[Box] = []
     taken = np.zeros(len(rows), np.bool_)
@@ -65,7 +67,7 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1) -> tu
         first, last = _even(beyond, doubt, first, last, rough)
         rest = ~taken
         rest[max(0, first - 1) : last + 1] = False
-        noise = noise_of(ordinary(beyond, doubt, rest, floor), floor)
+        noise = noise_of(ordinary(beyond, doubt, rest, floor), floor, together)
         stretch = some(readings, rows[first:last])
         weight = 1.0 / (noise.one**2 + stretch.doubt**2)
         return _Tried(first, last, noise, *certainty(beyond[first:last], weight, stretch.shared(weight), noise, floor))
@@ -75,7 +77,7 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1) -> tu
         rough = noise_of(usual[:1], max(floor, spread(usual)))
         # What stands out most were all noise single, and what does for its length: a burst that counts as noise hides in one.
         flat = np.where(taken, 0.0, beyond)
-        tried = {_largest(flat, doubt, signed, taken, one, least, shortest) for one in (rough, noise_of(usual, floor))}
+        tried = {_largest(flat, doubt, signed, taken, one, least, shortest) for one in (rough, noise_of(usual, floor, together))}
         told = [one for bounds in sorted(tried) if (one := looked(bounds, rough)) is not None]
         if not told:
             break

@@ -22,6 +22,7 @@ from powertui.data.model import Bools, Floats, Int64s
 
 WATTS = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0, 2000.0, 5000.0)
 _TIMES = 0.92  # of all bursts, wherever they lie and whatever the noise does: what is told is nine in ten
+SHORTEST_S = 0.25  # a smaller difference that is shorter is not told: it may come out half as long as it was
 _MOMENTS = 40
 _LENGTHS = 16
 _LONGEST = 0.4  # of the span
@@ -76,7 +77,7 @@ def limits(
         either = strong.watts if strong is not None and length >= strong.seconds else None
         moments = [laid.at(start, length, least_w, joules, either) for start in starts.tolist()]
         for matters, found in needed.items():
-            found.append(_needed(moments, matters, noise.most))
+            found.append(_needed(moments, matters, noise.most) if matters or length >= 2 * SHORTEST_S else math.inf)
     return Limits(*(_told(lengths, np.minimum.accumulate(needed[matters])) for matters in (True, False)))
 
 

@@ -15,6 +15,7 @@ from powertui.data.model import Bools, Floats, Int64s
 
 _EDGES = 40  # places of each edge that are weighed
 _DRAWS = 4000
+_SCALE = 0.02  # of a load: no box is known better, for loads are no boxes
 _CAP = 25.0  # no reading speaks against a box with more than so many squared errors
 
 
@@ -52,10 +53,18 @@ def box(readings: SensorReadings, first: int, last: int, noise: Noise, foreign: 
             strict=True,
         )
     )
+    height = _no_better_than(height, _SCALE * abs(height[1]))
+    joules = _no_better_than(joules, _SCALE * abs(joules[1]))
     return Box(
         float(start[1]), float(end[1]), (float(start[0]), float(start[2])), (float(end[0]), float(end[2])),
         float(height[1]), float(height[0]), float(height[2]), float(joules[1]), float(joules[0]), float(joules[2]), p,
     )  # fmt: skip
+
+
+def _no_better_than(told: tuple[float, float, float], half: float) -> tuple[float, float, float]:
+    """An interval, widened by something of that half width that is independent of it."""
+    low, middle, high = told
+    return middle - math.hypot(middle - low, half), middle, middle + math.hypot(high - middle, half)
 
 
 class _Drawn(NamedTuple):

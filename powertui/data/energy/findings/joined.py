@@ -76,7 +76,7 @@ class _Joining:
         found = self._with_times(found)
         matter = [one for one in found if self._matters(one)]
         # That epochs differ a little is no news: what stands out against them alone is told when it matters.
-        smaller = [one for one in found if one not in matter and (one.kind == "time" or one.witnesses != (EPOCHS,))]
+        smaller = [one for one in found if one not in matter and (one.kind == "time" or _is_load(one))]
         return Findings(
             self.folded, tuple(self._finished(one) for one in sorted(matter, key=_size)),
             tuple(self._finished(one) for one in sorted(smaller, key=_size)), limits.findings, could, tuple(notes), self.reason,
@@ -258,6 +258,11 @@ def _against(seen: Unexplained) -> Against | None:
     readings = seen.expected.readings
     known = readings.judged & np.isfinite(readings.ceiling)
     return Against(readings.lo, readings.hi, readings.watts, np.where(known, readings.ceiling, np.nan))
+
+
+def _is_load(one: Finding) -> bool:
+    """Long enough to be a load: for moments any machine draws what no trace shows. Epochs alone tell what matters."""
+    return one.witnesses != (EPOCHS,) and one.end_ps - one.start_ps >= could_find.SHORTEST_S * PS_PER_S
 
 
 def _size(one: Finding) -> tuple[bool, float, float]:

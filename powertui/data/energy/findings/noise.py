@@ -32,8 +32,11 @@ class Noise:
         return float(np.exp(np.interp(np.log(length), np.log(self.lengths), np.log(self.errors))))
 
 
-def noise_of(values: Floats, floor: float) -> Noise:
-    """Learnt from readings that are taken to hold no stretch: how means over more and more of them scatter."""
+def noise_of(values: Floats, floor: float, together: float = 1.0) -> Noise:
+    """Learnt from readings that are taken to hold no stretch: how means over more and more of them scatter.
+
+    `together`: how many readings tell of the same moment, as running means do.
+    """
     count = len(values)
     one = max(_scatter(values), floor)
     lengths, errors, alike = [1.0], [one], 1.0
@@ -43,7 +46,7 @@ def noise_of(values: Floats, floor: float) -> Noise:
         means = (sums[length:] - sums[:-length]) / length
         errors.append(max(_scatter(means), one / math.sqrt(length), 0.9 * errors[-1] * math.sqrt(lengths[-1] / length)))
         lengths.append(float(length))
-        if length <= 8:
+        if length <= max(8.0, 2.5 * together):
             alike = max(alike, length * (errors[-1] / one) ** 2)
         length = math.ceil(length * 1.5)
     for more in (4.0, 64.0, 4096.0):  # of longer stretches there are too few to learn from: drifts may go on
