@@ -227,8 +227,11 @@ def _set(trace: Trace, name: int, window: tuple[int, int]) -> tuple[ContextLine,
         ContextLine("alike", f"{one.count:,}, in all {units.duration(one.total)}"),
         ContextLine("average", f"{units.duration(round(one.mean))} ± {units.duration(round(one.deviation))}"),
         ContextLine("range", f"{units.duration(one.shortest)} to {units.duration(one.longest)}"),
-        ContextLine("95 %", f"shorter than {units.duration(round(one.percentiles[event_sets.PERCENTILES.index(95)]))}"),
-    )
+        *(ContextLine(label, f"shorter than {units.duration(round(one.percentiles[event_sets.PERCENTILES.index(part)]))}")
+          for label, part in (("half", 50), ("95 %", 95))),
+        ContextLine("first", units.instant(one.first, units.resolution(max(one.longest, PS_PER_US)))),
+        ContextLine("last", units.instant(one.last, units.resolution(max(one.longest, PS_PER_US)))),
+    )  # fmt: skip
 
 
 def _children(model: TimelineModel, state: State) -> int:

@@ -89,7 +89,10 @@ def test_the_pane_beside_the_timeline_tells_of_the_selected_events_set() -> None
     trace = traces.trace({("/host:CPU", "t"): [(0, ms, "a"), (2 * ms, 3 * ms, "a"), (6 * ms, 0, "b"), (7 * ms, 0, "b")]})
     names = {trace.names.full(i): i for i in range(len(trace.names))}
     told = {fact.name: fact.value for fact in context._set(trace, names["a"], (0, 10 * ms))}
-    assert told == {"alike": "2, in all 4 ms", "average": "2 ms ± 1.414 ms", "range": "1 ms to 3 ms", "95 %": "shorter than 2.9 ms"}
+    assert told == {
+        "alike": "2, in all 4 ms", "average": "2 ms ± 1.414 ms", "range": "1 ms to 3 ms", "half": "shorter than 2 ms",
+        "95 %": "shorter than 2.9 ms", "first": "0.000000s", "last": "0.002000s",
+    }  # fmt: skip
     assert [fact.value for fact in context._set(trace, names["b"], (0, 10 * ms))] == ["2 without length"]
     assert context._set(trace, names["a"], (0, ms)) == ()  # one alone is no set
 
