@@ -23,6 +23,7 @@ LONGEST_S = 1.0  # Enter is taken as acted upon after this, whatever became of i
 class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
     """An application that handles keys one after the other."""
 
+    _closing_all = False  # screens are being taken away, one after another
     _entering = False  # Enter in a box is on its way
     _entering_timer: Any = None
 
@@ -35,7 +36,11 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
     @property
     def is_leaving(self) -> bool:
         """The end has begun: screens and widgets may be gone already."""
-        return self._exit or self._closing or self._closed or not self.screen_stack
+        return self._exit or self._closing_all or self._closing or self._closed or not self.screen_stack
+
+    async def _close_all(self) -> None:
+        self._closing_all = True
+        await super()._close_all()
 
     @property
     def is_turning(self) -> bool:
