@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from textual import events
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.css.query import NoMatches
 from textual.geometry import Offset
 from textual.pilot import Pilot
@@ -349,13 +349,20 @@ async def test_what_a_search_found_in_another_host_s_profile_is_not_shown(make: 
         assert timeline.timeline.state.hits is None
 
 
-async def test_a_page_that_comes_up_while_the_others_go_asks_for_widgets_in_vain(make: Maker, folder: Path) -> None:
+async def test_a_page_that_comes_up_while_the_others_go_asks_for_widgets_in_vain(
+    make: Maker, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The program ends, and a page that had just been asked for is mounted in the middle of it: no error that anybody should see."""
-    app = make(folder)
+    app, during = make(folder), []
+    take_away = App._close_all
+
+    async def watched(self: Shell) -> None:
+        during.append((len(self.screen_stack) > 0, self.is_leaving))
+        self._handle_exception(NoMatches("No nodes match '#ops' on TimelineScreen()"))
+        await take_away(self)
+
+    monkeypatch.setattr(App, "_close_all", watched)
     async with app.run_test(size=(120, 36)) as pilot:
         await settled(pilot)
-        assert not app.is_leaving
-        await app._close_all()
-        assert app.is_leaving
-        app._handle_exception(NoMatches("No nodes match '#ops' on TimelineScreen()"))
-        assert app._exception is None
+    assert during == [(True, True)]
+    assert app._exception is None
