@@ -352,7 +352,7 @@ async def test_what_a_search_found_in_another_host_s_profile_is_not_shown(make: 
 async def test_a_page_that_comes_up_while_the_others_go_asks_for_widgets_in_vain(
     make: Maker, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The program ends, and a page that had just been asked for is mounted in the middle of it: no error that anybody should see."""
+    """The program ends, and a page that had just been asked for is mounted in the middle of it: nobody sees an error."""
     app, during = make(folder), []
     take_away = App._close_all
 
