@@ -1,11 +1,13 @@
-"""Programs with the real profiler servers of TensorFlow and JAX, for tests and benchmarks on machines that have the packages.
+"""Programs with the real profiler servers of TensorFlow and JAX, and one of PyTorch, for tests and benchmarks on machines that
+have the packages.
 
-The packages are too large to install for every run of the tests (0.6 and 1.5 GB, minutes). An interpreter that has them is looked
-for in $POWERTUI_JAX_PYTHON and $POWERTUI_TF_PYTHON, in ~/.cache/powertui-jax and ~/.cache/powertui-tf, and in the one that runs
-the tests:
+The packages are too large to install for every run of the tests (0.6, 1.5 and 5 GB, minutes). An interpreter that has them is
+looked for in $POWERTUI_JAX_PYTHON, $POWERTUI_TF_PYTHON and $POWERTUI_TORCH_PYTHON, in ~/.cache/powertui-jax, ~/.cache/powertui-tf
+and ~/.cache/powertui-torch, and in the one that runs the tests:
 
     python3 -m venv ~/.cache/powertui-jax && ~/.cache/powertui-jax/bin/pip install 'jax[cpu]'
     python3 -m venv ~/.cache/powertui-tf && ~/.cache/powertui-tf/bin/pip install tensorflow-cpu tensorboard
+    python3 -m venv ~/.cache/powertui-torch && ~/.cache/powertui-torch/bin/pip install torch numpy
 
 Each program marks moments that it reads from the machine's clock, "unix NANOSECONDS", so that it can be said how far the profile's
 clock is from that.
@@ -48,6 +50,22 @@ while True:
     model.fit(x, y, batch_size=64, verbose=0)
     with tf.profiler.experimental.Trace(f"unix {time.time_ns()}"):
         time.sleep(0.005)
+"""
+TORCH = """
+import time
+import torch
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for number in range(10**9):
+    optimizer.zero_grad()
+    loss = torch.nn.functional.cross_entropy(model(torch.randn(64, 64)), torch.randint(0, 10, (64,)))
+    loss.backward()
+    optimizer.step()
+    with torch.profiler.record_function(f"unix {time.time_ns()}"):
+        time.sleep(0.005)
+    if number == 3:
+        print("up", flush=True)
 """
 PYTORCH = ("torch", "POWERTUI_TORCH_PYTHON", "powertui-torch")
 PROGRAMS = {

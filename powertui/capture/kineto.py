@@ -1,83 +1,88 @@
-"""A profile of a PyTorch program that runs, where it was started for that: Kineto reads a file when it is sent SIGUSR2.
-
-Without its handler that signal ends a program. It is sent only where the kernel says that the process catches it, and where the
-environment of the process says that it is Kineto that does.
-"""
+"""A profile of a PyTorch program that runs, where it was started for that: Kineto asks its daemon every few seconds for something
+to do, and for the length of a capture that is us."""
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
-import stat
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
+from powertui.capture import dynolog
+from powertui.capture.dynolog import Daemon
 from powertui.capture.others import TOLD
 from powertui.errors import CaptureError, UsageError
 
-__all__ = ["ON_DEMAND", "ready", "take"]
+__all__ = ["ready", "stopped", "take"]
 
-ON_DEMAND = Path("/tmp/libkineto.conf")  # Kineto has it nowhere else
-PATIENCE_S = 90.0  # it begins by itself some 15 s later, and writes what may be a large file
-_LOOK_S = 0.25
-_QUIET = 4  # looks without change, after which a file that ends like JSON is whole
+ASKS_S = 45.0  # without a daemon it tries for 10 s, and waits for 5
+PATIENCE_S = 120.0  # it warms up for 5 s, and writes what may be a large file
+_LOOK_S = 0.02  # Kineto waits for its answer for 50 ms
+_TELL_S = 0.25
+_QUIET_S = 1.0  # without change, after which a file that ends like JSON is whole
 
 
-def ready(pid: int) -> None:
-    """Raise why this process cannot be asked."""
-    folder = Path(f"/proc/{pid}")
+def ready(pid: int) -> bytes:
+    """Where this process looks for its daemon. Raises why it cannot be asked."""
     try:
-        environ = (folder / "environ").read_bytes().split(b"\0")
-        status = (folder / "status").read_text()
-    except FileNotFoundError:
+        listed = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError):
         raise UsageError(f"There is no process {pid}.") from None
     except PermissionError:
         raise CaptureError(f"Process {pid} belongs to somebody else.", hint="Capture as the user that runs it.") from None
-    caught = next((int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigCgt:")), 0)
-    daemon = any(one.startswith(b"KINETO_USE_DAEMON=") and one != b"KINETO_USE_DAEMON=" for one in environ)
-    if not daemon:
+    environ = {name: value for name, _, value in (one.partition(b"=") for one in listed)}
+    if not environ.get(b"KINETO_USE_DAEMON"):
         raise CaptureError(f"Process {pid} was not started with KINETO_USE_DAEMON.", hint=TOLD["pytorch"])
-    if not caught >> (signal.SIGUSR2 - 1) & 1:
-        raise CaptureError(
-            f"Process {pid} does not wait for SIGUSR2, which would end it: ENABLE_SIGUSR2=YES is missing in its Kineto config, "
-            "or it has not imported torch yet.", hint=TOLD["pytorch"],
-        )  # fmt: skip
+    return dynolog.socket_of(environ)
 
 
 def take(pid: int, seconds: float, folder: Path, told: Callable[[float], bool] = lambda _: False) -> Path:
     """Ask for a profile, and wait for its file. `told` hears how long we have waited, and may end that with True."""
     name = "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in socket.gethostname())
     path = folder / f"{name}_{pid}.{time.time_ns() // 10**6}.pt.trace.json"
+    where = ready(pid)
     folder.mkdir(parents=True, exist_ok=True)
-    order = f"ACTIVITIES_DURATION_MSECS={round(seconds * 1000)}\nACTIVITIES_LOG_FILE={path}\n"
+    order = f"PROFILE_START_TIME=0\nACTIVITIES_DURATION_MSECS={round(seconds * 1000)}\nACTIVITIES_LOG_FILE={path}\n"
     begun = time.monotonic()
-    with _ordered(order):
-        ready(pid)  # once more: a process that just ended must not leave its number, and the signal, to another
-        os.kill(pid, signal.SIGUSR2)
-        size, quiet = -1, 0
-        while time.monotonic() - begun < seconds + PATIENCE_S:
-            if told(time.monotonic() - begun):
-                break
+    size, since, last = -1, begun, begun - _TELL_S
+    with Daemon(where, pid, order) as daemon:
+        while (now := time.monotonic()) - begun < (seconds + PATIENCE_S if daemon.ordered else ASKS_S):
+            daemon.look()
+            if now - last >= _TELL_S:
+                last = now
+                if told(now - begun):
+                    raise stopped()
+                written = _written(path)
+                there = written.stat().st_size if written is not None else -1
+                size, since = there, since if there == size else now
+                if written is not None and now - since >= _QUIET_S and _whole(written):
+                    return written
+                if not Path(f"/proc/{pid}").exists() and now - since >= _QUIET_S:
+                    raise CaptureError(f"Process {pid} ended before its profile was written.")
             time.sleep(_LOOK_S)
-            written = _written(path)
-            now = written.stat().st_size if written is not None else -1
-            quiet = quiet + 1 if now == size else 0
-            size = now
-            if written is not None and quiet >= _QUIET and _whole(written):
-                return written
-            if not Path(f"/proc/{pid}").exists() and quiet >= _QUIET:
-                raise CaptureError(f"Process {pid} ended before its profile was written.")
+    if not daemon.asked:
+        raise CaptureError(
+            f"Process {pid} did not ask for anything to profile within {ASKS_S:g} s.",
+            hint="It has not imported torch, or an older one than 2.0, or it runs in a container with a network of its own: "
+            "capture inside that.",
+        )  # fmt: skip
+    if not daemon.ordered:
+        raise CaptureError(
+            f"Process {pid} is taking another profile already.", hint="Wait until the program's own profiling is over."
+        )
     raise CaptureError(
         f"Process {pid} wrote no profile to {folder}.",
         hint="Kineto writes where the program may write, and only while it runs ops. Its messages are on the program's terminal.",
     )  # fmt: skip
 
 
+def stopped() -> CaptureError:
+    """Somebody did not want to wait any longer."""
+    return CaptureError("Stopped before Kineto had written its profile, which cannot be ended early.")
+
+
 def _written(path: Path) -> Path | None:
-    """The file: under its name, or with what some versions of Kineto add to it."""
+    """The file: under its name, or with the pid that Kineto puts into it."""
     stem = path.name.removesuffix(".pt.trace.json")
     return next((one for one in path.parent.iterdir() if one.name.startswith(stem) and one.name.endswith(".json")), None)
 
@@ -86,21 +91,3 @@ def _whole(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 16))
         return file.read().rstrip().endswith((b"}", b"]"))
-
-
-@contextmanager
-def _ordered(order: str) -> Iterator[None]:
-    """The file that Kineto reads, for as long as it is asked. What somebody else put there is not touched."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    try:
-        handle = os.open(ON_DEMAND, flags, stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP | stat.S_IROTH)
-    except FileExistsError:
-        raise CaptureError(f"{ON_DEMAND} is there already: somebody else asks Kineto.", hint="Remove it if nobody does.") from None
-    except OSError as error:
-        raise CaptureError(f"{ON_DEMAND} cannot be written: {error.strerror}.") from None
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(order)
-        yield
-    finally:
-        ON_DEMAND.unlink(missing_ok=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 TOLD = {
     "pytorch": """\
 PyTorch's profiler has no server. Started like this, a program can be profiled at any time, with --pid:
-    echo ENABLE_SIGUSR2=YES > kineto.conf
-    KINETO_USE_DAEMON=1 KINETO_CONFIG=$PWD/kineto.conf python train.py
+    KINETO_USE_DAEMON=1 python train.py
     powertui capture --pid PID -t 2s --logdir DIR
 Or let it write profiles by itself, and watch the logdir: powertui live --logdir DIR
     torch.profiler.profile(schedule=…, on_trace_ready=torch.profiler.tensorboard_trace_handler(DIR))""",

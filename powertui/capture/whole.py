@@ -187,8 +187,9 @@ def _of_process(plan: Plan, pid: int, power: PowerAround | None, waiting: _Waiti
         power.begin(f"profile {session}")
     try:
         taken.files.append(str(kineto.take(pid, plan.asked.seconds, taken.folder, look)))
-    except CaptureError as error:
-        taken.problems.append(error)
+    except (CaptureError, KeyboardInterrupt) as error:
+        waiting.stopped = waiting.stopped or not isinstance(error, CaptureError)
+        taken.problems += [error] if isinstance(error, CaptureError) else [kineto.stopped()]
         with contextlib.suppress(OSError):
             taken.folder.rmdir()
     taken.ended_ns = time.time_ns()

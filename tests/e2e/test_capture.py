@@ -16,7 +16,7 @@ import pytest
 
 from tests.bmc.rmcpplus import Bmc
 from tests.e2e.terminal import Terminal, environment
-from tests.profiled_programs import PROGRAMS, Program, clock_errors_s, why_not
+from tests.profiled_programs import PROGRAMS, TORCH, Program, clock_errors_s, interpreter, why_not
 from tests.profiler_server import ProfilerServer
 
 pytestmark = pytest.mark.e2e
@@ -67,6 +67,38 @@ def test_the_real_server_with_power_of_a_bmc(name: str, tmp_path: Path) -> None:
         out, _ = early.communicate(timeout=300)
         assert early.returncode == 130
         assert Path(out.splitlines()[0]).stat().st_size > 1000
+
+
+def test_a_real_program_of_pytorch_with_power_of_a_bmc(tmp_path: Path) -> None:
+    """It is asked as Kineto's daemon asks, and its profile has steps, joules and power's clock."""
+    if reason := why_not("torch"):
+        pytest.skip(reason)
+    more = {"KINETO_USE_DAEMON": "1"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as tried:
+        try:
+            tried.bind(b"\0dynolog\0")
+        except OSError:  # dynolog runs on this machine, or this test in another run
+            more["KINETO_IPC_SOCKET_DIR"] = str(tmp_path)
+    program = subprocess.Popen([interpreter("torch"), "-c", TORCH], env=env(**more), stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "up\n"
+        with Bmc() as bmc:
+            words = [*POWERTUI, "capture", "--pid", str(program.pid), "--logdir", str(tmp_path / "logs"), "-t", "1s"]
+            words += ["--before", "1s", "--after", "1s", "--host", f"127.0.0.1:{bmc.port}", "--user", "viewer"]
+            done = subprocess.run(words, env=env(), capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert program.poll() is None, "the program goes on"
+    finally:
+        program.kill()
+        program.communicate()
+    (folder,) = (tmp_path / "logs").iterdir()
+    assert sorted(path.suffix for path in folder.iterdir()) == [".csv", ".json"]
+    assert re.search(r"^  steps   [1-9][\d,]*: median", done.stdout, re.MULTILINE), done.stdout
+    assert "  energy  " in done.stdout
+    errors = clock_errors_s(folder)
+    assert len(errors) > 3
+    assert abs(statistics.median(errors)) <= 0.005, "power and profile are on one clock"
 
 
 def test_in_a_terminal_the_timeline_opens(tmp_path: Path) -> None:

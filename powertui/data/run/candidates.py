@@ -20,6 +20,7 @@ from powertui.data.run.marks import Marks
 OWN, NAMED, TITLED, ROOT, NONE = 1.0, 0.9, 0.7, 0.4, 0.0
 
 _PROFILER_STEP = re.compile(r"^ProfilerStep\s*#?\s*\d+$")
+_OPTIMIZER = "Optimizer.step#"
 _DIGITS = re.compile(r"\d+")
 _IMPLICIT = frozenset({"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process", "Session::Run"})
 
@@ -185,6 +186,24 @@ def profiler_steps(trace: Trace) -> Candidate | None:
         if len(found):
             return Candidate("events named ProfilerStep#N", r"^ProfilerStep", found, NAMED, whole=True)
     return None
+
+
+def optimizer_steps(trace: Trace) -> Candidate | None:
+    """PyTorch marks by itself where an optimizer steps: what lies between the ends of two of these is one step of the program."""
+    found = marks.named(trace, lambda name: name.startswith(_OPTIMIZER), kinds=(ProcessKind.HOST,))
+    which = list(zip(found.kinds, found.lines.tolist(), strict=True))
+    if not which:
+        return None
+    often = Counter(which).most_common(1)[0][0]  # several optimizers step once a step each: one of them is enough
+    mine = [row for row, one in enumerate(which) if one == often]
+    chosen = found.take(np.array(mine, np.int64)).outermost()
+    if len(chosen) < MIN_LAUNCHES + 1:
+        return None
+    ends = chosen.start + chosen.duration
+    between = replace(chosen.take(np.arange(1, len(chosen))), start=ends[:-1], duration=np.diff(ends))
+    numbered = replace(between, number=np.arange(len(between)), labels=[f"step {i}" for i in range(len(between))])
+    title = f"what lies between two {often[0][:80]} (no step marker in the profile)"
+    return Candidate(title, rf"^{escaped(often[0])}$", numbered, NONE, inferred=True)
 
 
 def repeated(trace: Trace) -> list[Candidate]:

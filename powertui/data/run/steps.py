@@ -105,6 +105,7 @@ def _judged(trace: Trace, found: Marks, ran: Work | None) -> tuple[list[Judged],
     judged = ladder.judge([*candidates.explicit(base), *drawn], ran)
     if not judged or judged[0].score < ladder.CONVINCING:
         steps = candidates.profiler_steps(trace)
+        steps = steps if steps is not None or judged else candidates.optimizer_steps(trace)
         further = [steps] if steps is not None else []
         judged = ladder.judge([*(one.candidate for one in judged), *further, *candidates.repeated(trace)], ran)
         judged = [one for one in judged if not (one.candidate.inferred and one.covers < ladder.LITTLE)]

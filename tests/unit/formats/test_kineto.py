@@ -14,6 +14,7 @@ import pytest
 from powertui.data import loading, logdir
 from powertui.data.formats import kineto, registry
 from powertui.data.model import ProcessKind, Trace, TrackKind
+from powertui.data.run import steps
 from powertui.errors import UnreadableFile
 
 BASE = 1_751_410_836_000_000_000
@@ -189,3 +190,17 @@ def test_every_event_of_every_public_trace_is_where_its_category_says(shared_dat
             assert track.kind in (TrackKind.THREAD, TrackKind.STREAM)
         assert found == wanted, path
         assert sums == total, path
+
+
+def test_where_nothing_marks_steps_the_optimizer_does(tmp_path: Path) -> None:
+    """As in a profile that was asked for from outside: from the end of one of its steps to the end of the next."""
+    mark = {"ph": "X", "cat": "user_annotation", "pid": 77, "tid": 77, "dur": 10}
+    ends = [1000, 2000, 3100, 4000, 5000]
+    events = [{**mark, "name": "Optimizer.step#SGD.step", "ts": end - 10} for end in ends]
+    events += [{**mark, "name": "Optimizer.zero_grad#SGD.zero_grad", "ts": end - 900} for end in ends]
+    found = steps.find(read(tmp_path, {**HEAD, "traceEvents": events}))
+    assert found.inferred
+    assert (found.duration // 10**6).tolist() == [1000, 1100, 900, 1000]
+    assert "Optimizer.step#SGD.step" in found.source
+    numbered = [{**mark, "name": f"ProfilerStep#{n}", "ts": 100 + 1000 * n, "dur": 990} for n in range(4)]
+    assert "ProfilerStep" in steps.find(read(tmp_path, {**HEAD, "traceEvents": events + numbered})).source
