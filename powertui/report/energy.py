@@ -344,7 +344,8 @@ def _symmetry(found: Findings, style: _Style) -> list[str]:
         lines.append(style.line(one.text))
         where = f"at {one.start_ps / PS_PER_S:.2f} … {one.end_ps / PS_PER_S:.2f} s of the trace"
         by = f"evidence: {', '.join(one.witnesses)}"
-        lines.append(style.line(f"{where} (p ≤ {one.p:.2g}{spread}; {one.badge.value}; {by})", deeper=True))
+        sure = f"p ≤ {one.p:.2g}{spread}; " if one.p else ""  # 0: nothing was guessed from noise
+        lines.append(style.line(f"{where} ({sure}{one.badge.value}; {by})", deeper=True))
     if found.smaller:
         lines.append(style.line(f"{told.folded(len(found.smaller))} (--json lists {'it' if len(found.smaller) == 1 else 'them'})"))
     if found.could:

@@ -239,6 +239,7 @@ def power_facts(series: PowerSeries) -> Facts:
         "min_watts": float(known.min()) if len(known) else None,
         "mean_watts": float(known.mean()) if len(known) else None,
         "max_watts": float(known.max()) if len(known) else None,
+        "limit_watts": next((cap.watts for cap in reversed(series.limits) if np.isfinite(cap.watts)), None),
         "clock": clock_facts(series.clock),
         "warnings": _bounded(_warnings(series.warnings)),
     }

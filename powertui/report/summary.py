@@ -268,6 +268,7 @@ def _power(series: Facts) -> str:
     watts = "no watts"
     if series["mean_watts"] is not None:
         watts = f"{series['min_watts']:g} to {series['max_watts']:g} W, mean {series['mean_watts']:.1f} W"
+        watts += f", limit {series['limit_watts']:g} W" if series.get("limit_watts") is not None else ""
     over = f"{text.plural(series['readings'], 'reading')} over {units.duration(round(series['span_s'] * PS_PER_S), 3)}"
     stranger = "; of no host of this run" if series["belongs_to"] is None and series["host"] else ""
     name, source = plain(series["label"]), plain(series["source"])

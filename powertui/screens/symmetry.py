@@ -215,7 +215,8 @@ def _details(one: Finding) -> str:
     parts = [f"{one.start_ps / PS_PER_S:.2f} … {one.end_ps / PS_PER_S:.2f} s"]
     if one.lo_watts is not None and one.hi_watts is not None:
         parts.append(f"95% {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W")
-    parts.append(f"p ≤ {one.p:.2g}")
+    if one.p:
+        parts.append(f"p ≤ {one.p:.2g}")
     parts.append(f"evidence: {', '.join(one.witnesses)}")
     parts.append(one.badge.value)
     return " · ".join(parts)

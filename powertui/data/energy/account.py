@@ -20,7 +20,7 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.belongs import Share
 from powertui.data.energy.devices import Pair
-from powertui.data.energy.findings import joined
+from powertui.data.energy.findings import held, joined
 from powertui.data.energy.findings.finding import Findings, Ops, ops_by_name
 from powertui.data.energy.integrate import Energy
 from powertui.data.logdir import RunEntry
@@ -180,7 +180,8 @@ class Account:
     def compare(self, ops: Ops | None = None, scalars: Sequence[ScalarSeries] = ()) -> Findings:
         """What stands out. `scalars` tell where training went on beside the profile."""
         training = align.AlignmentContext(self.trace, self.steps, self.epochs).training
-        return joined.of(joined.FindingInputs(self.trace, self.steps, self.epochs, self.power, scalars, training), ops)
+        back = held.of(one.power for one in self.placed)
+        return joined.of(joined.FindingInputs(self.trace, self.steps, self.epochs, self.power, scalars, training, back), ops)
 
 
 def _long(ps: int) -> str:

@@ -12,6 +12,7 @@ from powertui.data.model import Badge, Floats
 
 # The witnesses: what a stretch is unlike.
 UNEXPLAINED, EPOCHS, NEIGHBOURS = "unexplained", "epochs", "neighbors"
+LIMIT = "limit"  # it is unlike nothing: a limit of power or a throttled device held it back
 
 # What ran between two times: name → self time in ps.
 Ops = Callable[[int, int], Mapping[str, int]]

@@ -13,7 +13,7 @@ import numpy as np
 
 from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate
-from powertui.data.energy.findings import could_find, epochs, neighbours, told, unexplained
+from powertui.data.energy.findings import could_find, epochs, held, neighbours, told, unexplained
 from powertui.data.energy.findings.box import Box
 from powertui.data.energy.findings.finding import EPOCHS, NEIGHBOURS, UNEXPLAINED, Against, Finding, Findings, LongerOp, Ops
 from powertui.data.energy.findings.readings import covered
@@ -25,6 +25,7 @@ OF_STRETCH = 0.05
 OF_RUN = 0.005
 _SAME = 0.3  # of the shorter of two stretches: they are one
 _OPS = 3
+_HELD = 20  # stretches that a limit held back, the longest, are listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,7 @@ class FindingInputs:
     power: PowerOnTrace | None
     scalars: Sequence[ScalarSeries] = ()
     training: tuple[int, int] | None = None
+    held: tuple[held.HeldBack, ...] = ()  # where a limit held it back
 
 
 def of(run: FindingInputs, ops: Ops | None = None, *, seed: int = 0) -> Findings:
@@ -73,12 +75,13 @@ class _Joining:
             if seen.doubtful:
                 many = "stretches stand" if seen.doubtful > 1 else "stretch stands"
                 notes.append(f"{seen.doubtful} {many} out only at some of the places where the power log may lie: not listed")
-        found = self._with_times(found)
+        found = held.without(self._with_times(found), self.run.held, self.run.trace.span)
+        limited, found = self._held_back(found, notes)
         matter = [one for one in found if self._matters(one)]
         # That epochs differ a little is no news: what stands out against them alone is told when it matters.
         smaller = [one for one in found if one not in matter and (one.kind == "time" or _is_load(one))]
         return Findings(
-            self.folded, tuple(self._finished(one) for one in sorted(matter, key=_size)),
+            self.folded, (*(self._finished(one) for one in sorted(matter, key=_size)), *limited),
             tuple(self._finished(one) for one in sorted(smaller, key=_size)), limits.findings, could, tuple(notes), self.reason,
             limits.seen, against,
         )  # fmt: skip
@@ -135,6 +138,25 @@ class _Joining:
             elif witness not in out[same].witnesses and (out[same].kind == "time" or _overlap(out[same], one) >= 0.5):
                 out[same] = replace(out[same], witnesses=(*out[same].witnesses, witness))
         return out
+
+    def _held_back(self, found: list[Finding], notes: list[str]) -> tuple[list[Finding], list[Finding]]:
+        """(stretches of this trace that a limit held back, the rest without the steps that are long for that reason)."""
+        lo, hi = self.run.trace.span
+        limited: list[Finding] = []
+        rest = found
+        here = [one for one in self.run.held if one.start_ps < hi and one.end_ps > lo]
+        longest = sorted(here, key=lambda one: one.start_ps - one.end_ps)[:_HELD]
+        if len(here) > _HELD:
+            notes.append(f"{len(here) - _HELD} shorter stretches in which a limit held the run back: not listed")
+        for one in sorted(longest, key=lambda one: one.start_ps):
+            rows = _inside(self.run.steps, one.start_ps, one.end_ps)
+            made = self._at(held.finding(one, self.run.held, self.run.steps, rows), rows)
+            same = [other for other in rest if other.kind == "time" and _overlap(other, made) >= 0.5]
+            rest = [other for other in rest if other not in same]
+            names = (name for other in same for name in other.witnesses)
+            made = replace(made, witnesses=tuple(dict.fromkeys((*made.witnesses, *names))))
+            limited.append(replace(made, text=held.sentence(one, told.where(made), made.delta_seconds, len(rows))))
+        return limited, rest
 
     def _could(self, seen: Unexplained) -> tuple[could_find.Limits, str]:
         if seen.expected is None or seen.noise is None:
