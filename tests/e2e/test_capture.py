@@ -69,6 +69,46 @@ def test_the_real_server_with_power_of_a_bmc(name: str, tmp_path: Path) -> None:
         assert Path(out.splitlines()[0]).stat().st_size > 1000
 
 
+def refused(program: Program, logdir: Path) -> str:
+    """What is said of a capture that comes to nothing."""
+    words = [*POWERTUI, "capture", f"localhost:{program.port}", "--logdir", str(logdir), "-t", "500ms", "--no-power"]
+    done = subprocess.run(words, env=env(), capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 1, done.stdout
+    assert not done.stdout
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_the_real_server_on_a_full_disk(name: str, tmp_path: Path) -> None:
+    if reason := why_not(name):
+        pytest.skip(reason)
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("a small disk can be mounted by root alone")
+    try:
+        with Program(name) as program:
+            said = refused(program, small)
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+    assert f"The server's disk is full: it could not write {small}/plugins/profile/" in said
+    assert "Make room there, or choose another --logdir." in said
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_the_real_server_may_not_write_there(name: str, tmp_path: Path) -> None:
+    if reason := why_not(name):
+        pytest.skip(reason)
+    if os.geteuid():
+        pytest.skip("only root can start a program as somebody else")
+    with Program(name, uid=65534) as program:
+        said = refused(program, tmp_path / "logs")
+    assert f"The server may not write {tmp_path}/logs/plugins/profile/" in said
+    assert "Choose a --logdir that the program may write to" in said
+
+
 def test_a_real_program_of_pytorch_with_power_of_a_bmc(tmp_path: Path) -> None:
     """It is asked as Kineto's daemon asks, and its profile has steps, joules and power's clock."""
     if reason := why_not("torch"):
