@@ -74,6 +74,10 @@ class EnclosingTraining(Protocol):
         """Power on one of its profiles, where the whole training places it surer than the profile alone."""
         ...
 
+    def looks_around(self, profile: Profile, aligning: Aligning) -> bool:
+        """Whether it looks itself at the power around one of its profiles."""
+        ...
+
     def findings(self, profile: Profile, found: Any, aligning: Aligning) -> Any:
         """What stands out in one of its profiles, with what stands out around it."""
         ...

@@ -44,6 +44,8 @@ from powertui.data.opened import Profile
 from powertui.data.tools import op_stats
 
 _MOST_SUMMED = 200_000  # rows of a sum of channels
+_SURROUNDINGS_PS = 1800 * PS_PER_S  # on each side of a profile, at least, or twice its length …
+_SURROUNDINGS = 2000  # … or so many readings
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,11 +179,20 @@ class Account:
         where = "begins {} after the profile ends" if gap >= 0 else "ends {} before the profile begins"
         return f"The power log does not overlap this run: it {where.format(_long(abs(gap)))}."
 
-    def compare(self, ops: Ops | None = None, scalars: Sequence[ScalarSeries] = ()) -> Findings:
-        """What stands out. `scalars` tell where training went on beside the profile."""
+    def compare(self, ops: Ops | None = None, scalars: Sequence[ScalarSeries] = (), *, around: bool = False) -> Findings:
+        """What stands out. `scalars` tell where training went on beside the profile; `around`: somebody else looks at what lies
+        far from it."""
         training = align.AlignmentContext(self.trace, self.steps, self.epochs).training
         back = held.of(one.power for one in self.placed)
-        return joined.of(joined.FindingInputs(self.trace, self.steps, self.epochs, self.power, scalars, training, back), ops)
+        near = self.near if around else None
+        return joined.of(joined.FindingInputs(self.trace, self.steps, self.epochs, self.power, scalars, training, back, near), ops)
+
+    @functools.cached_property
+    def near(self) -> PowerOnTrace | None:
+        """The counted channels as one, in the surroundings of the profile alone."""
+        lo, hi = self.trace.span
+        reach = max(_SURROUNDINGS_PS, 2 * (hi - lo))
+        return summed([placing.within(one, lo - reach, hi + reach, _SURROUNDINGS) for one in self.channels])
 
 
 def _long(ps: int) -> str:
@@ -227,8 +238,9 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
 
     def compare() -> Findings:
         ops = ops_by_name(lambda lo, hi: op_stats.of(trace, lo, hi).ops)
-        found = of(profile, how).compare(ops, profile.opened.run.scalars)
         around = profile.opened.around
+        rest = around is not None and around.looks_around(profile, how)
+        found = of(profile, how).compare(ops, profile.opened.run.scalars, around=rest)
         return found if around is None else cast("Findings", around.findings(profile, found, how))
 
     return profile.opened.cached(_findings_key(profile.index, how), compare)

@@ -562,10 +562,13 @@ def _share(whole: Energy, count: int) -> Energy:
 def of_series(series: PowerSeries) -> Energy:
     """A whole log on its own clock: from its first reading to its last."""
     power = own_clock(series)
-    curve = curves.of(power)
-    if len(curve.knots) < 2:
-        return energy(power, 0, 0)
-    return energy(power, int(curve.knots[0]), int(curve.knots[-1]))
+    return energy(power, *(reach(power) or (0, 0)))
+
+
+def reach(power: PowerOnTrace) -> tuple[int, int] | None:
+    """From when to when its readings tell: from the middle of what the first one is the mean of to that of the last."""
+    knots = curves.of(power).knots
+    return (int(knots[0]), int(knots[-1])) if len(knots) > 1 else None
 
 
 def own_clock(series: PowerSeries) -> PowerOnTrace:

@@ -12,6 +12,7 @@ import numpy as np
 from powertui.data.model import PS_PER_NS, Bools, Int64s, LogPlace, PowerOnTrace, PowerSeries
 
 _ROOM = (1 << 62) // PS_PER_NS  # ns that int64 ps hold, with room for sums of two of them
+_FARTHEST = (1 << 63) - 1
 
 
 def fits(ns: int, offset_ps: int = 0) -> bool:
@@ -25,7 +26,8 @@ def on_trace(
 ) -> PowerOnTrace:  # fmt: skip
     """The series with its zero at `offset_ps` (95 % interval `lo_ps` … `hi_ps`). Rows that int64 ps cannot hold are left out."""
     times, rows = _moved(series.times, offset_ps)
-    return PowerOnTrace(series, times, series.watts[rows], offset_ps, lo_ps, hi_ps, status, source, tuple(places))
+    watts = series.watts if len(times) == len(series) else series.watts[rows]  # the same column, packed once
+    return PowerOnTrace(series, times, watts, offset_ps, lo_ps, hi_ps, status, source, tuple(places))
 
 
 class _Moved(NamedTuple):
@@ -73,6 +75,26 @@ def at(power: PowerOnTrace, place: LogPlace) -> PowerOnTrace:
         offset_lo_ps=place.offset_ps - place.half_ps, offset_hi_ps=place.offset_ps + place.half_ps,
         places=(place._replace(weight=1.0),),
     )  # fmt: skip
+
+
+def within(power: PowerOnTrace, lo_ps: int, hi_ps: int, least: int = 0) -> PowerOnTrace:
+    """The readings that may lie between two moments at any of its places, and on each side as many as make it `least`; all of it
+    where that leaves out little."""
+    if len(power.times) != len(power.series) or not len(power.times):
+        return power
+    latest = max(one.offset_ps + one.half_ps for one in power.places) - power.offset_ps
+    earliest = min(one.offset_ps - one.half_ps for one in power.places) - power.offset_ps
+    first = int(np.searchsorted(power.times, max(lo_ps - latest, -_FARTHEST)))
+    end = int(np.searchsorted(power.times, min(hi_ps - earliest, _FARTHEST), side="right"))
+    middle = (first + end) // 2
+    first, end = max(0, min(first, middle - least)), min(len(power.times), max(end, middle + least))
+    if 2 * (end - first) > len(power.times):
+        return power
+    rows = slice(first, end)
+    series = power.series
+    joules = series.joules[rows] if series.joules is not None else None
+    part = replace(series, times=series.times[rows].copy(), watts=series.watts[rows].copy(), joules=joules)
+    return replace(power, series=part, times=power.times[rows].copy(), watts=power.watts[rows].copy())
 
 
 _everywhere: weakref.WeakKeyDictionary[PowerOnTrace, tuple[PowerOnTrace, ...]] = weakref.WeakKeyDictionary()

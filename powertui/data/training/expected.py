@@ -26,6 +26,7 @@ _LOOSE = (VALIDATION, PAUSE, STARTING)
 _UNLIKE = 0.5  # of the swing: what a kind that was hardly seen may draw more or less
 _LEVEL = 0.01  # of the swing: how well the level of a kind is known at best
 _STARTS = 0.4  # of the first epoch: it begins otherwise than the others, and nothing tells for how long
+_AT_ONCE = 1 << 16  # readings: their windows take many columns each
 _DRIFT_S = 600.0  # warmth and fans: a level is that of so long around it
 
 
@@ -150,11 +151,15 @@ def _windows(data: Samples, known: KnownCourse, kinds: list[str], watts: Floats,
     columns = [KINDS.index(kind) for kind in kinds]
 
     def held(factor: float) -> Floats:
-        lo_ns, hi_ns = (
-            known.zero_ns + np.round(side * NS_PER_S).astype(np.int64) for side in (data.hi - factor * (data.hi - data.lo), data.hi)
-        )
-        shares = known.stretches.shares(lo_ns, hi_ns)[:, columns]
-        return np.asarray(shares @ watts)
+        out = np.empty(len(data))
+        for first in range(0, len(data), _AT_ONCE):
+            rows = slice(first, first + _AT_ONCE)
+            hi = data.hi[rows]
+            lo_ns, hi_ns = (
+                known.zero_ns + np.round(side * NS_PER_S).astype(np.int64) for side in (hi - factor * (hi - data.lo[rows]), hi)
+            )
+            out[rows] = known.stretches.shares(lo_ns, hi_ns)[:, columns] @ watts
+        return out
 
     usual = held(1.0)
     if unsure.window:

@@ -18,6 +18,7 @@ from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.marks import on_trace as marks_on_trace
 from powertui.data.model import PS_PER_NS, Epoch, Epochs, Int64s, Phase, PowerOnTrace
 from powertui.data.opened import Profile
+from powertui.data.training import islands
 from powertui.data.training.parts import Island, Moment, Rate, ScalarStrip
 
 if TYPE_CHECKING:
@@ -111,12 +112,12 @@ def of(training: Training, profile: Profile | None, aligning: Aligning) -> Seen:
         return _alone(training, profile, aligning)
     else:
         zero, half, wall = training.zero_ns, 0, _has_wall(training)
-    islands = tuple(_island(one, profile, zero, half) for one in training.islands)
+    lying = tuple(_island(one, profile, zero, half) for one in training.islands)
     placements = _power(training, profile, aligning, zero, half)
     power = tuple(one.power for one in placements if one.power.status != "none")
     epochs = _epochs(training, zero, half)
-    lo, hi = _around(training, zero, islands, power)
-    return Seen(training, profile, zero, half, wall, lo, hi, islands, epochs, placements, marks_on_trace(power), aligning.idle_w)
+    lo, hi = _around(training, zero, lying, power)
+    return Seen(training, profile, zero, half, wall, lo, hi, lying, epochs, placements, marks_on_trace(power), aligning.idle_w)
 
 
 def span(training: Training) -> tuple[int, int]:
@@ -151,15 +152,17 @@ def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:
     power = tuple(one.power for one in placements if one.power.status != "none")
     mine = next((one for one in training.islands if _is(one, profile)), None)
     lo, hi = profile.trace.span
-    islands = (IslandSeen(mine, lo, hi, 0, True),) if mine is not None else ()
+    lying = (IslandSeen(mine, lo, hi, 0, True),) if mine is not None else ()
     for one in power:
         if len(one.times):
             lo, hi = min(lo, int(one.times[0])), max(hi, int(one.times[-1]))
-    return Seen(training, profile, 0, 0, False, lo, hi, islands, profile.epochs, placements, marks_on_trace(power), aligning.idle_w)
+    return Seen(training, profile, 0, 0, False, lo, hi, lying, profile.epochs, placements, marks_on_trace(power), aligning.idle_w)
 
 
 def _believed(training: Training, profile: Profile) -> bool:
-    return all(one.said is None for one in training.islands if _is(one, profile))
+    """By the clock that was read of it: what its file's name or time told before may be wrong."""
+    own = islands.read(profile.opened.entry, profile.index, profile.trace)
+    return islands.judged(own, training.scalar_span).said is None
 
 
 def _is(island: Island, profile: Profile) -> bool:
@@ -214,9 +217,9 @@ def _reach(training: Training, zero: int, profile: Profile | None) -> tuple[int,
     return (min(ps), max(ps)) if len(ps) > 1 and max(ps) > min(ps) else (-(1 << 61), 1 << 61)
 
 
-def _around(training: Training, zero: int, islands: tuple[IslandSeen, ...], power: tuple[PowerOnTrace, ...]) -> tuple[int, int]:
-    los = [one.start for one in islands if one.start is not None]
-    his = [one.end for one in islands if one.end is not None]
+def _around(training: Training, zero: int, lying: tuple[IslandSeen, ...], power: tuple[PowerOnTrace, ...]) -> tuple[int, int]:
+    los = [one.start for one in lying if one.start is not None]
+    his = [one.end for one in lying if one.end is not None]
     known = [moment for one in training.epochs for moment in (one.start, one.end) if moment is not None]
     if training.scalar_span is not None:
         known += [Moment(ns) for ns in training.scalar_span]

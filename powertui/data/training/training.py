@@ -57,6 +57,7 @@ class Training:
         self._lock = threading.RLock()
         self._rate: tuple[tuple[tuple[int, int], ...], Rate] = ((), NO_RATE)
         self._numbers_of = self  # whose sessions number the steps
+        self._looked: tuple[Aligning, Seen] | None = None  # the last that was seen from a profile
 
     @property
     def name(self) -> str:
@@ -81,7 +82,9 @@ class Training:
     def let_go(self, entry: RunEntry) -> None:
         """Forget what was read of a session."""
         with self._lock:
-            self._opened.pop(f"{entry.path}\0{entry.name}", None)
+            gone = self._opened.pop(f"{entry.path}\0{entry.name}", None)
+            if self._looked is not None and self._looked[1].profile is not None and self._looked[1].profile.opened is gone:
+                self._looked = None
 
     @property
     def islands(self) -> tuple[Island, ...]:
@@ -111,6 +114,7 @@ class Training:
             if self.beside.look_again() or changed:
                 for name in _WORKED_OUT:
                     self.__dict__.pop(name, None)
+                self._looked = None
                 return True
             return False
 
@@ -171,6 +175,7 @@ class Training:
                 self._rate = (key, rate.from_sessions(sessions))
                 for name in ("epochs", "stretches", "power"):
                     self.__dict__.pop(name, None)
+                self._looked = None
             return self._rate[1]
 
     def numbered(self) -> list[SessionSteps]:
@@ -239,15 +244,33 @@ class Training:
 
     def seen_from(self, profile: Profile | None = None, aligning: Aligning | None = None) -> Seen:
         """Everything on the axis of one profile (ps, zero as there), or without one on the training's own."""
-        return seen.of(self, profile, aligning or self.aligning)
+        how = aligning or self.aligning
+        found = seen.of(self, profile, how)
+        if profile is not None:
+            self._looked = (how, found)
+        return found
 
     def placed(self, profile: Profile, found: tuple[Placed, ...], aligning: Aligning) -> tuple[Placed, ...]:
         """Power on one of its profiles, put where the whole training places it surer than the profile alone."""
         return placing.on_profile(self, profile, found, aligning)
 
+    def _looked_from(self, profile: Profile, aligning: Aligning) -> Seen:
+        """The same as somebody looked already, with what was worked out of it, where nothing came since."""
+        known = self._looked
+        if known is not None and known[0] == aligning:
+            before = known[1].profile
+            if before is not None and before.trace is profile.trace:
+                return known[1]
+        return self.seen_from(profile, aligning)
+
+    def looks_around(self, profile: Profile, aligning: Aligning) -> bool:
+        """Whether the power around one of its profiles is looked at here, and not only by what ran in the profile."""
+        seen = self._looked_from(profile, aligning)
+        return seen.wall and not seen.whole.findings.reason
+
     def findings(self, profile: Profile, found: Findings, aligning: Aligning) -> Findings:
         """What stands out in one of its profiles, and around it."""
-        seen = self.seen_from(profile, aligning)
+        seen = self._looked_from(profile, aligning)
         if not seen.wall:
             return found  # nothing of the training lies on this profile's axis
         return joined(found, seen.whole.findings, profile.trace.span)

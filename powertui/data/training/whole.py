@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data import limits
-from powertui.data.energy import idle, leading, mixture, placing, scopes
+from powertui.data.energy import idle, integrate, leading, mixture, placing, scopes
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment, Placed
@@ -127,12 +128,8 @@ class Whole:
         return self._window("training", "the training", None, self.seen.at(a), self.seen.at(b), 20_000_000 * PS_PER_NS, steps)
 
     def whole(self) -> TrainingWindow:
-        """Everything that is placed."""
-        lo, hi = self.seen.start, self.seen.end
-        power = self.account.power
-        if power is not None and len(power.times):  # no longer than the power tells, where all else lies inside that
-            lo, hi = max(lo, min(int(power.times[0]), hi)), min(hi, max(int(power.times[-1]), lo))
-        return self._window("whole", "everything", None, lo, hi, 0)
+        """As far as its power tells; without any, everything that is placed."""
+        return self._window("whole", "everything", None, *(self._told or (self.seen.start, self.seen.end)), 0)
 
     def window(self, found: FoundWindow) -> TrainingWindow:
         """Any window that was asked for."""
@@ -144,13 +141,19 @@ class Whole:
 
     def _beside(self, which: str) -> list[TrainingWindow]:
         """The machine before the first and after the last record, as far as power was logged."""
-        training, power = self.training(), self.account.power
-        if training is None or power is None or not len(power.times):
+        training, told = self.training(), self._told
+        if training is None or told is None:
             return []
-        bounds = (int(power.times[0]), training.start) if which == "before" else (training.end, int(power.times[-1]))
+        bounds = (told[0], training.start) if which == "before" else (training.end, told[1])
         if bounds[1] - bounds[0] < PS_PER_S // 2:
             return []
         return [self._window(which, f"{which} the training", None, *bounds, 20_000_000 * PS_PER_NS)]
+
+    @functools.cached_property
+    def _told(self) -> tuple[int, int] | None:
+        """From when to when its power tells anything: as `powertui energy` takes a log that is placed nowhere."""
+        known = [found for one in self.account.channels if (found := integrate.reach(one)) is not None]
+        return (min(a for a, _ in known), max(b for _, b in known)) if known else None
 
     def _window(
         self, kind: str, name: str, epoch: int | None, lo: int, hi: int, half: int, steps: tuple[int, int] | None = None

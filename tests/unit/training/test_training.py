@@ -6,16 +6,21 @@ import json
 import shutil
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import powertui
+from benchmarks import make_big, make_training
 from benchmarks.power_world import SENSORS, Course, make_whole, record, write_log, write_whole
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.energy import account, integrate
+from powertui.data.energy.findings import unexplained
 from powertui.data.formats import tfevents, tfevents_ends
-from powertui.data.model import PS_PER_S
+from powertui.data.model import PS_PER_S, PowerOnTrace, Steps, Trace
+from powertui.data.opened import Opened
 from powertui.data.training import windows
 from powertui.data.training.training import Training
 from powertui.errors import UsageError
@@ -158,6 +163,34 @@ def test_a_session_whose_clock_is_an_hour_off_is_said_and_not_believed(tmp_path:
     assert all(one.start is None and one.said is not None for one in training.islands)
 
 
+def test_a_session_that_was_read_is_believed_by_its_own_clock_and_looks_at_the_power_around_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name and the time of its file, which is now, are years from the scalars."""
+    monkeypatch.setattr(make_training, "GENERATED", tmp_path)
+    monkeypatch.setattr(make_big, "GENERATED", tmp_path)
+    folder = make_training.make(sessions=1, events=2_000, records=20_000, channels=2, seconds=8 * 3600)
+    training = only(folder)
+    (entry,) = training.entry.sessions
+    assert training.islands[0].said is not None
+    opened = Opened(entry, training.options, around=training)
+    (profile,) = opened.profiles
+    seen = training.seen_from(profile)
+    assert seen.wall
+    assert seen.end - seen.start > 7 * 3600 * PS_PER_S
+    looked: list[int] = []
+    look = unexplained.of
+
+    def count(trace: Trace, steps: Steps, power: PowerOnTrace, *rest: Any) -> unexplained.Unexplained:
+        looked.append(len(power.times))
+        return look(trace, steps, power, *rest)
+
+    monkeypatch.setattr(unexplained, "of", count)
+    account.findings(profile)
+    assert 3_600 <= looked[0] <= 4_200
+    assert len(seen.power[0].times) == 8 * 3600
+
+
 def test_sessions_that_overlap_and_hosts_beside_each_other(tmp_path: Path, long_training: Path) -> None:
     shutil.copytree(long_training / "logs", tmp_path / "logs", copy_function=shutil.copyfile)
     profiles = tmp_path / "logs" / "train" / "plugins" / "profile"
@@ -206,6 +239,18 @@ def test_an_epoch_tag_that_holds_the_epochs_number(tmp_path: Path) -> None:
 
 
 # ── energy and findings ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("log", ["power.csv", "ipmi_data.csv"])
+def test_a_log_alone_drew_the_same_whoever_tells(tmp_path: Path, long_training: Path, log: str) -> None:
+    shutil.copyfile(long_training / log, tmp_path / log)
+    training = only(tmp_path)
+    (channel,) = training.logs.power
+    told, whole = integrate.of_series(channel), training.seen_from().whole.whole().energy
+    assert whole is not None
+    assert (whole.joules, whole.badge) == (pytest.approx(told.joules), told.badge)
+    assert (whole.lo, whole.hi) == (pytest.approx(told.lo), pytest.approx(told.hi))
+    assert whole.coverage == pytest.approx(1.0)
 
 
 def written(folder: Path, course: Course, sensor: str, form: str, seed: int) -> Training:

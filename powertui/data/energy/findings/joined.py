@@ -39,6 +39,7 @@ class FindingInputs:
     scalars: Sequence[ScalarSeries] = ()
     training: tuple[int, int] | None = None
     held: tuple[held.HeldBack, ...] = ()  # where a limit held it back
+    near: PowerOnTrace | None = None  # its readings that are looked at, where somebody else looks at the rest
 
 
 def of(run: FindingInputs, ops: Ops | None = None, *, seed: int = 0) -> Findings:
@@ -67,7 +68,8 @@ class _Joining:
         else:
             if self.power.status == "ambiguous":
                 notes.append("the alignment of the power log is ambiguous: the start and end of a stretch are just as uncertain")
-            seen = unexplained.of(self.run.trace, self.run.steps, self.power, self.run.scalars, self.run.training)
+            near = self.run.near if self.run.near is not None else self.power
+            seen = unexplained.of(self.run.trace, self.run.steps, near, self.run.scalars, self.run.training)
             found += [self._of_box(box, UNEXPLAINED) for box in seen.boxes]
             found = self._with_epochs(found, seen)
             limits, could = self._could(seen)
@@ -166,6 +168,8 @@ class _Joining:
         judged = readings.judged
         if not (judged & (readings.lo < span[1]) & (readings.hi > span[0])).any() and self.run.training is not None:
             span = (self.run.training[0] / PS_PER_S, self.run.training[1] / PS_PER_S)
+            if self.run.near is not None and len(readings):
+                span = (max(span[0], float(readings.lo[0])), min(span[1], float(readings.hi[-1])))
         joules = OF_RUN * self._run()[0]
         least = np.where(np.isfinite(readings.ceiling), readings.ceiling, 0.0) * OF_STRETCH / (1 - OF_STRETCH)
         found = could_find.limits(readings, seen.noise, span, least, joules)
