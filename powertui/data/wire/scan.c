@@ -477,7 +477,7 @@ static PyObject *stats_between(const Data *data, const uint8_t *p, const uint8_t
     PyObject *list = PyList_New(0);
     while (list && p < end) {
         Field field;
-        Stat stat;
+        Stat stat = {0};
         if (read_field(data, p, end, &field) != WHOLE)
             break;
         if ((field.tag & 7) == LEN && (long long)(field.tag >> 3) == number && read_stat(data, field.lo, field.hi, &stat)) {
