@@ -215,7 +215,7 @@ static int take_scalar(Text *text, Span *span)
     static const char *const words[] = {"true", "false", "null", "NaN", "Infinity", "-Infinity"};
     const uint8_t *p = text->at, *end = text->end;
     span->lo = p;
-    while (p < end && (is_digit(*p) || (*p | 32) >= 97 && (*p | 32) <= 122 || *p == '-' || *p == '+' || *p == '.'))
+    while (p < end && (is_digit(*p) || ((*p | 32) >= 'a' && (*p | 32) <= 'z') || *p == '-' || *p == '+' || *p == '.'))
         p++;
     if (p == end)
         return fail(text, MORE);

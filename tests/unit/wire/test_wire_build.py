@@ -104,7 +104,8 @@ def test_a_scanner_of_another_version_is_not_used(tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.parametrize("limited", [True, False], ids=["limited", "full"])
 @pytest.mark.parametrize("char", ["-funsigned-char", "-fsigned-char"])
-def test_the_scanner_compiles_without_a_warning(tmp_path: Path, limited: bool, char: str) -> None:
+@pytest.mark.parametrize("source", [SCAN, ROOT / "powertui/data/formats/json_scan.c"], ids=["wire", "json"])
+def test_the_scanners_compile_without_a_warning(tmp_path: Path, limited: bool, char: str, source: Path) -> None:
     api = ["-DPy_LIMITED_API=0x030B0000"] if limited and sys.version_info >= (3, 11) else []
     flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Werror", char, "-fPIC"]
-    run(str(COMPILER), *flags, *api, f"-I{HEADERS}", "-c", str(SCAN), "-o", str(tmp_path / "scan.o"))
+    run(str(COMPILER), *flags, *api, f"-I{HEADERS}", "-c", str(source), "-o", str(tmp_path / "scan.o"))
