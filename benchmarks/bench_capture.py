@@ -15,6 +15,8 @@ from pathlib import Path
 
 from benchmarks.bench_sampler import bmcs
 from benchmarks.harness import ROOT, Table
+from powertui.capture import address, servers
+from powertui.capture.messages import ProfileRequest
 from tests.e2e.terminal import Terminal, environment
 from tests.profiled_programs import PROGRAMS, Program, clock_errors_s, why_not
 from tests.profiler_server import ProfilerServer
@@ -24,7 +26,10 @@ TIMES = 3
 
 
 def main() -> None:
-    columns = ("server", "power", "beyond what was asked", "CPU while it profiles", "CPU in all", "clocks apart: median, worst")
+    columns = (
+        "server", "power", "beyond what was asked", "of that the server", "CPU while it profiles", "CPU in all",
+        "clocks apart: median, worst",
+    )  # fmt: skip
     table = Table("A capture of 2 s, from Enter to the open timeline", columns)
     for name in (*sorted(PROGRAMS), "stand-in"):
         if name != "stand-in" and (reason := why_not(name)):
@@ -34,15 +39,28 @@ def main() -> None:
             with ExitStack() as stack:
                 port = stack.enter_context(Program(name) if name != "stand-in" else ProfilerServer(takes_s=PROFILE_S)).port
                 bmc = stack.enter_context(bmcs(1))[0] if power else 0
+                theirs = sorted(_of_server(port) for _ in range(TIMES))
                 runs = [_once(port, bmc) for _ in range(TIMES)]
             apart = [abs(error) for run in runs for error in run[3]]
             told = f"{statistics.median(apart) * 1000:.2f} ms, {max(apart) * 1000:.2f} ms" if apart else "–"
             table.row(
                 name, "5 s before and after" if power else "none", " ".join(f"{run[0]:.2f}" for run in sorted(runs)) + " s",
+                " ".join(f"{seconds:.2f}" for seconds in theirs) + " s",
                 f"{100 * statistics.median(run[1] for run in runs):.1f} % of a core",
                 f"{statistics.median(run[2] for run in runs):.2f} s", told,
             )  # fmt: skip
     table.print()
+
+
+def _of_server(port: int) -> float:
+    """Seconds beyond the duration until a bare client of the same request has its answer: to stop, and to write the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        ((outcome,), _) = servers.take(
+            servers.named((address.parse(f"127.0.0.1:{port}"),)), ProfileRequest(PROFILE_S), folder, "bare"
+        )
+        assert outcome.problem is None, outcome.problem
+        return time.perf_counter() - begun - PROFILE_S
 
 
 def _once(port: int, bmc: int) -> tuple[float, float, float, list[float]]:
