@@ -13,6 +13,7 @@ from typing import cast
 
 import numpy as np
 
+from powertui.data import limits
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
 from powertui.data.energy import align, belongs, devices, idle, integrate, leading, mixture, placing, predict, scopes
@@ -44,6 +45,7 @@ from powertui.data.opened import Profile
 from powertui.data.tools import op_stats
 
 _MOST_SUMMED = 200_000  # rows of a sum of channels
+_LONG = 100_000  # readings: what looking at them took is worth handing back
 _SURROUNDINGS_PS = 1800 * PS_PER_S  # on each side of a profile, at least, or twice its length …
 _SURROUNDINGS = 2000  # … or so many readings
 
@@ -240,7 +242,10 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
         ops = ops_by_name(lambda lo, hi: op_stats.of(trace, lo, hi).ops)
         around = profile.opened.around
         rest = around is not None and around.looks_around(profile, how)
-        found = of(profile, how).compare(ops, profile.opened.run.scalars, around=rest)
+        account = of(profile, how)
+        found = account.compare(ops, profile.opened.run.scalars, around=rest)
+        if rest and account.power is not None and len(account.power.times) > _LONG:
+            limits.give_back()
         return found if around is None else cast("Findings", around.findings(profile, found, how))
 
     return profile.opened.cached(_findings_key(profile.index, how), compare)
