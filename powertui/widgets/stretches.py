@@ -162,8 +162,9 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStre
         name = f"epoch {epoch.number}"
         joules = model.around.joules_of.get(epoch.number, "") if model.around is not None else ""
         drew = joules.partition(" ")[0] + " " + joules.partition(" ")[2].partition(" ")[0]
-        told = (f"{name}  {joules}  {scalars}".rstrip(), f"{name}  {joules}".rstrip(), f"{name}  {drew}".rstrip())
-        texts = (*told, name, str(epoch.number))
+        took = units.duration(int(ends[index] - starts[index]), 3) if epoch.start is not None and epoch.end is not None else ""
+        told = [f"{name}  {took}  {joules}", f"{name}  {joules}", f"{name}  {drew}"] if joules else [f"{name}  {took}"]
+        texts = (f"{told[0]}  {scalars}".rstrip(), *(text.rstrip() for text in told), name, str(epoch.number))
         out.append(LabelledStretch(int(starts[index]), int(ends[index]), texts, "epoch", bar=bar))
     named = {(phase.start, phase.end) for phase in model.epochs.phases}
     for one in model.around.beside if model.around is not None else ():
