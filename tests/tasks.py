@@ -55,7 +55,7 @@ TASKS = (
          ("colon", "type epoch 1 step 45-71", "enter", "e", "enter"),
          ("Wrote 10 samples",), "A CSV file of exactly this window, which `pandas.read_csv` takes as it is"),
     Task("two-runs", "Open two runs together", "logdirs", ("space", "space", "enter"), ("is open as well",),
-         "Both stay open, `8` leads from one to the other. Comparing them on one page comes later; `=` is kept for it"),
+         "Both stay open, `R` leads from one to the other. Comparing them on one page comes later; `=` is kept for it"),
     Task("stall", "Why did a step stall?", "demo", ("6", "s", "down", "i"),
          ("step 74, exactly", "usual", "here", "of stall", "+18.74 ms", "51.8%"),
          "Step 74 of epoch 1: +18.74 ms, half of the stall, in one op; 32.25 ms usually, 50.99 ms here"),

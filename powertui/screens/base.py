@@ -131,6 +131,9 @@ class BaseScreen(_Paced):
         """What can be done now. A page calls this when its selection changed."""
         if self.is_mounted:
             useful = [one if isinstance(one, Hint) else hint(one) if isinstance(one, str) else hint(*one) for one in self.useful()]
+            count = len(self.session.together)
+            if count > 1:
+                useful.insert(1, hint("run-next", "other run" if count == 2 else f"next of {count:,} runs"))
             self.query_one("#status", StatusLine).can(useful, self._way_back())
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:

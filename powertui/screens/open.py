@@ -107,6 +107,8 @@ class OpenScreen(BaseScreen):
     def session_changed(self) -> None:
         """Look into the runs while this page is in front, and only then."""
         self._group()
+        if len(self.session.together) > 1:
+            self._show_rows()  # it says which are open
         self._look_into()
 
     def restyle(self, look: Theme) -> None:
@@ -159,10 +161,19 @@ class OpenScreen(BaseScreen):
         if unread and len(self._runs) > 1:
             summary += f"{'; ' if summary else ''}{unread} still to be read" + (" of those in sight" if len(runs) > ALL else "")
         table = listing.table(runs, [self._fact(run) for run in runs], summary)
-        if self._marked:
-            mark = text_column("marked", "", ["*" if run.path in self._marked else "" for run in runs], weight=8)
-            table = replace(table, columns=(mark, *table.columns))
+        marks = [self._mark_of(path) for path in table["path"].values]  # the table has its own order
+        if any(marks):
+            table = replace(table, columns=(text_column("marked", "", marks, weight=8), *table.columns))
         self.table.show(table)
+
+    def _mark_of(self, path: str) -> str:
+        """Whether a run is marked; where several are open, which those are and which is in front."""
+        together = [one.path for one in self.session.together]
+        if path in self._marked:
+            return "*"
+        if len(together) < 2 or path not in together:
+            return ""
+        return "front" if path == self.session.front else "open"
 
     def _learned(self) -> None:
         """Something more is known of a run: shown together with what comes within the next moment."""
@@ -221,8 +232,8 @@ class OpenScreen(BaseScreen):
                 self.say(f"{len(found.runs):,} runs.")
             elif quiet and new:
                 self.say(f"New: {new[0].name}" + (f" and {len(new) - 1:,} more" if len(new) > 1 else ""))
-            elif not quiet and self.session.entry is None and (alone := trainings.only(found)) is not None:
-                self.shell.open_run(alone)
+            elif not quiet and self.session.entry is None:
+                self.shell.open_found(found)
 
     def _watch(self) -> None:
         """Ask the folders whether a run came, while this page is in front."""

@@ -36,6 +36,8 @@ class Session:
     opened: Opened | None = None  # the run in front
     others: tuple[Opened, ...] = ()  # opened before and kept, the latest first
     kept: int = KEPT  # how many runs stay open
+    together: tuple[RunEntry, ...] = ()  # the runs that a person opened and that stay open, in the order in which they came
+    front: str = ""  # path of the one of them that was asked for last
     model: TimelineModel | None = None  # index of the trace that is looked at
     trace_index: int = 0
     power: tuple[PowerOnTrace, ...] = ()  # placed on that trace's clock
@@ -166,7 +168,22 @@ class Session:
         self.close()
         self.opened = known if known is not None and known.complete and not anew else Opened(entry, self.reading_of(entry.path))
         self.others = before[: self.kept - 1]
+        if all(one.path != entry.path for one in self.together):
+            self.together = (*self.together, entry)[-self.kept :]
+        self.front = entry.path
         return self.opened
+
+    def next_run(self) -> RunEntry | None:
+        """The run that was opened after the one in front, round and round; None where no other is open."""
+        paths = [one.path for one in self.together]
+        if len(paths) < 2:
+            return None
+        return self.together[(paths.index(self.front) + 1) % len(paths) if self.front in paths else 0]
+
+    def give_up(self, entry: RunEntry) -> None:
+        """A run that cannot be read is not open."""
+        self.together = tuple(one for one in self.together if one.path != entry.path)
+        self.close()
 
     def keep(self, opened: Opened) -> None:
         """A run that was read beside the one in front stays open."""

@@ -18,7 +18,7 @@ from textual.dom import NoScreen
 from textual.screen import Screen
 
 from powertui.data import watch
-from powertui.data.logdir import RunEntry
+from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import Run
 from powertui.data.opened import Opened
 from powertui.errors import PowertuiError
@@ -75,6 +75,7 @@ class Shell(TypeAhead[int]):
         self._unreachable: set[str] = set()
         self._growing: growing.Growing | None = None  # follows the training that is open
         self._inside = False  # a session was asked for, not its training
+        self._whole = True  # how runs were asked for last
         self._screens: dict[str, BaseScreen] = {}
         self._crash: BaseException | None = None
         self._compress_said = False
@@ -96,10 +97,7 @@ class Shell(TypeAhead[int]):
         self.set_timer(EASE_S, launch.at_ease)
         self.set_interval(LOOK_EVERY_S, self._look)
         folder = self.session.logdir
-        alone = trainings.only(folder) if self._first == "open" and folder is not None else None
-        if alone is not None:
-            self.open_run(alone)  # one training: straight to its timeline
-        else:
+        if self._first != "open" or folder is None or not self.open_found(folder):
             self.show(self._first)
 
     def on_unmount(self) -> None:
@@ -241,24 +239,35 @@ class Shell(TypeAhead[int]):
 
     # ── runs ─────────────────────────────────────────────────────────────────────────────────────
 
-    def open_run(self, entry: RunEntry, *, whole: bool = True) -> None:
-        """Read a run and show its timeline, growing: with its whole training first, where that has several sessions, or not."""
-        self._inside = not whole
+    def open_found(self, folder: Logdir) -> bool:
+        """Straight to the timeline where only one thing can be meant: one training, or one run of each path that was named."""
+        if several := trainings.named(folder):
+            self.open_runs(several, whole=True)
+            return True
+        alone = trainings.only(folder)
+        if alone is not None:
+            self.open_run(alone)
+        return alone is not None
+
+    def open_run(self, entry: RunEntry, *, whole: bool = True, page: str = "timeline") -> None:
+        """Read a run and show it, growing: with its whole training first, where that has several sessions, or not."""
+        self._inside, self._whole = not whole, whole
         self.stop_loading()
         opened = self.session.bring(entry)
         if opened.complete:
             self._work_out(opened, 0)
         else:
             self._load()
-        self.show("timeline")
+        self.show(page)
         self.tell()
 
-    def open_runs(self, entries: Sequence[RunEntry]) -> None:
+    def open_runs(self, entries: Sequence[RunEntry], *, whole: bool = False) -> None:
         """Read several runs: the first is shown, the others are read behind it and stay open beside it."""
         if entries:
             self._also = deque(entries[1:])
             self.session.kept = max(KEPT, len(entries))
-            self.open_run(entries[0], whole=False)
+            self.session.together = tuple(entries)
+            self.open_run(entries[0], whole=whole)
             if self.session.complete:
                 self._read_also()
 
@@ -269,10 +278,11 @@ class Shell(TypeAhead[int]):
         if not self._also:
             return
         entry = self._also.popleft()
-        opened = Opened(entry, self.session.reading_of(entry.path))
+        opened, training = Opened(entry, self.session.reading_of(entry.path)), self._training_of(entry)
 
         def read() -> None:
             try:
+                opened.around = training()
                 opened.run  # noqa: B018  # asking for it reads it
                 problem = ""
             except PowertuiError as error:
@@ -282,11 +292,14 @@ class Shell(TypeAhead[int]):
         self.run_worker(read, thread=True, group="also")
 
     def _also_read(self, opened: Opened, problem: str) -> None:
+        session = self.session
         if problem:
+            session.together = tuple(one for one in session.together if one.path != opened.path)
             self.say(problem, warn=True)
-        else:
-            self.session.keep(opened)
-            self.say(f"{opened.name} is open as well: 8 lists the runs.")
+        elif session.opened is None or session.opened.path != opened.path:  # else it was turned to meanwhile
+            session.keep(opened)
+            self.say(f"{opened.name} is open as well: R shows it, 8 lists the runs.")
+        self.tell()
         self._read_also()
 
     def read_again(self) -> None:
@@ -580,7 +593,7 @@ class Shell(TypeAhead[int]):
                 page.show_progress("")
             self.say(f"{error.message}. What was read before is still shown.", warn=True)
             return
-        self.session.close()
+        self.session.give_up(loader.entry)
         self.show("open")
         self.say(str(error), warn=True)
 
@@ -634,6 +647,15 @@ class Shell(TypeAhead[int]):
         from powertui.screens import nudging
 
         self.say(nudging.undo(self))
+
+    def action_run_next(self) -> None:
+        """The next of the runs that are open, on the page where one is."""
+        entry, page = self.session.next_run(), self.current()
+        if entry is None:
+            self.say("No other run is open. 8 lists the runs: Space marks several, Enter opens them together.")
+            return
+        stays = page is not None and spec(page.page_name).needs_run
+        self.open_run(entry, whole=self._whole, page=page.page_name if page is not None and stays else "timeline")
 
     def action_help(self) -> None:
         """The keys, and what the terminal can do."""

@@ -67,6 +67,13 @@ def only(folder: Logdir) -> RunEntry | None:
     return as_run(training)
 
 
+def named(folder: Logdir) -> tuple[RunEntry, ...]:
+    """What to open together where several paths were named: the one run of each; none where a path holds more than one."""
+    found = [only(part) for part in folder.parts] if folder.complete else []
+    known = {run.path: run for run in found if run is not None}
+    return tuple(known.values()) if None not in found and len(known) > 1 else ()
+
+
 def listed(folder: Logdir) -> tuple[tuple[RunEntry, TrainingEntry], ...]:
     """The trainings that have a row of their own: of several sessions, and those that were never profiled."""
     found = [one for one in folder.trainings if len(one.sessions) > 1 or not one.sessions]

@@ -11,6 +11,7 @@ HELP = "browse a logdir, a run or one profile (the verb may be left out)"
 EXAMPLES = (
     ("powertui ~/logs", "browse the runs of a logdir"),
     ("powertui vm.xplane.pb power.csv", "one profile with its power log"),
+    ("powertui run_a run_b", "both, R goes from one to the other"),
 )
 FIRST_S = 0.2  # folders are looked through so long before the list is shown, and each time that it grows
 
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
     found = next(stages)
     if args.run is not None:
         found = found if found.complete else list(stages)[-1]
-        found = dataclasses.replace(found, runs=found.chosen(args.run))
+        found = dataclasses.replace(found, runs=found.chosen(args.run), parts=())
     from powertui.screens.session import Session
     from powertui.screens.shell import Shell
 

@@ -9,11 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from powertui import demo
+from powertui import cli, demo
+from powertui.config import Config
 from powertui.data import logdir
 from powertui.screens import loader
 from powertui.screens.open import ALL, OpenScreen
+from powertui.screens.session import Session
+from powertui.screens.shell import Shell
 from powertui.screens.timeline import TimelineScreen
+from powertui.terminal import theme
+from powertui.terminal.capabilities import Capabilities
+from powertui.terminal.launch import Display
+from powertui.verbs import common
 from powertui.widgets.table import TableView
 
 from .conftest import Maker, loaded, settled
@@ -298,7 +305,8 @@ async def test_several_runs_are_marked_and_opened_together(make: Maker) -> None:
             await settled(pilot)
         assert "2 runs marked" in shell.screen.query_one("#status").message  # type: ignore[attr-defined]
         assert table.table is not None
-        assert sum(bool(mark) for mark in table.table["marked"].values) == 2
+        marks = {table.table.place(row).run: table.table["marked"].text(row) for row in range(len(table.table))}  # type: ignore[union-attr]
+        assert {path for path, mark in marks.items() if mark} == set(wanted)
         table.action_to_end(-1)
         table.action_move(with_profile[0])
         await pilot.press("enter")
@@ -310,3 +318,77 @@ async def test_several_runs_are_marked_and_opened_together(make: Maker) -> None:
         assert set(wanted) <= set(shell.session.runs)
         assert shell.session.entry is not None
         assert shell.session.entry.path == wanted[0]
+
+
+def named(*words: Path | str) -> Shell:
+    """The application of `powertui WORDS…`."""
+    args = cli.build_parser("open").parse_args(["open", *map(str, words)])
+    (*_, found) = logdir.stream_all(common.sort_out(args))
+    capabilities = Capabilities(color="256", glyphs="unicode")
+    screen = Display(capabilities, theme.get("dark", "256"), Config())
+    return Shell(Session(common.reading_of(args), common.aligning_of(args), logdir=found), screen)
+
+
+async def test_runs_that_are_named_together_are_opened_together(data: Path) -> None:
+    """`powertui A B`: A in front, B beside it; one key leads from one to the other, on the page where one is."""
+    shell = named(data / "logdirs/trace_export", data / "logdirs/jax_cpu")
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        assert isinstance(shell.screen, TimelineScreen)
+        assert shell.session.entry is not None
+        assert "trace_export" in shell.session.entry.path
+        await until(lambda: len(shell.session.runs) == 2)
+        assert shell.screen.query_one("#status").message.endswith("is open as well: R shows it, 8 lists the runs.")  # type: ignore[attr-defined]
+        first, second = shell.session.runs
+        await pilot.press("6")
+        await settled(pilot)
+        assert "R other run" in shell.screen.query_one("#status").text  # type: ignore[attr-defined]
+        for path in (second, first):
+            await pilot.press("R")
+            await loaded(pilot)
+            assert shell.session.entry is not None
+            assert shell.session.entry.path == path
+            assert set(shell.session.runs) == {first, second}, "neither is read again"
+            assert shell.screen.page_name == "steps"  # type: ignore[attr-defined]
+        await pilot.press("8")
+        await settled(pilot)
+        table = shell.screen.query_one("#runs", TableView).table
+        assert table is not None
+        marks = {table.place(row).run: table["marked"].text(row) for row in range(len(table))}  # type: ignore[union-attr]
+        assert marks == {first: "front", second: "open"}
+
+
+async def test_a_path_of_several_runs_is_listed_with_the_others(data: Path) -> None:
+    shell = named(data / "logdirs", demo.folder())
+    async with shell.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        assert isinstance(shell.screen, OpenScreen), "which of them is meant is not known"
+        assert shell.session.entry is None
+        await pilot.press("R")
+        await pilot.pause()
+        assert shell.screen.query_one("#status").message.startswith("No other run is open.")  # type: ignore[attr-defined]
+
+
+async def test_a_power_log_that_is_named_with_a_run_is_its_power(data: Path) -> None:
+    profile = next((data / "logdirs/jax_cpu").rglob("*.xplane.pb"))
+    log = demo.folder() / "power.csv"
+    for words in ((profile, log), (log, profile)):
+        shell = named(*words)
+        async with shell.run_test(size=SIZE) as pilot:
+            await loaded(pilot)
+            assert isinstance(shell.screen, TimelineScreen)
+            assert shell.session.run is not None
+            assert shell.session.run.traces
+            assert {series.path for series in shell.session.run.power} == {str(log)}
+            assert len(shell.session.together) == 1
+
+
+async def test_a_named_run_that_cannot_be_read_is_not_open(data: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.xplane.pb"
+    broken.write_bytes(b"\xff" * 200)
+    shell = named(data / "logdirs/jax_cpu", broken)
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await until(lambda: len(shell.session.together) == 1)
+        assert "jax_cpu" in shell.session.together[0].path
+        assert shell.session.next_run() is None

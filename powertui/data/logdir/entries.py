@@ -113,6 +113,7 @@ class Logdir:
     folders: tuple[str, ...] = ()  # all that were listed
     began_ns: int = field(default=0, compare=False)  # when (Unix time)
     several: tuple[str, ...] = ()  # the paths, where there are several
+    parts: tuple[Logdir, ...] = field(default=(), compare=False, repr=False)  # and what was found under each of them
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -231,7 +232,7 @@ def _together(found: Sequence[Logdir], paths: Sequence[str]) -> Logdir:
         tuple(log for one in found for log in one.power), tuple(file for one in found for file in one.unread),
         tuple(warn for one in found for warn in one.problems), sum(one.entries for one in found),
         any(one.truncated for one in found), len(found) == len(paths) and all(one.complete for one in found),
-        tuple(folder for one in found for folder in one.folders), min(one.began_ns for one in found), tuple(paths),
+        tuple(folder for one in found for folder in one.folders), min(one.began_ns for one in found), tuple(paths), tuple(found),
     )  # fmt: skip
 
 
