@@ -41,9 +41,14 @@ def label_width(width: int) -> int:
 
 
 def strip_heights(height: int, series: int, lanes: int) -> list[int]:
-    """How many rows each power strip gets beside so many lanes: none where the rows of the timeline would be fewer than eight."""
+    """How many rows each power strip gets beside so many lanes, where eight rows of the timeline stay.
+
+    The first has two as long as four stay: a pane below takes rows from both, and never all of the power's.
+    """
     spare = height - 3 - lanes - 8
     heights: list[int] = []
+    if series and spare < 4:
+        return [2] if height - 3 - lanes >= 2 + 4 else []
     for _ in range(min(series, MOST_STRIPS)):
         rows = (
             min(4 if height < 32 else 5 if height < 40 else 7, spare // 2)

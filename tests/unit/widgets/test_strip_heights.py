@@ -1,0 +1,22 @@
+"""How the height of the timeline is shared out between the power and what ran."""
+
+from __future__ import annotations
+
+import pytest
+
+from powertui.widgets.view import strip_heights
+
+
+@pytest.mark.parametrize("lanes", range(5))
+@pytest.mark.parametrize("series", [1, 2, 5])
+def test_the_power_goes_last_and_the_tracks_keep_four_rows(series: int, lanes: int) -> None:
+    for height in range(3, 60):
+        heights = strip_heights(height, series, lanes)
+        rest = height - 3 - lanes - sum(heights)
+        assert bool(heights) == (height - 3 - lanes >= 6)
+        assert rest >= (4 if heights else -lanes)
+        assert len(heights) < 2 or rest >= 8
+
+
+def test_without_power_nothing_is_taken() -> None:
+    assert strip_heights(40, 0, 3) == []
