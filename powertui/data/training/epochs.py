@@ -30,7 +30,7 @@ def of(logs: Sequence[EventLog], strips: Sequence[ScalarStrip], rate: Rate, mark
     found = [_of_logged(one) for one in from_logs(own)]
     if not found:
         found = _by_windows(marks) or _by_value(strips) or _by_tags(strips, rate)
-    return tuple(_validated(found, strips, rate))
+    return tuple(numbered(found, strips, rate))
 
 
 def _of_logged(one: Logged) -> TrainedEpoch:
@@ -91,7 +91,7 @@ def _between(lo: int, hi: int) -> Moment:
 # ── steps and validation ─────────────────────────────────────────────────────────────────────────
 
 
-def _validated(found: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip], rate: Rate) -> list[TrainedEpoch]:
+def numbered(found: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip], rate: Rate) -> list[TrainedEpoch]:
     """With the steps of each, and when its validation ran."""
     results = sorted(
         {int(ns) for one in strips if one.group not in _TRAIN for ns in one.at_ns[:: max(1, len(one.at_ns) // 100_000)].tolist()}
@@ -105,24 +105,31 @@ def _validated(found: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip], rat
             out.append(epoch)
             continue
         lo = epoch.start.ns if epoch.start is not None else -(1 << 62)
-        rows = np.flatnonzero((rate.at_ns > lo) & (rate.at_ns <= epoch.end.ns))
-        steps = None
-        validation = None
-        if len(rows):
+        rows = np.flatnonzero((rate.at_ns > _turn(rate, lo)) & (rate.at_ns <= _turn(rate, epoch.end.ns)))
+        steps = validation = last = None
+        if len(rows) and rate.tells(lo, epoch.end.ns):
             last = int(rate.step[rows[-1]])
-            first = before if before is not None else max(0, int(rate.step[rows[0]]) - rate.every)
+            already = 0 if rate.within else rate.every  # a record tells what is done, a profile where its first begins
+            first = before if before is not None else max(0, int(rate.step[rows[0]]) - already)
             first = min(first, int(rate.step[rows[0]]))
             steps = (first, last) if each is None else (each * place, each * (place + 1))
-            before = last
             validation = _validation(epoch, starts, rate, int(rows[-1]))
+        before = last
         out.append(TrainedEpoch(epoch.number, epoch.start, epoch.end, validation, steps, epoch.source, epoch.scalars))
     return out
+
+
+def _turn(rate: Rate, bound: int) -> int:
+    """The last moment of the turn that ends with an epoch: where its numbers start anew right at the bound, that moment."""
+    anew = rate.at_ns[1:][~rate.goes_on[1:]]
+    near = anew[np.abs(anew - bound) <= LOGGED_NS]
+    return int(near[0]) - 1 if len(near) else bound
 
 
 def _steps_of_each(found: Sequence[TrainedEpoch], rate: Rate) -> int | None:
     """How many steps an epoch has, where the records at the ends of all epochs leave one number."""
     low, high = 0.0, np.inf
-    if not len(rate) or rate.every < 1 or not rate.goes_on[1:].all() or rate.step[0] > 2 * rate.every:
+    if not len(rate) or rate.within or rate.every < 1 or not rate.goes_on[1:].all() or rate.step[0] > 2 * rate.every:
         return None
     for place, epoch in enumerate(found, 1):
         if epoch.end is None or epoch.number != found[0].number + place - 1:

@@ -186,7 +186,7 @@ class _Telling:
     def _batches(self, epoch: TrainedEpoch | None, start: float, end: float, box: Box) -> tuple[int | None, int | None, int]:
         """(first, last, ±) of the batches that ran meanwhile, counted in the epoch where there is one."""
         rate = self.training.rate
-        if not len(rate):
+        if not len(rate) or (rate.within and epoch is not None and epoch.steps is None):
             near = ((start, box.start_within), (end, box.end_within))
             sides = [one if one[0] <= at <= one[1] else (at, at) for at, one in near]
             return self._by_share(epoch, start, end, sides) if epoch is not None else (None, None, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -67,9 +67,21 @@ class Rate:
     source: str  # for a person: "batch_loss, every 10 batches"
     every: int  # steps from one record to the next, as a rule
     half_ns: int = 0  # ± of all its times
+    within: tuple[tuple[int, int], ...] = ()  # sessions that it comes from: of other times it tells nothing; () for records of all
 
     def __len__(self) -> int:
         return len(self.at_ns)
+
+    def part(self, first: int, last: int) -> Rate:
+        """Rows first … last - 1 alone."""
+        rows = slice(first, last)
+        goes_on = self.goes_on[rows].copy()
+        goes_on[:1] = False
+        return replace(self, at_ns=self.at_ns[rows], step=self.step[rows], goes_on=goes_on)
+
+    def tells(self, lo_ns: int, hi_ns: int) -> bool:
+        """Whether no step between two moments can lie outside what it comes from."""
+        return not self.within or any(a - self.half_ns <= lo_ns and hi_ns <= b + self.half_ns for a, b in self.within)
 
     @property
     def per_s(self) -> Floats:

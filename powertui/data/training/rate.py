@@ -3,7 +3,7 @@
 Each tag may count in a unit of its own (batches, samples, epochs). The one that is logged most often and only grows tells the
 steps; another tag counts the same where its numbers lie on that one's line, and epochs where it has one record an epoch. Where no
 tag tells, windows and marks named `step 120` do, and at last the numbers that the profiles of its sessions hold: between sessions
-they are interpolated.
+they are interpolated. What lies outside the sessions then is not known: how many steps an epoch had, whether it paused.
 """
 
 from __future__ import annotations
@@ -70,17 +70,23 @@ class SessionSteps(NamedTuple):
 
 
 def from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
-    """By the numbers that the program gave its steps in the profiles: so many were done when each began."""
+    """By the numbers that the program gave its steps in the profiles: so many were done when each began and when the last ended."""
     rows: list[tuple[int, int]] = []
+    within: list[tuple[int, int]] = []
     half = 0
     for one in sessions:
         known = one.steps.number != UNKNOWN
         if one.steps.inferred or known.sum() < FEW:
             continue
         half = max(half, one.half_ns)
-        at = one.zero_ns + one.steps.start[known] // 1000
-        rows += zip(at.tolist(), one.steps.number[known].tolist(), strict=True)
-    return _numbered(sorted(rows), "the profiles' own step numbers", half)
+        number, at = one.steps.number[known], one.zero_ns + one.steps.start[known] // 1000
+        ends = at + one.steps.duration[known] // 1000
+        last = np.append(number[1:] < number[:-1], True)  # of its turn: when it was done, the next one's start does not tell
+        ends[:-1] = np.where(last[:-1], np.minimum(ends[:-1], at[1:] - 1), ends[:-1])
+        rows += zip(at.tolist(), number.tolist(), strict=True)
+        rows += zip(ends[last].tolist(), (number[last] + 1).tolist(), strict=True)
+        within.append((int(at.min()), int(ends.max())))
+    return replace(_numbered(sorted(rows), "the profiles' own step numbers", half), within=tuple(sorted(within)))
 
 
 def _numbered(rows: Sequence[tuple[int, int]], source: str, half_ns: int) -> Rate:

@@ -2,7 +2,8 @@
 
 From one record to the next so many steps were done. Where that took no longer than usual, they ran all the time. Where it took much
 longer, the steps filled their usual time and the rest was a pause: at the end of an epoch its validation, then whatever came before
-the first step of the next. Where the steps of such an interval lay in it is not known; the edges carry that as their ±.
+the first step of the next. Where the steps of such an interval lay in it is not known; the edges carry that as their ±. Where only
+profiles number the steps, that holds within them; of the rest its epochs are all that is known.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from powertui.data.model import Floats, Int64s
+from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.training.parts import Rate, TrainedEpoch
 
 TRAINING, VALIDATION, PAUSE, STARTING = "training", "validation", "pause", "starting"
@@ -20,6 +21,7 @@ KINDS = (TRAINING, VALIDATION, PAUSE, STARTING)
 _LONG = 2.0  # times the usual: then there was a pause between two records
 _AROUND = 50  # records on either side that tell what is usual
 _SECOND = 1_000_000_000
+_Row = tuple[int, int, int, int]  # start, end, index into KINDS, ± of the start
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,34 +72,79 @@ class Stretches:
 
 def of(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
     """From step records where there are any, else from the epochs alone."""
-    return _by_rate(rate, epochs) if len(rate) > 2 else _by_epochs(epochs)
+    if len(rate) <= 2:
+        return _made(_by_epochs(epochs))
+    return _made(_by_sessions(rate, epochs) if rate.within else _by_rate(rate, epochs))
 
 
-def _by_epochs(epochs: Sequence[TrainedEpoch]) -> Stretches:
+def _by_epochs(epochs: Sequence[TrainedEpoch]) -> list[_Row]:
     known = [(one.start, one.end) for one in epochs if one.start is not None and one.end is not None]
-    rows = [(a.ns, b.ns, 0, a.half_ns) for a, b in known]
-    return _made(rows)
+    return [(a.ns, b.ns, 0, a.half_ns) for a, b in known]
 
 
-def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
-    at, steps = rate.at_ns, np.diff(rate.step).astype(np.float64)
-    length = np.diff(at).astype(np.float64)
-    forward = rate.goes_on[1:] & (length > 0)
-    each = np.where(forward, length / np.maximum(steps, 1), np.nan)
-    usual = _usual(each)
-    taken = np.where(forward, steps * usual, 0.0)
-    paused = ~forward | (length > _LONG * taken)
-    bounds = np.array([one.end.ns for one in epochs if one.end is not None], np.int64)
-    rows: list[tuple[int, int, int, int]] = []
+def _by_sessions(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
+    rows: list[_Row] = []
+    rest = _by_epochs(epochs)
+    for lo, hi in rate.within:
+        first, last = rate.at_ns.searchsorted((lo, hi + 1)).tolist()
+        if last - first > 2:
+            lo, hi = int(rate.at_ns[first]), int(rate.at_ns[last - 1])
+            rows += _inside(rate.part(first, last), epochs)
+            rest = [piece for row in rest for piece in _without(row, lo, hi)]
+    return rows + rest
+
+
+def _without(row: _Row, lo: int, hi: int) -> list[_Row]:
+    """What of a stretch lies before and after another."""
+    start, end, kind, half = row
+    return [(start, min(end, lo), kind, half), (max(start, hi), end, kind, half if start >= hi else 0)]
+
+
+def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
+    at, (_, usual, _) = rate.at_ns, _lengths(rate)
+    rows: list[_Row] = []
     first = int(at[0])
     begins = [one.start.ns for one in epochs if one.start is not None and one.start.ns <= first]
     if begins:  # before the first record: its steps at the end, compiling before them
         begin = min(begins)
         before = max(first - round(rate.every * usual[0]), begin) if len(usual) else first
         rows += [(begin, before, 3, 20_000_000), (before, first, 0, round(rate.every * usual[0]) // 2)]
+    rows += _inside(rate, epochs)
+    end = max([one.end.ns for one in epochs if one.end is not None], default=0)
+    if end > int(at[-1]):
+        final = next((one for one in epochs if one.end is not None and one.end.ns == end), None)
+        rest = 0.0
+        if final is not None and final.steps is not None and len(usual):
+            rest = min(float(usual[-1]) * max(final.steps[1] - int(rate.step[-1]), 0), end - int(at[-1]))
+        begin = int(at[-1]) + round(rest)
+        short = end - begin <= _LONG * rate.every * (usual[-1] if len(usual) else 0)
+        kind = 1 if int(at[-1]) in _validated(epochs) else 0 if short else 2
+        rows += [(int(at[-1]), begin, 0, 0), (begin, end, kind, 20_000_000)]
+    return rows
+
+
+def _validated(epochs: Sequence[TrainedEpoch]) -> dict[int, int]:
+    return {one.validation[0].ns: one.validation[1].ns for one in epochs if one.validation is not None}
+
+
+def _lengths(rate: Rate) -> tuple[Floats, Floats, Bools]:
+    """Of each interval between records: (how long its steps usually take, what one does, whether it had a pause). ns."""
+    at, steps = rate.at_ns, np.diff(rate.step).astype(np.float64)
+    length = np.diff(at).astype(np.float64)
+    forward = rate.goes_on[1:] & (length > 0)
+    each = np.where(forward, length / np.maximum(steps, 1), np.nan)
+    usual = _usual(each)
+    taken = np.where(forward, steps * usual, 0.0)
+    return taken, usual, ~forward | (length > _LONG * taken)
+
+
+def _inside(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
+    """From the first record to the last."""
+    at, (taken, usual, paused), validated = rate.at_ns, _lengths(rate), _validated(epochs)
+    bounds = np.array([one.end.ns for one in epochs if one.end is not None], np.int64)
+    rows: list[_Row] = []
     quick = np.flatnonzero(paused)
     last = 0
-    validated = {one.validation[0].ns: one.validation[1].ns for one in epochs if one.validation is not None}
     for row in quick.tolist():
         if row > last:
             rows.append((int(at[last]), int(at[row]), 0, 0))
@@ -108,17 +155,7 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
         last = row + 1
     if last < len(at) - 1:
         rows.append((int(at[last]), int(at[-1]), 0, 0))
-    end = max([one.end.ns for one in epochs if one.end is not None], default=0)
-    if end > int(at[-1]):
-        until = validated.get(int(at[-1]))
-        final = next((one for one in epochs if one.end is not None and one.end.ns == end), None)
-        rest = 0.0
-        if final is not None and final.steps is not None and len(usual):
-            rest = min(float(usual[-1]) * max(final.steps[1] - int(rate.step[-1]), 0), end - int(at[-1]))
-        begin = int(at[-1]) + round(rest)
-        kind = 1 if until is not None else 0 if end - begin <= _LONG * rate.every * (usual[-1] if len(usual) else 0) else 2
-        rows += [(int(at[-1]), begin, 0, 0), (begin, end, kind, 20_000_000)]
-    return _made(rows)
+    return rows
 
 
 def _rest(row: int, rate: Rate, epochs: Sequence[TrainedEpoch], bound: int | None, usual: float) -> float | None:
@@ -129,9 +166,7 @@ def _rest(row: int, rate: Rate, epochs: Sequence[TrainedEpoch], bound: int | Non
     return usual * (epoch.steps[1] - int(rate.step[row]))
 
 
-def _split(
-    lo: int, hi: int, taken: float, bound: int | None, validated: int | None, rest: float | None
-) -> list[tuple[int, int, int, int]]:
+def _split(lo: int, hi: int, taken: float, bound: int | None, validated: int | None, rest: float | None) -> list[_Row]:
     """An interval with a pause in it. At the end of an epoch: its last steps, validation, the pause, and the first steps of the
     next one; inside an epoch nobody knows which of the steps were before the pause."""
     taken = min(taken, hi - lo)
@@ -166,7 +201,7 @@ def _usual(each: Floats) -> Floats:
     return np.asarray(np.interp(np.arange(len(values)), at, medians))
 
 
-def _made(rows: Sequence[tuple[int, int, int, int]]) -> Stretches:
+def _made(rows: Sequence[_Row]) -> Stretches:
     rows = sorted(row for row in rows if row[1] > row[0])
     columns = np.array(rows, np.int64).reshape(-1, 4)
     return Stretches(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3])

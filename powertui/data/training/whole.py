@@ -124,7 +124,8 @@ class Whole:
             return None
         a, b = int(stretches.start[0]), int(stretches.end.max())
         rate = self.seen.training.rate
-        steps = (int(rate.step[0]) - rate.every, int(rate.step[-1])) if len(rate) and rate.goes_on[1:].all() else None
+        told = len(rate) and not rate.within and rate.goes_on[1:].all()
+        steps = (int(rate.step[0]) - rate.every, int(rate.step[-1])) if told else None
         return self._window("training", "the training", None, self.seen.at(a), self.seen.at(b), 20_000_000 * PS_PER_NS, steps)
 
     def whole(self) -> TrainingWindow:

@@ -183,10 +183,13 @@ def _batches(seen: Seen, number: int | None, wanted: str) -> FoundWindow:
         assert epoch.end is not None
         lo, hi, words = epoch.start.ns, epoch.end.ns, f"epoch {number}, batches {first}-{last}"
         zero = epoch.steps[0] if epoch.steps is not None else 0
+        if rate.within and epoch.steps is None and rate.goes_on[1:].all():
+            raise UsageError("No record tells at which step this epoch began.", hint="Ask for the steps without --epoch.")
     at = [rate.ns_at(zero + done, lo, hi) for done in (first, last + 1)]
-    if at[0] is None and first == 0 and number is not None:
+    ends_known = number is not None and not rate.within
+    if at[0] is None and first == 0 and ends_known:
         at[0] = lo
-    if at[1] is None and number is not None and zero + last + 1 >= int(rate.step[rate.at_ns <= hi][-1]):
+    if at[1] is None and ends_known and zero + last + 1 >= int(rate.step[rate.at_ns <= hi][-1]):
         at[1] = hi
     if at[0] is None or at[1] is None:
         known = f"{int(rate.step[0])} to {int(rate.step[-1])}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
-from powertui.data.model import Mark
-from powertui.data.training import rate
+from powertui.data.model import Mark, Steps
+from powertui.data.training import epochs, rate, stretches
+from powertui.data.training.parts import Moment, ScalarStrip, TrainedEpoch
 from powertui.data.training.training import Training
 from tests.synthetic.tfevents import frame
 
@@ -162,3 +164,55 @@ def test_the_profiles_own_numbers_once_they_were_read(tmp_path: Path, data: Path
     assert training.with_aligning(training.aligning).rate is found or len(training.with_aligning(training.aligning).rate) == len(
         found
     )
+
+
+# ── profiles of a part of the training ───────────────────────────────────────────────────────────
+
+
+def _session(first: float, numbers: list[int], each: float = 0.1) -> rate.SessionSteps:
+    """A profile whose steps begin `first` seconds after UNIX, one every `each` seconds."""
+    start = (np.arange(len(numbers)) * each * 1e12).astype(np.int64)
+    length = np.full(len(numbers), int(each * 1e12) - 1_000_000, np.int64)
+    steps = Steps(np.array(numbers), start, length, np.zeros(len(numbers), np.int32), [""] * len(numbers), "marks")
+    return rate.SessionSteps(steps, int((UNIX + first) * NS), 0)
+
+
+def _epoch(number: int, start: float, end: float) -> TrainedEpoch:
+    return TrainedEpoch(number, Moment(int((UNIX + start) * NS)), Moment(int((UNIX + end) * NS)), None, None, "epoch scalars")
+
+
+def test_a_profile_of_half_an_epoch_does_not_tell_how_many_steps_the_epoch_had() -> None:
+    # Keras numbers anew in each epoch: 50 steps of 0.1 s in each, the profile holds the last 20 of epoch 0, epoch 1, 30 of epoch 2
+    found = rate.from_sessions([_session(3.0, [*range(30, 50), *range(50), *range(30)])])
+    told = epochs.numbered([_epoch(0, 0, 5), _epoch(1, 5, 10), _epoch(2, 10, 15)], [], found)
+    assert [one.steps for one in told] == [None, (0, 50), None]
+
+
+def test_what_lies_outside_the_profiles_is_no_pause_and_no_validation() -> None:
+    found = rate.from_sessions([_session(3.0, [*range(30, 50), *range(50), *range(30)])])
+    results = ScalarStrip("validation", "epoch_loss", np.array([(UNIX + 15) * NS]), np.array([2]), np.zeros(1), "epochs")
+    told = epochs.numbered([_epoch(0, 0, 5), _epoch(1, 5, 10), _epoch(2, 10, 15)], [results], found)
+    assert [one.validation for one in told] == [None, None, None]
+    ran = stretches.of(found, told)
+    assert ran.seconds(stretches.TRAINING) == pytest.approx(15, abs=0.2)
+    assert ran.seconds(stretches.PAUSE) + ran.seconds(stretches.VALIDATION) + ran.seconds(stretches.STARTING) < 0.2
+
+
+def test_between_two_profiles_nothing_is_a_pause() -> None:
+    found = rate.from_sessions([_session(1.0, list(range(100, 110))), _session(8.0, list(range(150, 160)))])
+    ran = stretches.of(found, [_epoch(0, 0, 10)])
+    assert ran.seconds(stretches.TRAINING) == pytest.approx(10, abs=0.2)
+    assert epochs.numbered([_epoch(0, 0, 10)], [], found)[0].steps is None
+    halfway = found.step_at(int((UNIX + 5) * NS))  # numbers that go on are interpolated, with what they can be
+    assert halfway is not None
+    assert halfway[0] == 110
+    assert halfway[2] == 150
+
+
+def test_a_pause_within_a_profile_is_one() -> None:
+    one = _session(0.0, list(range(40)))
+    start = one.steps.start.copy()
+    start[20:] += 2 * 10**12
+    paused = rate.SessionSteps(replace(one.steps, start=start), one.zero_ns, 0)
+    ran = stretches.of(rate.from_sessions([paused]), [_epoch(0, 0, 6)])
+    assert ran.seconds(stretches.PAUSE) == pytest.approx(2, abs=0.2)
