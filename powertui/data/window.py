@@ -72,6 +72,15 @@ class Window:
         """How many events; those of lines drawn from other lines are none."""
         return sum(cut.last - cut.first for cut in self.cuts(derived=False))
 
+    @property
+    def straddled(self) -> bool:
+        """Whether an event lies across one of its ends."""
+        for cut in self.cuts(derived=False):
+            events = cut.events
+            if int(events.start[0]) < self.lo or int(events.start[-1] + events.duration[-1]) > self.hi:
+                return True
+        return False
+
     def step_rows(self) -> Int64s:
         """Indices of the steps that touch the window."""
         return np.flatnonzero(touches(self.steps.start, self.steps.ends(), self.lo, self.hi))

@@ -1,14 +1,15 @@
-"""`powertui doctor PATH`: what was found where, what is missing and why, and the next command."""
+"""`powertui doctor [PATH]`: what was found where, what is missing and why, and the next command."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from powertui import __version__
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
-from powertui.data.logdir import Logdir, RunEntry
+from powertui.data.logdir import Logdir, PowerFile, RunEntry
 from powertui.data.opened import Opened
 from powertui.data.table import Result, Table, text_column
 from powertui.plain import plain
@@ -24,11 +25,13 @@ FILES_SHOWN = 12
 Examined: TypeAlias = tuple[RunEntry, list[Check], KnownRun]
 
 
-def tell(path: str, reading: ReadOptions, form: str) -> int:
-    """Print what was found. Exit code 3 when nothing readable was."""
-    found = logdir.scan(path)
+def tell(path: str | None, reading: ReadOptions, form: str) -> int:
+    """Print what was found; without a path, of the power logs that were named. Exit code 3 when nothing readable was."""
+    found = logdir.scan(path) if path is not None else _alone(reading.power)
     largest = max((entry.size for entry in found.runs), default=0)
     examined = list(many.each(lambda entry: examine(entry, reading), found.runs, largest))
+    if path is None:  # that no profile is there was asked for
+        examined = [(entry, [check for check in said if check.topic != "timeline"], known) for entry, said, known in examined]
     whole = [*checks.of_program(), *checks.of_logdir(found)]
     if form == "json":
         text.out(text.to_json({
@@ -49,6 +52,14 @@ def tell(path: str, reading: ReadOptions, form: str) -> int:
     else:
         text.out("\n".join(_text(found, examined, whole)))
     return 0 if any(known.readable for _, _, known in examined) else 3
+
+
+def _alone(named: Sequence[str]) -> Logdir:
+    """Power logs as a run of nothing else."""
+    files = [Path(path) for path in named]
+    logs = tuple(PowerFile(str(file), "", file.stat().st_size if file.exists() else 0) for file in files)
+    name = files[0].name if len(named) == 1 else f"{len(named)} power logs"
+    return Logdir(", ".join(named), (RunEntry(name, named[0], power=logs),), power=logs)
 
 
 def as_result(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check]) -> Result:
@@ -107,7 +118,9 @@ _ORDER = {"problem": 0, "missing": 1, "note": 2, "ok": 3}
 
 def _text(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check]) -> list[str]:
     count = text.plural(len(found.runs), "run") if found.runs else "no run"
-    seen = f" ({text.plural(found.entries, 'name')} searched)" if found.path != "-" else ""
+    if found.runs and not found.entries and found.power:  # nothing was searched for them
+        count = text.plural(len(found.power), "power log")
+    seen = f" ({text.plural(found.entries, 'name')} searched)" if found.path != "-" and found.entries else ""
     lines = [f"{plain(found.path) if found.path != '-' else 'standard input'}: {count}{seen}"]
     lines += _checks(whole)
     for entry, said, _ in examined:

@@ -368,7 +368,8 @@ class TimelineScreen(Moving):
         trace, (lo, hi) = session.trace, window
         profile = session.profile
         if profile is not None:
-            self._say_of(f"Ops · {heading.words(profile, window)}" + ("" if self.timeline.window else ": what is visible"))
+            of = "Ops · " if self.timeline.window else "Ops in view · "
+            self._say_of(of + heading.words(profile, window, self.view.size.width - 2 - len(of)))
         background.begin(
             self, "ops", lambda check: op_stats.result(op_stats.of(trace, lo, hi, check)), lambda found: self._got_ops(trace, found)
         )

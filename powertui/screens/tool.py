@@ -15,7 +15,7 @@ from powertui.data.table import Fact, Result
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question, Tool
 from powertui.errors import PowertuiError
-from powertui.plain import plain
+from powertui.plain import plain, width
 from powertui.report.writers import as_csv
 from powertui.screens import frame, heading
 from powertui.screens.base import BaseScreen, bindings_for
@@ -26,6 +26,7 @@ from powertui.widgets.table import TableView
 
 OF_ALL = ("overview_page", "steps")  # tools that answer for the whole run, whatever window is marked
 COPIED = 200  # rows that the clipboard takes
+LEAST_HEADING = 40  # cells that the window of a table keeps beside its title
 
 
 class ToolScreen(BaseScreen):
@@ -143,15 +144,18 @@ class ToolScreen(BaseScreen):
         self.query_one("#title", Static).update(self._title())
 
     def _title(self) -> str:
+        cells, ellipsis = max(1, self.size.width - 2), self.table.glyphs.ellipsis
         words = self.tool.title if self._result is None else plain(self._result.title, 80)
         tables = self._result.tables if self._result is not None else ()
         if len(tables) > 1:
             at = self._table % len(tables)
-            words += f" · {plain(tables[at].title, 60)} ({at + 1} of {len(tables)})"
+            part = f"{plain(tables[at].title, 60)} ({at + 1} of {len(tables)})"
+            words = f"{words} · {part}" if width(words) + width(part) + 3 <= cells // 2 else part
         profile = self.session.profile
         if profile is not None and self._result is not None:
-            words += f" · {heading.words(profile, self._window)}"
-        return f" {cut.end(words, max(1, self.size.width - 2), self.table.glyphs.ellipsis)}"
+            words = cut.end(words, max(cells // 2, cells - LEAST_HEADING), ellipsis)
+            words += f" · {heading.words(profile, self._window, cells - width(words) - 3)}"
+        return f" {cut.end(words, cells, ellipsis)}"
 
     def on_resize(self, event: Resize) -> None:
         """Another width: lines break elsewhere."""

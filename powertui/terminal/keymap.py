@@ -205,7 +205,7 @@ ACTIONS: tuple[Action, ...] = (
            "27.31s, 27.31s-28.78s, epoch 1 step 185-258"),
     Action("messages", ("exclamation_mark",), "Messages so far", "Everywhere", "in full"),
     Action("runs", ("backspace",), "List of runs", "Everywhere", do=lambda page: page.show("open")),
-    Action("run-next", ("R",), "Next of the runs that are open", "Everywhere", "the page stays"),
+    Action("run-next", ("R",), "Next open run", "Everywhere", "the page stays"),
     Action("redraw", ("ctrl+l",), "Redraw the screen", "Everywhere", priority=True, do=lambda page: page.redraw()),
     Action("suspend", ("ctrl+z",), "Suspend", "Everywhere", "`fg` brings it back", priority=True,
            do=lambda page: page.action_suspend_process()),

@@ -20,9 +20,9 @@ FORMS = ("json", "csv", "markdown")
 # ── what to read ─────────────────────────────────────────────────────────────────────────────────
 
 
-def path(parser: argparse.ArgumentParser) -> None:
+def path(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Where the runs lie."""
-    parser.add_argument("path", metavar="PATH",
+    parser.add_argument("path", metavar="PATH", nargs="?" if optional else None,
                         help="logdir, run folder or profile, or ssh://host/folder; - reads a profile from stdin")  # fmt: skip
     parser.add_argument("--max-memory", metavar="SIZE",
                         help="memory one file may take: 24G, or none for no limit (default: half of the free memory)")  # fmt: skip

@@ -1,23 +1,25 @@
-"""`powertui doctor PATH`: what was found where, what is missing and why, and what to do."""
+"""`powertui doctor [PATH]`: what was found where, what is missing and why, and what to do."""
 
 from __future__ import annotations
 
 import argparse
 
+from powertui.errors import UsageError
 from powertui.verbs import common
 
 HELP = "show what was found, what is missing, why, and what to do"
 EXAMPLES = (
     ("powertui doctor ~/logs", "what is there, what is missing, what to do"),
     ("powertui doctor ~/logs --power power.csv", "also whether this power log fits"),
+    ("powertui doctor --power power.csv", "what this power log holds, without a run"),
 )
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    common.path(parser)
+    common.path(parser, optional=True)
     parser.add_argument("--power", action="append", default=[], metavar="PATH",
-                        help="a power log, or a folder of them, beside the run (repeatable)")  # fmt: skip
+                        help="a power log, or a folder of them, beside the run or alone (repeatable)")  # fmt: skip
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
     group.add_argument("--csv", action="store_true", help="one row per check")
@@ -29,6 +31,8 @@ def run(args: argparse.Namespace) -> int:
     from powertui.data.asked import ReadOptions
     from powertui.report import doctor
 
+    if args.path is None and not args.power:
+        raise UsageError("Name a path, or a power log with --power.", hint="For the current folder: powertui doctor .")
     power = common.power_files(args.power)
     reading = ReadOptions(power=power, find_power=not power, limit=common.limit_of(args))
     return doctor.tell(args.path, reading, common.form_of(args))

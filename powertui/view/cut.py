@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from powertui.plain import width
 
 ELLIPSIS = "…"
@@ -23,6 +25,20 @@ def middle(text: str, cells: int, ellipsis: str = ELLIPSIS) -> str:
     room = cells - width(ellipsis)
     tail = _head(text[::-1], room // 2)[::-1]
     return _head(text, room - width(tail)) + ellipsis + tail
+
+
+def around(text: str, found: str, cells: int, ellipsis: str = ELLIPSIS) -> str:
+    """At most so many cells, cut at both ends where need be: the first place that holds `found`, in any case of letters, stays."""
+    place = re.search(re.escape(found), text, re.IGNORECASE)
+    if width(text) <= cells or place is None:
+        return end(text, cells, ellipsis)
+    head, tail = text[: place.start()], text[place.end() :]
+    spare = max(0, cells - 2 * width(ellipsis) - width(place[0]))
+    after = min(spare // 2, width(tail))
+    before = spare - after + (width(ellipsis) if after == width(tail) else 0)  # no sign where the end is in sight
+    if width(head) <= before + width(ellipsis):
+        return end(text, cells, ellipsis)
+    return end(ellipsis + _head(head[::-1], before)[::-1] + text[place.start() :], cells, ellipsis)
 
 
 def _head(text: str, cells: int) -> str:

@@ -7,7 +7,7 @@ columns, once per question, wherever the caller likes (`arranged` is pure, so a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -70,16 +70,17 @@ class FittedColumns:
         return None
 
 
-def fit(table: Table, room: int, kept_id: str | None = None) -> FittedColumns:
-    """Which columns fit into so many cells. The lightest give way, never `kept_id`; the heaviest words take what is left."""
-    wanted = {column.id: natural(column) for column in table.shown}
+def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> FittedColumns:
+    """Which columns fit into so many cells. The lightest give way, never `kept_ids`; the heaviest words take what is left."""
+    offered = [column for column in table.columns if column.weight or column.id in kept_ids]
+    wanted = {column.id: natural(column) for column in offered}
     main = next((c for c in sorted(table.shown, key=lambda c: -c.weight) if c.kind == "text"), None)
     if main is not None:
         part = room * 2 // 5 if table.layer else room // 3  # what a row is called counts more than its last figures
         wanted[main.id] = min(natural(main, room), max(LEAST_TEXT, part))
-    kept = list(table.shown)
+    kept = offered
     while sum(wanted[c.id] + GAP for c in kept) - GAP > room:
-        may_go = [c for c in kept if (c.weight < ALWAYS or c.unknown) and c.id != kept_id]
+        may_go = [c for c in kept if (c.weight < ALWAYS or c.unknown) and c.id not in kept_ids]
         if not may_go:
             break
         weight = {c.id: 0 if c.unknown else c.weight for c in may_go}  # a column without a single value goes first
@@ -88,6 +89,20 @@ def fit(table: Table, room: int, kept_id: str | None = None) -> FittedColumns:
     if main is not None and rest > 0:
         wanted[main.id] += min(rest, max(0, natural(main, room) - wanted[main.id]))
     return FittedColumns(tuple(kept), tuple(wanted[c.id] for c in kept))
+
+
+def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[str, ...]:
+    """The columns without room whose words are why rows were found: those that hold the text where no column in sight does."""
+    low, out = text.lower(), dict[str, None]()
+    words = [column for column in table.columns if column.kind == "text"]
+    seen = [column for column in words if column in fit.columns]
+    unseen = sorted((column for column in words if column not in fit.columns), key=lambda column: -column.weight)
+    for row in rows[:SAMPLE].tolist() if unseen else ():
+        if not any(low in column.text(row).lower() for column in (*seen, *(table[id] for id in out))):
+            found = next((column.id for column in unseen if low in column.text(row).lower()), None)
+            if found is not None:
+                out[found] = None
+    return tuple(out)
 
 
 def natural(column: Column, most: int = MOST_TEXT) -> int:
@@ -102,14 +117,18 @@ def natural(column: Column, most: int = MOST_TEXT) -> int:
     return max(least, min(most, longest))
 
 
-def cell(column: Column, row: int, cells: int, ellipsis: str = "…", scopes: Scopes | None = None) -> str:
+def cell(column: Column, row: int, cells: int, ellipsis: str = "…", scopes: Scopes | None = None, found: str = "") -> str:
     """One value in exactly so many cells: numbers to the right, words to the left, cut where they tell least. `scopes`: names are
-    paths."""
+    paths. `found`: a text that stays in sight where the words hold it."""
     if column.kind != "text":
         text = column.text(row) or "–"
         return (text if width(text) <= cells else cut.end(text, cells, ellipsis)).rjust(cells)
     text = plain(column.text(row), LIMIT_TEXT)
-    return fitted(text if scopes is None or width(text) <= cells else layered(text, scopes), cells, ellipsis)
+    shown = fitted(text if scopes is None or width(text) <= cells else layered(text, scopes), cells, ellipsis)
+    if found and found.lower() not in shown.lower() and found.lower() in text.lower():
+        shown = cut.around(text, found, cells, ellipsis)
+        shown += " " * (cells - width(shown))
+    return shown
 
 
 def scopes_of(column: Column) -> Scopes:

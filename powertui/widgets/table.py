@@ -93,7 +93,7 @@ class TableView(Widget, can_focus=True):
         self.top = 0
         self._stands: Listed | None = None  # the lines: behind `table` while a thread puts them in order
         self._open: frozenset[str] = frozenset()  # groups that are unfolded
-        self._fit: tuple[int, Table, str | None, FittedColumns] | None = None
+        self._fit: tuple[tuple[int, Table, Order, Listed | None], FittedColumns] | None = None
         self._scopes: tuple[Table, table_rows.Scopes] | None = None
         self._totals: tuple[Listed | None, Mapping[str, Value]] | None = None
 
@@ -285,10 +285,14 @@ class TableView(Widget, can_focus=True):
 
     def _fitted(self, table: Table) -> FittedColumns:
         room = self.content_size.width - self._indent(table)
-        of = (room, table, self.order.column)
-        if self._fit is None or self._fit[:3] != of:
-            self._fit = (*of, table_rows.fit(table, room, self.order.column))
-        return self._fit[3]
+        of = (room, table, self.order, self._stands)
+        if self._fit is None or self._fit[0] != of:
+            fit, order = table_rows.fit(table, room, (self.order.column,)), self.order
+            if order.text and self._stands is not None and self._stands.table is table:
+                held = table_rows.holding(table, self._stands.rows, order.text, fit)
+                fit = table_rows.fit(table, room, (order.column, *held)) if held else fit
+            self._fit = (of, fit)
+        return self._fit[1]
 
     def _indent(self, table: Table) -> int:
         return 2 if table.kind_of_work is not None else 0
@@ -395,7 +399,7 @@ class TableView(Widget, can_focus=True):
         ellipsis = self.glyphs.ellipsis
         name, scopes = listed.name_of(table), self._scopes_of(table)
         cells = [
-            table_rows.cell(column, row, size, ellipsis, scopes if column is name else None)
+            table_rows.cell(column, row, size, ellipsis, scopes if column is name else None, self.order.text)
             for column, size in zip(fit.columns, fit.cells, strict=True)
         ]
         segments = [Segment((" " * GAP).join(cells), style)]

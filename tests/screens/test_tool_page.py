@@ -16,7 +16,7 @@ import powertui
 from powertui import cli, demo
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Tool
-from powertui.screens import palette
+from powertui.screens import heading, palette
 from powertui.widgets.table import TableView
 from tests.answers import told
 
@@ -207,3 +207,20 @@ async def test_rows_are_put_together_unfold_and_add_up(make: Maker) -> None:
         await settled(pilot)
         text = ["".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips()]
         assert any("total of what is listed" in line for line in text)
+
+
+async def test_the_heading_of_a_table_loses_words_and_no_figure(make: Maker) -> None:
+    shell = make("demo")
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        profile = shell.session.profile
+        assert profile is not None
+        lo = profile.trace.span[0] + 1_234_567_890_123
+        for cells in range(40, 180):
+            told = heading.words(profile, (lo, lo + 2_345_678_901_234), cells)
+            assert len(told) <= cells
+            assert "…" not in told
+            assert told.startswith("1.235s to 3.580s: 2.346 s"), told
+            if cells >= 78:
+                assert "parts of 24 steps, host vm; events" in told, "some lie across its ends"
+        assert heading.words(profile, None, 180) == "whole profile: 20.96 s, 200 steps, host vm"

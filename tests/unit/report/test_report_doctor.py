@@ -305,3 +305,25 @@ def test_why_the_compiled_scanner_is_not_used(data: Path, pure: str) -> None:
         assert check["do"] == "unset POWERTUI_PURE"
     else:
         assert bool(said) != wire.COMPILED
+
+
+# ── power alone ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_power_is_looked_at_without_a_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "power.csv").write_text("time,watts\n" + "".join(f"{T0 + i},{100 + i % 7}\n" for i in range(60)))
+    assert main(["doctor", "--power", str(tmp_path / "power.csv")]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"{tmp_path / 'power.csv'}: 1 power log\n")
+    assert "60 readings" in said
+    assert "timeline" not in said, "nobody asked for a profile"
+    (tmp_path / "second.csv").write_text("time,watts\n" + "".join(f"{T0 + i},{90 + i % 5}\n" for i in range(40)))
+    assert main(["doctor", "--power", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "2 power logs" in said
+    assert "60 readings" in said
+    assert "40 readings" in said
+    (tmp_path / "words.csv").write_text("one,two\nthree,four\n")
+    assert main(["doctor", "--power", str(tmp_path / "words.csv")]) == 3
+    assert main(["doctor"]) == 2
+    assert "Name a path, or a power log with --power." in capsys.readouterr().err

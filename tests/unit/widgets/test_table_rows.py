@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from powertui.data.table import Column, Table, text_column
-from powertui.view import table_rows
+from powertui.view import cut, table_rows
 
 
 def test_the_lightest_columns_give_way_and_the_heaviest_never() -> None:
@@ -38,3 +39,42 @@ def test_a_long_path_is_told_by_its_layer_and_its_op() -> None:
 def test_a_difference_is_read_with_its_sign() -> None:
     column = Column("d", "difference", "duration", np.array([2_000_000, -3_000_000, 0]), signed=True)
     assert [column.text(row) for row in range(3)] == ["+2 µs", "-3 µs", "0 s"]
+
+
+def found_by_another_column() -> Table:
+    return Table("t", "T", (
+        text_column("name", "name", ["a/relu", "b/matmul", "c/add"], weight=9),
+        Column("total", "total", "duration", np.array([5, 4, 3]), weight=9),
+        text_column("type", "type", ["Relu", "MatMul", "Add"], weight=3),
+        text_column("full", "recorded as", ["fused matmul and relu in one", "b/matmul:MatMul", "c/add:Add"], weight=0),
+    ))  # fmt: skip
+
+
+def test_the_column_that_a_text_was_found_in_stays() -> None:
+    table = found_by_another_column()
+    rows = np.flatnonzero(table.matching("matmul"))
+    narrow = table_rows.fit(table, 22)
+    assert [column.id for column in narrow.columns] == ["name", "total"]
+    assert table_rows.holding(table, rows, "matmul", narrow) == ("full",), "a row named relu was found: it has to show why"
+    assert [column.id for column in table_rows.fit(table, 44, (None, "full")).columns] == ["name", "total", "full"]
+    assert table_rows.holding(table, rows[1:], "matmul", narrow) == (), "its name says it"
+    assert table_rows.holding(table, np.array([2]), "ADD", narrow) == ()
+
+
+@pytest.mark.parametrize("cells", range(6, 40))
+def test_a_cell_shows_what_was_looked_for(cells: int) -> None:
+    text = "begin/of/a/long/path/MatMul/with/an/end/too"
+    column = text_column("name", "name", [text, "model/MatMul/relu/Relu"], weight=9)
+    for row in range(2):
+        for scopes in (None, table_rows.scopes_of(column)):
+            shown = table_rows.cell(column, row, cells, "…", scopes, "matmul")
+            assert len(shown) == cells
+            assert "matmul" in shown.lower() or cells < len("…MatMul…"), shown
+
+
+def test_what_is_cut_around_a_place_keeps_it_and_says_where_it_was_cut() -> None:
+    assert cut.around("abcdefghij", "E", 5) == "…def…"
+    assert cut.around("abcdefghij", "b", 5) == "abcd…"
+    assert cut.around("abcdefghij", "j", 5) == "…ghij"
+    assert cut.around("abcdefghij", "x", 5) == "abcd…"
+    assert cut.around("日本語の名前です", "名", 6) == "…名前…"
