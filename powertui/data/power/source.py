@@ -194,9 +194,9 @@ def _unpacked(raw: bytes) -> Iterator[tuple[int, bytes]]:
                     yield at, unpack.flush()
                     return
             piece = unpack.decompress(feed, 1 << 20)
-            feed = unpack.unconsumed_tail
+            feed = unpack.unused_data if unpack.eof else unpack.unconsumed_tail  # at the end, which of both is set depends on Python
             yield at - len(feed), piece
-        at -= len(unpack.unused_data)
+        at -= len(feed)
 
 
 def decode(data: bytes) -> str:

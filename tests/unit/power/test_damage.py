@@ -89,6 +89,11 @@ def test_how_much_of_a_gzip_was_unpacked_is_never_more_than_there_is() -> None:
     assert [at for at, _ in places] == sorted(at for at, _ in places)
 
 
+def test_what_belongs_to_the_next_member_of_a_gzip_is_not_yet_unpacked() -> None:
+    one, two = gzip.compress(b"1,2\n" * 100), gzip.compress(b"3,4\n" * 100)
+    assert [at for at, piece in source._unpacked(one + two) if piece] == [len(one), len(one + two)]
+
+
 def test_a_cut_gzip_gives_what_came_before_the_cut(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut.csv.gz"
     path.write_bytes(gzip.compress((data / "power" / "powerboard.csv").read_bytes())[:-60])
