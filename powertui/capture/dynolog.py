@@ -11,6 +11,7 @@ import contextlib
 import errno
 import socket
 import struct
+import sys
 from pathlib import Path
 from types import TracebackType
 
@@ -44,7 +45,8 @@ class Daemon:
     def __enter__(self) -> Daemon:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            if sys.platform == "linux":  # nowhere else: kineto.ready()
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             self._socket.setblocking(False)
             self._socket.bind(self._where)
         except OSError as error:
@@ -89,8 +91,9 @@ class Daemon:
 
 
 def _pid(told: list[tuple[int, int, bytes]]) -> int:
-    for level, kind, data in told:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS and len(data) >= _CREDENTIALS.size:
-            pid: int = _CREDENTIALS.unpack_from(data)[0]
-            return pid
+    if sys.platform == "linux":
+        for level, kind, data in told:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS and len(data) >= _CREDENTIALS.size:
+                pid: int = _CREDENTIALS.unpack_from(data)[0]
+                return pid
     return 0

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import BinaryIO, TypeVar
 
+from powertui.sampler.pulse import cores
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -24,7 +26,7 @@ MEMORY = 1 << 28  # bytes of files that may be read at the same time; what is ma
 
 def each(work: Callable[[T], R], items: Sequence[T], largest: int = 0, *, processes: int | None = None) -> Iterator[R]:
     """`work` of each item, in order. `largest` is the size of the largest in bytes: several of those at once must fit."""
-    count = processes or min(len(os.sched_getaffinity(0)), len(items) // LEAST, MOST, MEMORY // max(largest, 1))
+    count = processes or min(cores(), len(items) // LEAST, MOST, MEMORY // max(largest, 1))
     if count < 2:
         yield from map(work, items)
         return

@@ -5,22 +5,30 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Set
+from typing import NamedTuple
 
-__all__ = ["take"]
+__all__ = ["TakenSignal", "take"]
 
 _PAUSE_S = 0.05  # between two looks, where the system cannot wait by itself
+_FROM_A_PROCESS = 0  # si_code of kill() and below; the kernel (a terminal) is above
 
 
-def take(wanted: Set[signal.Signals], seconds: float) -> int | None:
-    """The number of one of these signals, which must be blocked; None when none came in time."""
+class TakenSignal(NamedTuple):
+    number: int
+    by_process: bool | None = None  # somebody's kill(), not a terminal or the kernel; None: not told here
+    sender: int = 0  # pid of that process
+
+
+def take(wanted: Set[signal.Signals], seconds: float) -> TakenSignal | None:
+    """One of these signals, which must be blocked; None when none came in time."""
     if hasattr(signal, "sigtimedwait"):
         info = signal.sigtimedwait(wanted, max(seconds, 0.0))
-        return info.si_signo if info is not None else None
+        return None if info is None else TakenSignal(info.si_signo, info.si_code <= _FROM_A_PROCESS, info.si_pid)
     until = time.monotonic() + seconds
     while True:
         pending = signal.sigpending() & set(wanted)
         if pending:
-            return signal.sigwait(pending)
+            return TakenSignal(signal.sigwait(pending))
         left = until - time.monotonic()
         if left <= 0:
             return None

@@ -15,14 +15,15 @@ from collections.abc import Callable
 from powertui.sampler.csv_format import BEGIN, END
 from powertui.sampler.source import Stamp
 
-__all__ = ["PULSES", "REST", "burn", "pulses"]
+__all__ = ["PULSES", "REST", "burn", "cores", "pulses"]
 
 PULSES = (2.0, 3.0, 5.0)
 REST = 3.0
 _CHUNK = 4000  # rounds of the hash between looks at the clock: a few milliseconds
 
 
-def _cores() -> int:
+def cores() -> int:
+    """That this process may use, where the system tells that (macOS does not)."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -35,7 +36,7 @@ def burn(seconds: float) -> tuple[Stamp, Stamp]:
         while time.monotonic() < end:
             hashlib.pbkdf2_hmac("sha512", b"power", b"tui", _CHUNK)
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(_cores())]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(cores())]
     for thread in threads:
         thread.start()
     for thread in threads:

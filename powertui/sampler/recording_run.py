@@ -143,9 +143,9 @@ def _until_stopped(recorder: RecorderProcess, talker: _Talker, duration: float |
             left = 1.0 if until is None else min(1.0, until - time.monotonic())
             if left <= 0:
                 return 0
-            number = blocked_signals.take(ends, left)
-            if number is not None:  # ctrl+c is how such a recording ends
-                return 0 if number == signal.SIGINT else 128 + number
+            taken = blocked_signals.take(ends, left)
+            if taken is not None:  # ctrl+c is how such a recording ends
+                return 0 if taken.number == signal.SIGINT else 128 + taken.number
             talker.status(recorder)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

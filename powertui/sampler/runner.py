@@ -15,11 +15,13 @@ from pathlib import Path
 
 from powertui.errors import UsageError
 from powertui.sampler import blocked_signals
+from powertui.sampler.blocked_signals import TakenSignal
 
 __all__ = ["CommandNotFound", "look_up", "run"]
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP}
-_FROM_A_PROCESS = 0  # si_code of kill() and below; the kernel (a terminal) is above
+_OF_KEYS = {signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP}
+_LOOK_S = 3600.0 if hasattr(signal, "sigtimedwait") else 0.25  # at the command: macOS may drop a SIGCHLD that is blocked
 
 
 class CommandNotFound(UsageError):
@@ -66,10 +68,10 @@ def run(command: Sequence[str], environment: Mapping[str, str], *, paused: Calla
 
 def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]) -> int:
     while True:
-        info = signal.sigwaitinfo(watched)
-        if info.si_signo != signal.SIGCHLD:
-            if info.si_code <= _FROM_A_PROCESS and info.si_pid != pid:
-                os.kill(pid, info.si_signo)
+        taken = blocked_signals.take(watched, _LOOK_S)
+        if taken is not None and taken.number != signal.SIGCHLD:
+            if _passed_on(taken, pid):
+                os.kill(pid, taken.number)
             continue
         done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
         if done == 0:
@@ -85,10 +87,17 @@ def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]
         return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
+def _passed_on(taken: TakenSignal, pid: int) -> bool:
+    """A terminal's signals reach the command by themselves, and what the command sends to us is not sent back to it."""
+    if taken.by_process is None:  # macOS does not say: where keys send it, they are the likeliest sender
+        return taken.number not in _OF_KEYS
+    return taken.by_process and taken.sender != pid
+
+
 def _drain(watched: set[signal.Signals]) -> list[int]:
     """Signals that came while they were blocked, so that they do not strike us later: those that are for the command."""
     found: list[int] = []
-    while (number := blocked_signals.take(watched, 0.0)) is not None:
-        if number != signal.SIGCHLD:
-            found.append(number)
+    while (taken := blocked_signals.take(watched, 0.0)) is not None:
+        if taken.number != signal.SIGCHLD:
+            found.append(taken.number)
     return found

@@ -194,7 +194,7 @@ def _unpacked(raw: bytes) -> Iterator[tuple[int, bytes]]:
                     yield at, unpack.flush()
                     return
             piece = unpack.decompress(feed, 1 << 20)
-            feed = unpack.unused_data if unpack.eof else unpack.unconsumed_tail  # at the end, which of both is set depends on Python
+            feed = unpack.unused_data if unpack.eof else unpack.unconsumed_tail  # at eof Pythons differ in both
             yield at - len(feed), piece
         at -= len(feed)
 
