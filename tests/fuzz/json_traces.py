@@ -69,9 +69,10 @@ def trace(lot: random.Random, *, damaged: bool) -> bytes:
     return bytes(data)
 
 
-def told(data: bytes, dialect: ModuleType, patch: pytest.MonkeyPatch, *, compiled: bool, piece: int) -> Any:
-    """Everything that reading gives."""
-    patch.setattr(json_events, "COMPILED", compiled)
+def told(data: bytes, dialect: ModuleType, patch: pytest.MonkeyPatch, *, way: str, piece: int) -> Any:
+    """Everything that reading gives, by one of the ways to read."""
+    patch.setattr(json_events, "COMPILED", way == "compiled")
+    patch.setattr(json_events, "SINGLY", way == "singly")
     patch.setattr(json_events, "SCANNED", piece)
     patch.setattr(json_events, "CHUNK", piece)
     source = OpenedFile("x", Stored("x", memory=data), MACHINE)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from powertui.data.formats import json_compiled, json_pure
 from powertui.data.formats.gzip_blocks import GzipBlocks
-from powertui.data.formats.json_columns import arg_values
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Int64s
 from powertui.errors import FileChanged
@@ -23,7 +23,8 @@ _decode = json.JSONDecoder(strict=False).raw_decode
 class ArgText:
     """A trace's text by place; of a gzip file what it unpacks to."""
 
-    def __init__(self, source: OpenedFile) -> None:
+    def __init__(self, source: OpenedFile, *, of_events: bool) -> None:
+        self._of_events = of_events  # places are those of whole events, not of their arguments
         self._stored = source.content
         self._blocks = GzipBlocks(source.content) if source.compressed else None
 
@@ -49,6 +50,7 @@ class ArgText:
                     return {}
                 size *= 8
                 continue
+            value = json_pure.args_in(value) if self._of_events else value
             return value if isinstance(value, dict) else {}
 
     def values(self, positions: Int64s, names: Sequence[str]) -> Iterator[tuple[int, str, Any]]:
@@ -61,8 +63,23 @@ class ArgText:
             base = int(ordered[row])
             after = max(row + 1, int(np.searchsorted(ordered, base + WINDOW)))
             data = self.read(base, int(ordered[after - 1]) + SPARE)
-            yield from self._in_window(data, base, order[row:after], ordered[row:after] - base, names, known)
+            rows, starts = order[row:after], ordered[row:after] - base
+            if self._of_events:
+                yield from self._of_window(data, base, rows, starts, names)
+            else:
+                yield from self._in_window(data, base, rows, starts, names, known)
             row = after
+
+    def _of_window(
+        self, data: bytes, base: int, rows: Int64s, starts: Int64s, names: Sequence[str]
+    ) -> Iterator[tuple[int, str, Any]]:
+        for at, name, value in json_pure.arg_values(data, starts, names):
+            if name:
+                yield int(rows[at]), name, value
+                continue
+            for other, told in self.one(base + int(starts[at])).items():  # longer than what was read
+                if other in names:
+                    yield int(rows[at]), other, told
 
     def _in_window(
         self, data: bytes, base: int, rows: Int64s, starts: Int64s, names: Sequence[str], known: dict[bytes, Any]
@@ -72,7 +89,7 @@ class ArgText:
         for name in names:
             if json.dumps(name) != f'"{name}"':  # a name that has to be escaped stands in no plain object
                 continue
-            arg_values(data, name, starts, lo, hi)
+            json_compiled.arg_values(data, name, starts, lo, hi)
             for at in np.flatnonzero(lo >= 0).tolist():
                 token = data[lo[at] : hi[at]]
                 if token not in known:

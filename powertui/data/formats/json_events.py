@@ -18,7 +18,10 @@ import numpy as np
 from powertui.data.formats import stat_columns
 from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
 from powertui.data.formats.json_args import ArgText
-from powertui.data.formats.json_columns import COMPILED, ColumnStream, EventBatch, Tokens
+from powertui.data.formats.json_batch import EventBatch, Scanner, Tokens
+from powertui.data.formats.json_columns import ColumnStream
+from powertui.data.formats.json_compiled import COMPILED, CompiledScanner
+from powertui.data.formats.json_pure import FAR_US, PureScanner
 from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile, describe
@@ -29,13 +32,14 @@ from powertui.errors import UnreadableFile
 
 __all__ = [
     "EVENT_BYTES", "IMPOSSIBLE", "OBJECT_BYTES", "OPEN", "PYTORCH", "UNIX_US", "ArgStats", "Impossible", "Origin", "PairNames",
-    "ThreadEvents", "arg_text", "as_text", "clean", "clock_of", "coded", "in_reach", "number_of", "picoseconds", "read", "spoken",
-    "spread", "stat",
+    "ThreadEvents", "arg_text", "as_text", "begin", "clean", "clock_of", "coded", "in_reach", "number_of", "picoseconds", "read",
+    "spoken", "spread", "stat",
 ]  # fmt: skip
 
 KEPT = 1 << 62  # positions of args that are kept; those below are places in the file
-SCANNED = 1 << 21  # a piece for the compiled scanner
-CHUNK = 1 << 18  # a piece of text; decoding it never holds the interpreter for long
+SCANNED = 1 << 21  # a piece for a scanner
+CHUNK = 1 << 18  # a piece of text, where items are read one by one
+SINGLY = False  # read all items one by one: what both scanners are held against
 FIRST_PART = 20_000  # events after which the first partial trace is shown; each next one at twice as many
 EVENT_BYTES = 80  # of memory for each event: as it comes, as columns, and the index that the screens draw by
 OBJECT_BYTES = 400  # for a name, a thread's number of them
@@ -228,7 +232,6 @@ IMPOSSIBLE = "events at impossible times were left out"
 OPEN = -(1 << 62)  # the duration of a begin that waits for its end
 REACH_US = 9e12  # from the first event: nothing that can be lies farther
 _TS = re.compile(r'"ts"\s*:\s*(-?\d{1,17})(?:\.(\d{1,6}))?\s*[,}]')
-_INEXACT_US = 8.9e12  # beyond this a double does not hold every ns
 
 
 class Impossible(ValueError):
@@ -242,6 +245,7 @@ class Origin:
         self.us: int | None = None
         self.digits = digits  # decimals that the writer writes
         self._grid, self._unit = 10**digits, 10 ** (6 - digits)
+        self._inexact_us = FAR_US * self._unit
 
     def ps(self, ts: float, raw: str = "") -> int:
         """A time in µs as ps from the origin. Raises `Impossible` for one that cannot be.
@@ -252,7 +256,7 @@ class Origin:
             raise Impossible
         whole = math.floor(ts)
         part = round((ts - whole) * self._grid) * self._unit
-        if abs(ts) > _INEXACT_US and raw.count('"ts"') == 1 and (match := _TS.search(raw)) is not None:
+        if abs(ts) > self._inexact_us and raw.count('"ts"') == 1 and (match := _TS.search(raw)) is not None:
             part = int((match[2] or "").ljust(6, "0"))
             whole = int(match[1])
             if match[1][0] == "-":
@@ -372,6 +376,15 @@ def _sorted(columns: Sequence[Int64s | Int32s]) -> tuple[list[tuple[int, ...]], 
     return list(zip(*(column[first].tolist() for column in columns), strict=True)), which
 
 
+def begin(collector: Collector, batch: EventBatch) -> EventBatch:
+    """One by one what comes first, until it is known from where times count; the rest of the batch."""
+    row = 0
+    while collector.origin.us is None and row < len(batch):
+        collector.add(batch.event(row), batch.text(row))
+        row += 1
+    return batch.after(row) if row else batch
+
+
 def in_reach(batch: EventBatch, rows: Int64s, origin: Origin, findings: FileWarnings) -> tuple[Int64s, Int64s]:
     """(those of these rows whose times can be, their starts as ps from the origin)."""
     assert origin.us is not None
@@ -388,8 +401,7 @@ def in_reach(batch: EventBatch, rows: Int64s, origin: Origin, findings: FileWarn
 def spoken(batch: EventBatch, rows: Int64s) -> Iterator[tuple[Any, str]]:
     """Events of a batch as Python reads them, with their texts."""
     for row in rows.tolist():
-        text = batch.text(row)
-        yield _decode(text)[0], text
+        yield batch.event(row), batch.text(row)
 
 
 def clock_of(base_us: float, origin_ns: int | None) -> Clock:
@@ -412,6 +424,7 @@ class Collector(Protocol):
 
     builder: TraceBuilder
     count: int  # events so far
+    origin: Origin
 
     @property
     def memory(self) -> int: ...
@@ -424,7 +437,7 @@ class Collector(Protocol):
 def read(source: OpenedFile, progress: Progress, collector: Collector) -> Iterator[Trace]:
     """Every event to the collector, in bounded memory: partial traces as they grow, the whole one last."""
     findings = collector.builder.findings
-    stream = opened(source)
+    stream = opened(source, collector.origin.digits)
     shown, told = FIRST_PART, 0
     for key, value in stream:
         if key != "traceEvents" or not stream.listed:
@@ -455,13 +468,14 @@ def read(source: OpenedFile, progress: Progress, collector: Collector) -> Iterat
     yield collector.build(source, complete=True)
 
 
-def opened(source: OpenedFile) -> JsonStream:
-    """The members and events of a trace: in batches where the scanner is compiled."""
-    if COMPILED:
-        return ColumnStream(source.chunks(SCANNED), "traceEvents")
-    return JsonStream(source.chunks(CHUNK), "traceEvents")
+def opened(source: OpenedFile, digits: int) -> JsonStream:
+    """The members and events of a trace, whose times have so many decimals of a µs."""
+    if SINGLY:
+        return JsonStream(source.chunks(CHUNK), "traceEvents")
+    scanner: Scanner = CompiledScanner() if COMPILED else PureScanner(digits)
+    return ColumnStream(source.chunks(SCANNED), "traceEvents", scanner)
 
 
 def arg_text(source: OpenedFile) -> ArgText | None:
     """Where `args` are read again; None where they are all kept."""
-    return ArgText(source) if COMPILED else None
+    return None if SINGLY else ArgText(source, of_events=not COMPILED)

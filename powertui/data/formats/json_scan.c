@@ -366,7 +366,12 @@ typedef struct {
     int64_t *lo, *hi;  /* the event's text */
     int64_t *args;     /* where its arguments stand; -1 without any */
     int32_t *member;   /* [MEMBERS × room] numbers of texts; NONE where it has none */
+    int64_t *id;       /* its id: an integer as it is, a text by a hash */
+    uint8_t *bind;     /* HAS_ID, ENCLOSING */
 } Columns;
+
+/* json_batch.py says the same numbers. */
+enum { HAS_ID = 1, ENCLOSING = 2 };
 
 static int same(const Span *span, const char *word)
 {
@@ -431,6 +436,34 @@ static int take_args(Text *text, Texts *texts, int32_t *numbers, Py_ssize_t room
     return text->status == NONE;
 }
 
+/* HAS_ID and the id, as json_batch.identity has it; 0 for one that is not written plainly. */
+static uint8_t take_id(const Span *span, int first, int64_t *id)
+{
+    const uint8_t *p = span->lo, *end = span->hi;
+    if (first == '"') {
+        uint64_t code = UINT64_C(0xCBF29CE484222325);
+        for (p++, end--; p < end; p++) {
+            if (*p == '\\' || *p >= 0x80)
+                return 0;
+            code = (code ^ *p) * UINT64_C(0x100000001B3);
+        }
+        memcpy(id, &code, sizeof code);
+        return HAS_ID;
+    }
+    int minus = *p == '-';
+    p += minus;
+    if (p == end || end - p > 18)
+        return 0;
+    int64_t whole = 0;
+    for (; p < end; p++) {
+        if (!is_digit(*p))
+            return 0;
+        whole = whole * 10 + (*p - '0');
+    }
+    *id = minus ? -whole : whole;
+    return HAS_ID;
+}
+
 static int take_event(Text *text, Texts *texts, Columns *to, const uint8_t *base)
 {
     Py_ssize_t row = to->rows;
@@ -444,6 +477,8 @@ static int take_event(Text *text, Texts *texts, Columns *to, const uint8_t *base
     to->timed[row] = 0;
     to->length[row] = 0;
     to->args[row] = -1;
+    to->id[row] = 0;
+    to->bind[row] = 0;
     to->lo[row] = text->at - base;
     text->at++;
     Span key, span;
@@ -473,6 +508,12 @@ static int take_event(Text *text, Texts *texts, Columns *to, const uint8_t *base
                 us < -INT64_C(8000000000000))
                 return fail(text, ODD);
             to->length[row] = us * 1000000 + ps;
+        } else if (same(&key, "id")) {
+            if (to->bind[row] & HAS_ID)
+                return fail(text, ODD);
+            to->bind[row] |= take_id(&span, c, &to->id[row]);
+        } else if (same(&key, "bp")) {
+            to->bind[row] = (uint8_t)((to->bind[row] & HAS_ID) | (c == '"' && span.hi - span.lo == 3 && span.lo[1] == 'e' ? ENCLOSING : 0));
         } else if (same(&key, "name")) {
             if (c != '"')
                 return fail(text, ODD);
@@ -606,7 +647,7 @@ done:
     return result;
 }
 
-enum { VIEWS = 10 };
+enum { VIEWS = 12 };
 
 static PyObject *scan(PyObject *self, PyObject *args)
 {
@@ -615,15 +656,15 @@ static PyObject *scan(PyObject *self, PyObject *args)
     long long at;
     (void)self;
     memset(views, 0, sizeof views);
-    if (!PyArg_ParseTuple(args, "Oy*Lw*w*w*w*w*w*w*w*w*", &capsule, &views[0], &at, &views[1], &views[2], &views[3], &views[4],
-                          &views[5], &views[6], &views[7], &views[8], &views[9]))
+    if (!PyArg_ParseTuple(args, "Oy*Lw*w*w*w*w*w*w*w*w*w*w*", &capsule, &views[0], &at, &views[1], &views[2], &views[3], &views[4],
+                          &views[5], &views[6], &views[7], &views[8], &views[9], &views[10], &views[11]))
         goto done;
     Texts *texts = PyCapsule_GetPointer(capsule, CAPSULE);
     if (!texts)
         goto done;
     Py_ssize_t room = views[1].len;
-    /* phase, timed, us, ps, length, lo, hi, args, member */
-    static const Py_ssize_t widths[VIEWS] = {0, 1, 1, 8, 4, 8, 8, 8, 8, 4 * MEMBERS};
+    /* phase, timed, us, ps, length, lo, hi, args, member, id, bind */
+    static const Py_ssize_t widths[VIEWS] = {0, 1, 1, 8, 4, 8, 8, 8, 8, 4 * MEMBERS, 8, 1};
     for (int k = 1; k < VIEWS; k++)
         if (views[k].len != room * widths[k] || (widths[k] > 1 && (uintptr_t)views[k].buf % (widths[k] == 8 ? 8 : 4))) {
             PyErr_SetString(PyExc_ValueError, "columns of different lengths");
@@ -634,7 +675,7 @@ static PyObject *scan(PyObject *self, PyObject *args)
         goto done;
     }
     Columns to = {0, room, views[1].buf, views[3].buf, views[4].buf, views[2].buf, views[5].buf, views[6].buf, views[7].buf,
-                  views[8].buf, views[9].buf};
+                  views[8].buf, views[9].buf, views[10].buf, views[11].buf};
     int64_t next = at;
     int status;
     texts->busy = 1;
@@ -654,12 +695,12 @@ static PyMethodDef methods[] = {
     {"new_texts", new_texts, METH_NOARGS, "new_texts() -> a table of texts, each once"},
     {"texts_from", texts_from, METH_VARARGS, "texts_from(texts, first) -> those from this number on"},
     {"scan", scan, METH_VARARGS,
-     "scan(texts, data, at, phase, timed, us, ps, length, lo, hi, args, member) -> (rows, next, why it ended)"},
+     "scan(texts, data, at, phase, timed, us, ps, length, lo, hi, args, member, id, bind) -> (rows, next, why it ended)"},
     {"values", values, METH_VARARGS, "values(data, name, starts, lo, hi)"},
     {NULL, NULL, 0, NULL},
 };
 
-enum { INTERFACE = 1 }; /* json_columns.py says the same number */
+enum { INTERFACE = 2 }; /* json_compiled.py says the same number */
 
 static int fill_module(PyObject *made)
 {
@@ -675,7 +716,7 @@ static PyModuleDef_Slot slots[] = {
 };
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_json_scan", "Events of a JSON trace, compiled. See json_columns.", 0, methods, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_json_scan", "Events of a JSON trace, compiled. See json_compiled.", 0, methods, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__json_scan(void)

@@ -21,8 +21,8 @@ import numpy as np
 from powertui.data.formats import stat_columns
 from powertui.data.formats.builder import TraceBuilder
 from powertui.data.formats.json_args import ArgText
-from powertui.data.formats.json_columns import CAT, DEVICE, PID, STREAM, TID, EventBatch, Tokens
-from powertui.data.formats.json_columns import NAME as TITLE
+from powertui.data.formats.json_batch import CAT, DEVICE, PID, STREAM, TID, EventBatch, Tokens
+from powertui.data.formats.json_batch import NAME as TITLE
 from powertui.data.formats.json_counters import BYTES, CounterReadings
 from powertui.data.formats.json_events import (
     EVENT_BYTES,
@@ -37,6 +37,7 @@ from powertui.data.formats.json_events import (
     ThreadEvents,
     arg_text,
     as_text,
+    begin,
     clean,
     clock_of,
     coded,
@@ -195,6 +196,7 @@ class _Collector:
 
     def take(self, batch: EventBatch, tokens: Tokens) -> None:
         """Some plain events at once."""
+        batch = begin(self, batch)
         for number in range(len(self._kinds), len(tokens)):
             self._kinds.append(_kind(_category(tokens[number])))
         table = np.array([*self._kinds, HOST], np.int64)  # the last for events without a category
@@ -207,8 +209,6 @@ class _Collector:
             self.add(event, text)
 
     def _spans(self, batch: EventBatch, rows: Int64s, kind: Int64s, tokens: Tokens) -> None:
-        if self.origin.us is None:
-            self.origin.us = int(batch.us[rows[0]])
         rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
         kind = kind[rows]
         before = batch.us[rows][batch.us[rows] >= 0]

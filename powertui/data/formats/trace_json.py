@@ -16,8 +16,8 @@ import numpy as np
 
 from powertui.data.formats.builder import TraceBuilder
 from powertui.data.formats.json_args import ArgText
-from powertui.data.formats.json_columns import LONG_NAME, PID, TID, EventBatch, Tokens
-from powertui.data.formats.json_columns import NAME as TITLE
+from powertui.data.formats.json_batch import LONG_NAME, PID, TID, EventBatch, Tokens
+from powertui.data.formats.json_batch import NAME as TITLE
 from powertui.data.formats.json_counters import BYTES, CounterReadings
 from powertui.data.formats.json_events import (
     EVENT_BYTES,
@@ -33,6 +33,7 @@ from powertui.data.formats.json_events import (
     ThreadEvents,
     arg_text,
     as_text,
+    begin,
     clean,
     clock_of,
     coded,
@@ -66,7 +67,6 @@ _NOT_DRAWN = {
 }  # fmt: skip
 _NOT_DRAWN = {phase: f"{what} are not drawn (ph {phase})" for phase, what in _NOT_DRAWN.items()}
 _COUNTED = np.array([ord(phase) for phase in _NOT_DRAWN], np.uint8)
-_DRAWN = np.array([ord(phase) for phase in ("X", "B", "E", "i", "I", *_ASYNCHRONOUS)], np.uint8)
 _UNUSABLE = "events without a usable ts, dur, pid or tid were left out"
 
 
@@ -113,16 +113,13 @@ class _Collector:
 
     def take(self, batch: EventBatch, tokens: Tokens) -> None:
         """Some plain events at once."""
+        batch = begin(self, batch)
         spans = (batch.phase == ord("X")) & batch.timed
         if self.own is not None:
             spans &= np.array([tokens[number] not in PROCESSES for number in batch.member[PID].tolist()], np.bool_)
         told = np.isin(batch.phase, _COUNTED)
         for letter in batch.phase[told].tolist() if told.any() else ():
             self.builder.findings.add(_NOT_DRAWN[chr(letter)])
-        if self.origin.us is None:
-            first = np.flatnonzero(batch.timed & np.isin(batch.phase, _DRAWN))
-            if len(first):
-                self._begins(float(batch.us[first[0]]))
         rows = np.flatnonzero(spans)
         if len(rows):
             self._spans(batch, rows, tokens)

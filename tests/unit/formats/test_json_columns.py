@@ -11,24 +11,33 @@ from typing import Any
 import numpy as np
 import pytest
 
-from powertui.data.formats import gzip_blocks, json_columns, kineto, registry, trace_json
+from powertui.data.formats import gzip_blocks, json_events, json_pure, kineto, registry, trace_json
 from powertui.data.formats.gzip_blocks import GzipBlocks
+from powertui.data.formats.json_batch import EventBatch, Scanner
 from powertui.data.formats.json_columns import ColumnStream
+from powertui.data.formats.json_compiled import COMPILED, CompiledScanner
+from powertui.data.formats.json_pure import PureScanner
 from powertui.data.model import Trace
 from powertui.data.wire.stored import Stored
 from tests.fuzz import json_traces
 
-pytestmark = pytest.mark.skipif(not json_columns.COMPILED, reason="the scanner is not built, or not wanted")
+WAYS = [*(["compiled"] if COMPILED else []), "pure"]
 
 
+def scanner(way: str) -> Scanner:
+    return CompiledScanner() if way == "compiled" else PureScanner()
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dialect", [kineto, trace_json], ids=["kineto", "trace_json"])
 @pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
-def test_the_same_as_python_alone(dialect: Any, damaged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_as_item_by_item(dialect: Any, damaged: bool, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(150):
         lot = random.Random(seed)
         data = json_traces.trace(lot, damaged=damaged)
         piece = lot.choice([7, 64, 1 << 18])
-        ours, theirs = (json_traces.told(data, dialect, monkeypatch, compiled=one, piece=piece) for one in (True, False))
+        monkeypatch.setattr(json_pure, "PIECE", lot.choice([100, 1000, 1 << 18]))
+        ours, theirs = (json_traces.told(data, dialect, monkeypatch, way=one, piece=piece) for one in (way, "singly"))
         assert ours == theirs, f"seed {seed}"
 
 
@@ -48,31 +57,33 @@ def plain(count: int, **more: Any) -> list[dict[str, Any]]:
     ]
 
 
-def batches(data: bytes, piece: int) -> tuple[int, int]:
+def batches(data: bytes, piece: int, way: str) -> tuple[int, int]:
     """(events in batches, events one by one)."""
-    stream = ColumnStream((data[at : at + piece] for at in range(0, len(data), piece)), "traceEvents")
+    stream = ColumnStream((data[at : at + piece] for at in range(0, len(data), piece)), "traceEvents", scanner(way))
     many = single = 0
     for _, value in stream:
-        if isinstance(value, json_columns.EventBatch):
+        if isinstance(value, EventBatch):
             many += len(value)
         else:
             single += 1
     return many, single
 
 
+@pytest.mark.skipif(not COMPILED, reason="the scanner is not built, or not wanted")
 def test_odd_items_do_not_slow_down_the_rest() -> None:
     """One item in a thousand is read by Python, and a few behind it; not the rest of the piece."""
     events = plain(20_000)
     for row in range(500, 20_000, 1000):
         events[row]["ts"] = str(row)
-    many, single = batches(json.dumps(events).encode(), 1 << 20)
+    many, single = batches(json.dumps(events).encode(), 1 << 20, "compiled")
     assert many + single == 20_000
     assert single <= 2 * 20
 
 
+@pytest.mark.skipif(not COMPILED, reason="the scanner is not built, or not wanted")
 def test_a_file_of_odd_items_costs_what_python_costs() -> None:
     events = [{**event, "ts": str(event["ts"])} for event in plain(5_000)]
-    many, single = batches(json.dumps(events).encode(), 1 << 18)
+    many, single = batches(json.dumps(events).encode(), 1 << 18, "compiled")
     assert (many, single) == (0, 5_000)
 
 
@@ -84,9 +95,11 @@ def arguments(trace: Trace) -> list[tuple[int, ...]]:
     return sorted(zip((track.events.start // 10**6).tolist(), column.ints.tolist(), strict=True))
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["a.pt.trace.json", "a.pt.trace.json.gz"])
-def test_arguments_are_read_where_they_stand(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_are_read_where_they_stand(tmp_path: Path, name: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small windows and blocks, so that every bound is crossed; one event's arguments are larger than all of them."""
+    monkeypatch.setattr(json_events, "COMPILED", way == "compiled")
     monkeypatch.setattr("powertui.data.formats.json_args.WINDOW", 5_000)
     monkeypatch.setattr("powertui.data.formats.json_args.SPARE", 300)
     monkeypatch.setattr(gzip_blocks, "BLOCK", 3_000)
@@ -118,7 +131,9 @@ def test_blocks_of_gzip_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cut.read(10**9, 10**9 + 5) == b""
 
 
-def test_bytes_that_are_no_text_cost_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_bytes_that_are_no_text_cost_nothing_else(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_events, "COMPILED", way == "compiled")
     text = (
         json.dumps({"schemaVersion": 1, "traceEvents": plain(50)})
         .encode()
@@ -133,10 +148,11 @@ def test_bytes_that_are_no_text_cost_nothing_else(tmp_path: Path) -> None:
     assert {trace.names.full(i) for i in range(len(trace.names))} >= {"op�3", "op 1"}
 
 
-def test_places_beyond_four_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = ColumnStream(iter((b'{"traceEvents":[', json.dumps(plain(1)[0]).encode(), b"]}")), "traceEvents")
+@pytest.mark.parametrize("way", WAYS)
+def test_places_beyond_four_gigabytes(way: str) -> None:
+    stream = ColumnStream(iter((b'{"traceEvents":', json.dumps(plain(2)).encode(), b"}")), "traceEvents", scanner(way))
     stream._given += 5 << 30
-    ((_, batch),) = [item for item in stream if isinstance(item[1], json_columns.EventBatch)]
+    batch = next(value for _, value in stream if isinstance(value, EventBatch))
     assert batch.args.dtype == np.int64
     assert int(batch.args[0]) > 5 << 30
 

@@ -349,6 +349,7 @@ def test_traces_of_other_profilers_are_left_alone(tmp_path: Path, content: str) 
 def test_parts_come_first_and_do_not_change_afterwards(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_events, "FIRST_PART", 200)
     monkeypatch.setattr(json_events, "TELL", 50)
+    monkeypatch.setattr(json_events, "SINGLY", True)
     told: list[tuple[int, int, int]] = []
     traces = []
     first: list[tuple[str, int, int]] = []
