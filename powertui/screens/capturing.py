@@ -142,6 +142,6 @@ class LiveCapture:
         page.profile = entry
         page.note(f"captured: {entry.name}")
         if page.is_current:
-            page.shell.open_run(entry)
+            page.shell.runs.open(entry)
         else:
             page.say("The profile was captured. Enter on the live page opens it.")

@@ -328,4 +328,4 @@ class LiveScreen(BaseScreen):
         if self.profile is None:
             self.say("No profile has appeared yet." if self._watch else "Start with --logdir DIR to see profiles as they appear.")
             return
-        self.shell.open_run(self.profile)
+        self.shell.runs.open(self.profile)

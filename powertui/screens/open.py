@@ -233,7 +233,7 @@ class OpenScreen(BaseScreen):
             elif quiet and new:
                 self.say(f"New: {new[0].name}" + (f" and {len(new) - 1:,} more" if len(new) > 1 else ""))
             elif not quiet and self.session.entry is None:
-                self.shell.open_found(found)
+                self.shell.runs.open_found(found)
 
     def _watch(self) -> None:
         """Ask the folders whether a run came, while this page is in front."""
@@ -322,11 +322,11 @@ class OpenScreen(BaseScreen):
         elif self._marked:
             marked, self._marked = {run.path: run, **self._marked}, {}
             self._show_rows()
-            self.shell.open_runs([entry for entry in marked.values() if entry.profiles])
+            self.shell.runs.open_several([entry for entry in marked.values() if entry.profiles])
         else:
             training = next((one for row, one in self._trainings if row is run), None)
             session = next((one for one in training.sessions if one.profiles), None) if training is not None else None
-            self.shell.open_run(session or run, whole=training is not None)
+            self.shell.runs.open(session or run, whole=training is not None)
 
     def action_run_mark(self) -> None:
         """Mark the run under the cursor, or take its mark back."""

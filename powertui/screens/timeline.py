@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -13,23 +13,21 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from powertui import units
-from powertui.data import hit_table, search
 from powertui.data.model import PS_PER_S
-from powertui.data.table import Result, Table
-from powertui.data.texts import CancelCheck
-from powertui.data.tools import event_sets, op_stats
-from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
-from powertui.screens import facts, heading, nudging
+from powertui.screens import facts, nudging, timeline_footer
 from powertui.screens.base import bindings_for
+from powertui.screens.below import PaneBelow
 from powertui.screens.moving import Moving
+from powertui.screens.seeking import Seeking
+from powertui.screens.sight import SightCounting
 from powertui.screens.status import StatusLine
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
-from powertui.view import around, cut, in_sight
+from powertui.view import around
 from powertui.view.context import Context
 from powertui.view.navigation import State
-from powertui.view.timeline_model import Selected, TimelineModel
+from powertui.view.timeline_model import TimelineModel
 from powertui.widgets import background
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane
@@ -42,12 +40,6 @@ CONTEXT_FROM = 100  # columns from which there is room for the context pane
 BELOW_FROM = 20  # rows from which there is room for a pane below
 WARNINGS = 6  # that fit on a page
 REACH_AFTER_S = 0.15  # the view stands still for so long before another profile is read
-SEEN_CELLS = 3  # an event that is narrower on screen cannot be seen
-FRAME = 8  # how many times its own length is shown on either side of it
-SIGHT_AFTER_S = 0.2  # what the view holds is counted once it has stood still for so long …
-SIGHT_LATE_S = 1.0  # … or so long, where there is much to count
-MUCH = 2_000_000  # events
-OPS_AFTER_S = 0.25  # the op table follows the view once it has stood still for so long
 
 
 class TimelineScreen(Moving):
@@ -60,18 +52,14 @@ class TimelineScreen(Moving):
         super().__init__()
         self._context_wanted = True
         self._context_stale = False
-        self._shown_finding: tuple[int, int] | None = None  # it says what it is itself
-        self._below: str = ""  # "details", "ops" or ""
         self._shown_path = ""
-        self._ops_timer: Any = None
         self._reach_timer: Any = None
-        self._sight_timer: Any = None
-        self._sight_of: tuple[object, int, int] | None = None  # the model and stretch that it is told of
-        self._sight_asked: tuple[object, int, int] | None = None
         self._footed = True  # the footer is of a profile, and not of the training around it
         self._values: list[str] | None = None  # the strips that a person chose, by name
-        self._ops_of: object = None  # the trace that the op table was counted in
-        self._box: str = ""  # what the input box is for: "search" or "filter"
+        self.below = PaneBelow(self)
+        self.seeking = Seeking(self)
+        self.sight = SightCounting(self)
+        self.asks_for: Literal["", "search", "filter"] = ""  # what the input box is for
 
     def body(self) -> ComposeResult:
         look, glyphs = self.shell.look, self.shell.capabilities.glyphs
@@ -104,27 +92,27 @@ class TimelineScreen(Moving):
         """Keys go to the timeline."""
         box = self.query_one("#box", Input)
         box.cursor_blink = box.display = False
-        table = self.query_one("#ops", OpsTable)
+        table = self.below.table
         table.said, table.pan = self.say, lambda: self.timeline.pan_held(1)
         self.timeline.run_budget = self.shell.gate.quality.runs
         self.timeline.listeners.append(self._moved)
-        self._arrange()
+        self.arrange()
         self.set_focus(self.timeline)
         self._catch_up()
 
     def on_resize(self, event: Resize) -> None:
         """Panes fold away as space shrinks."""
         super().on_resize(event)
-        self._arrange()
+        self.arrange()
 
-    def _arrange(self) -> None:
+    def arrange(self) -> None:
+        """Which panes there is room for."""
         width, height = self.size
         self.query_one("#context").display = self._context_wanted and width >= CONTEXT_FROM
         room = height >= BELOW_FROM
-        self.query_one("#details").display = self._below == "details"
-        self.query_one("#ops").display = self.query_one("#of").display = self._below in ("ops", "hits")
+        self.below.arrange()
         # Without room for both, the pane below takes the place of the timeline until it is closed.
-        self.view.display = room or not self._below
+        self.view.display = room or not self.below.open
 
     # ── the session ──────────────────────────────────────────────────────────────────────────────
 
@@ -147,9 +135,9 @@ class TimelineScreen(Moving):
             waiting.display = True
             return
         waiting.display = False
-        if self.shell.is_loading and not self.query_one("#status", StatusLine).right:
+        if self.shell.runs.is_loading and not self.query_one("#status", StatusLine).right:
             super().show_progress("reading …")  # a part must never look like the whole
-        self._arrange()
+        self.arrange()
         if self.timeline.model is not model or session.complete:
             shown = session.entry.path if session.entry else ""
             keep = self._shown_path == shown or self._same_training(model)
@@ -160,16 +148,16 @@ class TimelineScreen(Moving):
                 session.window = self.timeline.window  # by this profile's own axis
             self._show_values()
             self._reach_soon()
-            self._sight_soon()
-            self._show_details()
+            self.sight.soon()
+            self.below.show_details()
         if session.view is not None:
             (lo, hi), session.view = session.view, None
             if session.window is not None and session.window != self.timeline.window:
                 self.timeline.set_window(*session.window)
-            if (lo, hi) != self._visible():
+            if (lo, hi) != self.visible():
                 self._go(lo, hi)
         self._show_context()
-        self._show_ops_soon()
+        self.below.show_ops_soon()
 
     def _go(self, lo: int, hi: int) -> None:
         if lo == hi:
@@ -194,8 +182,8 @@ class TimelineScreen(Moving):
         if model is None or state is None or model.around is None or not self.is_mounted:
             return
         found = around.wanted(model.around, state.viewport, state.cursor_ps)
-        if found is not None and self.shell.can_reach(model.around.islands[found].key[0]):
-            self.shell.reach(*model.around.islands[found].key)
+        if found is not None and self.shell.runs.can_reach(model.around.islands[found].key[0]):
+            self.shell.runs.reach(*model.around.islands[found].key)
 
     def _show_values(self) -> None:
         """The strips that were chosen here; else the step rate, losses, and as many others as there is room for."""
@@ -233,48 +221,15 @@ class TimelineScreen(Moving):
         self.timeline.island(1)
         self._reach_soon()
 
-    # ── what the view holds ──────────────────────────────────────────────────────────────────────
+    # ── what is drawn ────────────────────────────────────────────────────────────────────────────
 
     @property
     def is_behind(self) -> bool:
         """Whether what is told of the view is still of another one."""
-        return self.view.sight.display and self._sight_of != self._sight_now()
+        return self.sight.is_behind
 
-    def _sight_now(self) -> tuple[object, int, int] | None:
-        model, seen = self.timeline.model, self._visible()
-        return None if model is None or seen is None else (model, *seen)
-
-    def _sight_soon(self) -> None:
-        """Once the view stands still. Whoever moves on waits for nothing: what is being counted is given up."""
-        now = self._sight_now()
-        if now is None or not self.view.sight.display or now in (self._sight_of, self._sight_asked):
-            return
-        self._sight_asked = now
-        background.cancel(self, "sight")
-        if self._sight_timer is not None:
-            self._sight_timer.stop()
-        model, lo, hi = self.timeline.model, now[1], now[2]
-        assert model is not None
-        much = model.trace.event_count > MUCH and event_sets.touching(model.trace, lo, hi) > MUCH
-        self._sight_timer = self.set_timer(SIGHT_LATE_S if much else SIGHT_AFTER_S, self._count_sight)
-
-    def _count_sight(self) -> None:
-        model, now = self.timeline.model, self._sight_now()
-        if model is None or now is None or now != self._sight_asked or not self.view.sight.display:
-            self._sight_asked = None
-            return
-        if self.session.complete:
-            self.view.use_free_rows()
-        background.begin(
-            self, "sight", lambda check: in_sight.of(model, now[1], now[2], check), lambda seen: self._got_sight(now, seen)
-        )
-
-    def _got_sight(self, now: tuple[object, int, int], seen: in_sight.InSight) -> None:
-        if self.is_mounted and now == self._sight_now():
-            self._sight_of, self._sight_asked = now, None
-            self.view.sight.show(seen)
-
-    def _visible(self) -> tuple[int, int] | None:
+    def visible(self) -> tuple[int, int] | None:
+        """The stretch in sight."""
         viewport = self.timeline.viewport
         return None if viewport is None else (viewport.t0, viewport.t1)
 
@@ -301,9 +256,9 @@ class TimelineScreen(Moving):
         if self._footed is not self.view.inside:
             self._footed = self.view.inside
             self.footer()
-        self._show_ops_soon()
+        self.below.show_ops_soon()
         self._reach_soon()
-        self._sight_soon()
+        self.sight.soon()
 
     def on_timeline_cursor_moved(self, event: Timeline.CursorMoved) -> None:
         """Other pages ask where the cursor is."""
@@ -311,7 +266,7 @@ class TimelineScreen(Moving):
 
     def on_timeline_selection_changed(self, event: Timeline.SelectionChanged) -> None:
         """The details are of what is selected."""
-        self._show_details()
+        self.below.show_details()
         self.footer()
 
     def on_timeline_window_marked(self, event: Timeline.WindowMarked) -> None:
@@ -323,9 +278,9 @@ class TimelineScreen(Moving):
         elif trace is not None and before is not None:
             marked.forget(trace.path)
         self._show_context()
-        self._show_ops_soon()
+        self.below.show_ops_soon()
         self.footer()
-        if event.window is not None and event.window != self._shown_finding:
+        if event.window is not None and event.window != self.seeking.shown_finding:
             lo, hi = event.window
             drew = facts.in_short(self.view.power, lo, hi)
             self.say(f"Window of {units.duration(hi - lo)}{': ' if drew else ''}{drew}. Esc clears it.")
@@ -349,50 +304,7 @@ class TimelineScreen(Moving):
     def _moved(self, before: State | None, after: State) -> None:
         self._context_stale = True
 
-    def _show_details(self) -> None:
-        if self._below == "details" and self.timeline.model is not None:
-            self.query_one("#details", DetailsPane).show(self.timeline.model, self.timeline.selection)
-
-    def _show_ops_soon(self) -> None:
-        if self._below != "ops":
-            return
-        if self._ops_timer is not None:
-            self._ops_timer.stop()
-        self._ops_timer = self.set_timer(OPS_AFTER_S, self._show_ops)
-
-    def _show_ops(self) -> None:
-        session = self.session
-        window = self.timeline.window or self._visible()
-        if self._below != "ops" or session.trace is None or window is None:
-            return
-        trace, (lo, hi) = session.trace, window
-        profile = session.profile
-        if profile is not None:
-            of = "Ops · " if self.timeline.window else "Ops in view · "
-            self._say_of(of + heading.words(profile, window, self.view.size.width - 2 - len(of)))
-        background.begin(
-            self, "ops", lambda check: op_stats.result(op_stats.of(trace, lo, hi, check)), lambda found: self._got_ops(trace, found)
-        )
-
-    def _say_of(self, words: str) -> None:
-        """What the table below is of."""
-        self.query_one("#of", Static).update(f" {cut.end(words, max(1, self.view.size.width - 2))}")
-
-    def _got_ops(self, trace: object, found: Result) -> None:
-        if self.is_mounted and self._below == "ops" and trace is self.session.trace:
-            self._ops_of = trace
-            self.query_one("#ops", TableView).show(found.table)
-
-    def on_table_view_chosen(self, event: TableView.Chosen) -> None:
-        """Enter in the op table: to the longest occurrence."""
-        place, model = event.place, self.timeline.model
-        if model is None or model.trace is not self._ops_of:
-            return  # it was counted in another host's profile
-        if place is not None and place.track is not None and place.event is not None:
-            self.timeline.select(place.track, place.event)
-            self.set_focus(self.timeline)
-
-    # ── search and filter ────────────────────────────────────────────────────────────────────────
+    # ── the box, and what can be done ────────────────────────────────────────────────────────────
 
     def action_search(self) -> None:
         """Names, by text or regular expression."""
@@ -400,13 +312,13 @@ class TimelineScreen(Moving):
 
     def action_filter(self) -> None:
         """Rows of the op table."""
-        if self._below != "ops":
-            self.action_ops()
+        if self.below.open != "ops":
+            self.below.toggle_ops()
         self._open_box("filter", "filter the op table: part of a name, type or device")
 
-    def _open_box(self, purpose: str, placeholder: str) -> None:
+    def _open_box(self, purpose: Literal["search", "filter"], placeholder: str) -> None:
         box = self.query_one("#box", Input)
-        self._box = purpose
+        self.asks_for = purpose
         box.placeholder = placeholder
         box.value = ""
         box.display = True
@@ -415,226 +327,39 @@ class TimelineScreen(Moving):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """The table is filtered while one types; a search waits for Enter."""
-        if self._box == "filter":
-            self.query_one("#ops", TableView).filter(event.value)
+        if self.asks_for == "filter":
+            self.below.table.filter(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter in the box."""
-        purpose, text = self._box, event.value
+        purpose, text = self.asks_for, event.value
         self._close_box()
         if purpose == "search":
-            self._search(text)
+            self.seeking.search(text)
         elif purpose == "filter":
-            self.set_focus(self.query_one("#ops", TableView))
+            self.set_focus(self.below.table)
 
     def _close_box(self) -> None:
-        self._box = ""
+        self.asks_for = ""
         self.query_one("#box", Input).display = False
         self.set_focus(self.timeline)
         self.footer()
 
-    def _search(self, text: str) -> None:
-        model = self.timeline.model
-        if not text or model is None:
-            background.cancel(self, "search")
-            self.timeline.set_hits(None)
-            self.say("")
-            return
-        regex = len(text) > 2 and text.startswith("/") and text.endswith("/")
-        self.say("Searching …")
-
-        def find(check: CancelCheck) -> search.Hits | PowertuiError:
-            try:
-                return model.search(text[1:-1] if regex else text, regex=regex, check=check)
-            except UsageError as error:
-                return error
-
-        background.begin(self, "search", find, lambda hits: self._found(model, text, hits))
-
-    def _found(self, model: object, text: str, hits: search.Hits | PowertuiError) -> None:
-        if isinstance(hits, PowertuiError):
-            self.say(str(hits))
-            return
-        if model is not self.timeline.model:
-            return
-        self.timeline.set_hits(hits if len(hits) else None)
-        self.footer()
-        if not len(hits):
-            self.say(f"No event name matches {text}.", warn=True)
-            return
-        self.timeline.next_hit(1)
-        self._frame()
-        self._say_hit()
-
-    def _say_hit(self) -> None:
-        state = self.timeline.state
-        if state is not None and state.hits is not None:
-            number = f"{state.hit + 1:,} of " if state.hit is not None else ""
-            which = f"Hit {number}{len(state.hits):,} events that match" if number else f"{len(state.hits):,} events match"
-            self.say(f"{which} {state.hits.pattern}: n next, N previous, b by name, Esc clears.")
-
-    def _frame(self) -> None:
-        """Show the selected event so that it can be seen: neither narrower than a few cells nor wider than the view."""
-        model, selected, view = self.timeline.model, self.timeline.selection, self.timeline.viewport
-        if model is None or selected is None or view is None:
-            return
-        lo, hi = model.extent(selected)
-        if not SEEN_CELLS * view.cell_ps <= hi - lo <= view.t1 - view.t0:
-            margin = max(1, hi - lo) * FRAME
-            self.timeline.show_window(lo - margin, hi + margin)
-
-    # ── findings and launches ────────────────────────────────────────────────────────────────────
-
-    def finding(self, direction: int) -> None:
-        """The next thing that stands out from the cursor on, around the end: exactly its stretch is the window."""
-        model = self.timeline.model
-        found = model.around.found if model is not None and model.around is not None else ()
-        one = around.beside(found, self.timeline.cursor_ps, direction)
-        if one is None:
-            self.say("Nothing was found here. 3 tells what was looked for.")
-            return
-        margin = max(1, (one.hi - one.lo) // 2)
-        self.timeline.show_window(one.lo - margin, one.hi + margin)
-        self.timeline.goto(one.lo)
-        self._shown_finding = (one.lo, one.hi)
-        self.timeline.set_window(one.lo, one.hi)
-        self.say(f"{found.index(one) + 1} of {len(found)}: {one.texts[0]}")
-
-    def action_jump(self) -> None:
-        """From a call on the host to the work that it launched on a device, and back."""
-        model, selected, profile = self.timeline.model, self.timeline.selection, self.session.profile
-        if model is None or selected is None or profile is None or profile.trace is not model.trace:
-            self.say("Select a kernel, or the call that launched one, first.")
-            return
-
-        def look(_check: CancelCheck) -> tuple[int, int] | PowertuiError | None:
-            from powertui.data.tools import kernels, launches
-
-            try:
-                found = launches.of(profile)
-                return launches.across(found, kernels.of(profile), model.trace, *selected)
-            except PowertuiError as error:
-                return error
-
-        background.begin(self, "jump", look, lambda there: self._jumped(model, there))
-
-    def _jumped(self, model: object, there: tuple[int, int] | PowertuiError | None) -> None:
-        if isinstance(there, PowertuiError):
-            self.say(str(there), warn=True)
-        elif model is not self.timeline.model:
-            return
-        elif there is None:
-            self.say("Nothing in this profile ties this event to a launch: no other event has its correlation id.")
-        else:
-            self.timeline.select(*there)
-            self._frame()
-            name = self.timeline.model.facts(Selected(*there)).display if self.timeline.model is not None else ""
-            self.say(f"{plain(name, 120)}. J leads back.")
-
-    def action_hits(self) -> None:
-        """The hits by name, below."""
-        model, state = self.timeline.model, self.timeline.state
-        if model is None or state is None or state.hits is None:
-            self.say("There is no search. Press / and type part of a name.", warn=True)
-            return
-        if self._below == "ops":
-            self._toggle_below("ops")
-        self._toggle_below("hits")
-        if self._below != "hits":
-            return
-        trace, hits = model.trace, state.hits
-        self._say_of(f"Hits of {hits.pattern} by name · whole profile")
-        background.begin(self, "hits", lambda check: hit_table.of(trace, hits, check), lambda table: self._got_hits(trace, table))
-        self.set_focus(self.query_one("#ops", TableView))
-
-    def _got_hits(self, trace: object, table: Table) -> None:
-        if self.is_mounted and self._below == "hits" and trace is self.session.trace:
-            self._ops_of = trace
-            self.query_one("#ops", TableView).show(table)
-
-    def hit(self, direction: int) -> None:
-        """The next hit of the search, or the one before."""
-        if self.timeline.next_hit(direction):
-            self._frame()
-            self._say_hit()
-        else:
-            self.say("There is no search to repeat. Press / and type part of a name.", warn=True)
-
-    # ── what can be done ─────────────────────────────────────────────────────────────────────────
-
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of what is open or selected first, then how to move."""
-        state, model = self.timeline.state, self.timeline.model
-        if state is None:
-            return
-        if self._below == "ops":
-            yield from self._useful_of_table()
-        if self._below == "hits":
-            yield from (("fold", "show the longest"), ("hit-next+hit-previous", "next hit, the one before"), ("hits", "close"))
-        if state.mark is not None:
-            yield "mark", "end the window here"
-        elif state.window is not None:
-            yield from (("ops", "ops of the window"), ("export", "export it"), ("fit", "fit"), ("copy", "copy its facts"))
-        elif state.selection is not None:
-            yield from (
-                ("details", "details"),
-                ("fit", "fit"),
-                ("event-previous+event-next", "event before, after"),
-                ("copy", "copy"),
-            )
-            if model is not None and model.trace.devices:
-                yield "jump", "launch or kernel"
-        if state.hits is not None:
-            yield from (("hit-next+hit-previous", "next hit, the one before"), ("hits", "hits by name"))
-        around = model.around if model is not None else None
-        if around is not None and not self.view.inside:
-            if around.islands:
-                yield "profile-next", "next profile"
-            if around.strips:
-                yield "strips", "choose the strips"
-        elif around is not None and state.viewport.rung < state.viewport.widest:
-            yield "whole", "the whole training"
-        yield from (("zoom-in+zoom-out", "zoom"), ("pan-left+pan-right", "pan"))
-        if model is None or not len(model.tracks):  # a power log, or scalars and power: nothing ran that could be told
-            yield from (("time-left+time-right", "cursor"), ("mark", "mark a window"), ("export", "export"))
-        else:
-            yield from (("event-left+event-right", "event"), ("step-previous+step-next", "step"), ("search", "search"))
-            yield from (("mark", "mark a window"), ("ops", "ops"))
-        if around is not None and around.found:
-            yield "found-previous+found-next", "finding"
-        yield "palette", "go to a time or step"
+        return timeline_footer.useful(self)
 
-    def _useful_of_table(self) -> Iterable[str | tuple[str, str]]:
-        table = self.query_one("#ops", TableView)
-        if not table.has_focus:
-            yield from (("filter", "filter the ops"), ("sort", "sort"), ("ops", "close them"))
-            return
-        yield "fold", "unfold" if table.group is not None else "show the longest"
-        yield from (("filter", "filter"), ("sort", "sort"), ("pane-group", "group"))
-        if table.table is not None and len(table.table.parts) > 1:
-            yield "pane-part", "devices or host"
-        if table.table is not None and table.table.wrappers is not None:
-            yield "pane-wrappers", "hide wrappers" if table.order.wrappers else "wrappers"
-        yield "ops", "close"
+    def closes(self) -> str:
+        """In the order in which `back` gives things up."""
+        return timeline_footer.closes(self)
 
     def on_table_view_moved(self, event: TableView.Moved) -> None:
         """A heading can do other things than a row."""
         self.footer()
 
-    def closes(self) -> str:
-        """In the order in which `back` gives things up."""
-        state = self.timeline.state
-        if self._box:
-            return "the box"
-        if self._below:
-            return "the details" if self._below == "details" else "the table"
-        if state is None:
-            return ""
-        held = (
-            (state.mark, "the window's start"), (state.window, "the window"), (state.hits, "the search"),
-            (state.selection, "the selection"),
-        )  # fmt: skip
-        return next((what for value, what in held if value is not None), "")
+    def on_table_view_chosen(self, event: TableView.Chosen) -> None:
+        """Enter in the table below."""
+        self.below.chosen(event)
 
     # ── panes ────────────────────────────────────────────────────────────────────────────────────
 
@@ -648,40 +373,19 @@ class TimelineScreen(Moving):
     def action_fold(self) -> None:
         """On a heading: fold it. On an event: its details."""
         if self.timeline.selection is not None:
-            self.action_details()
+            self.below.toggle_details()
         else:
             self.timeline.fold()
 
-    def action_details(self) -> None:
-        """All stats of the selected event, below."""
-        self._toggle_below("details")
-        self._show_details()
-
-    def action_ops(self) -> None:
-        """The op table, below."""
-        self._toggle_below("ops")
-        self._show_ops()
-        if self._below == "ops":
-            self.set_focus(self.query_one("#ops", TableView))
-
-    def _toggle_below(self, name: str) -> None:
-        self._below = "" if self._below == name else name
-        if self._below != "ops":  # nobody waits for a table that is closed
-            background.cancel(self, "ops")
-            self.query_one("#ops", TableView).show(None)
-        self._arrange()
-        if not self._below:
-            self.set_focus(self.timeline)
-        self.footer()
-
     def action_sort(self) -> None:
-        if self._below == "ops":
-            self.query_one("#ops", TableView).sort_next()
+        """Of the op table."""
+        if self.below.open == "ops":
+            self.below.table.sort_next()
 
     def action_context(self) -> None:
         """The pane beside the timeline."""
         self._context_wanted = not self._context_wanted
-        self._arrange()
+        self.arrange()
         if self._context_wanted and self.size.width < CONTEXT_FROM:
             self.say(f"The context pane needs {CONTEXT_FROM} columns.", warn=True)
         self._show_context()
@@ -692,7 +396,7 @@ class TimelineScreen(Moving):
         if run is None or len(run.traces) < 2:
             self.say("This run has only one host.")
             return
-        self.shell.show_trace((self.session.trace_index + 1) % len(run.traces))
+        self.shell.runs.show_trace((self.session.trace_index + 1) % len(run.traces))
 
     def action_export(self) -> None:
         """Write the window to a file."""
@@ -701,7 +405,7 @@ class TimelineScreen(Moving):
         if not self.session.complete:
             self.say("The run is still being read. Export it when it is complete.", warn=True)
             return
-        lo_hi = self.timeline.window or self._visible()
+        lo_hi = self.timeline.window or self.visible()
         if lo_hi is not None:
             self.shell.ask(ExportDialog(self.session, *lo_hi), lambda message: self.say(message) if message else None)
 
@@ -718,7 +422,7 @@ class TimelineScreen(Moving):
     def _mark_steps(self, pattern: str | None) -> None:
         if pattern is not None:
             self.session.mark_steps(pattern)
-            self.shell.read_again()
+            self.shell.runs.read_again()
 
     def shift_power(self, refreshes: float) -> None:
         """To later times, in refreshes of its sensor."""
@@ -741,11 +445,11 @@ class TimelineScreen(Moving):
 
     def back(self) -> bool:
         """Close the box, then the pane below, then give up selection, window and hits."""
-        if self._box:
+        if self.asks_for:
             self._close_box()
             return True
-        if self._below:
-            self._toggle_below(self._below)
+        if self.below.open:
+            self.below.toggle(self.below.open)
             return True
         background.cancel(self, "search")
         self.say("")

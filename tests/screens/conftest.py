@@ -16,7 +16,7 @@ from textual.worker import WorkerCancelled
 from powertui import cli, demo
 from powertui.config import Config
 from powertui.data import logdir
-from powertui.screens import shell
+from powertui.screens import runs
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.terminal import theme
@@ -44,7 +44,7 @@ pytest_textual_snapshot.SVGImageExtension = TopLevelSnapshots  # type: ignore[mi
 def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Marks are kept between programs: not between these tests and the person who runs them."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(shell, "LOOK_FOR_NEWS_S", 3600)  # whether it comes in time for a picture is left to no chance
+    monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 3600)  # whether it comes in time for a picture is left to no chance
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ async def test_the_top_line_names_the_run_its_clock_and_the_pages(make: Maker) -
         profile = shell.session.profile
         assert profile is not None
         account.findings(profile, shell.session.aligning)
-        shell._news()
+        shell.runs.tell_news()
         assert "Findings·1" in top(shell).text
 
 

@@ -133,10 +133,10 @@ async def test_escape_stops_reading(make: Maker) -> None:
             if shell.session.entry is not None:
                 break
             await asyncio.sleep(0.005)
-        if shell.is_loading:
+        if shell.runs.is_loading:
             await pilot.press("escape")
             await pilot.pause()
-            assert not shell.is_loading
+            assert not shell.runs.is_loading
             message = shell.current().query_one("#status").message  # type: ignore[union-attr]
             assert "stopped" in message
 
@@ -214,7 +214,7 @@ async def test_a_run_that_was_open_before_is_not_read_again(make: Maker, monkeyp
         assert shell.session.logdir is not None
         first, second = shell.session.logdir.runs[:2]
         for entry in (first, second, first):
-            shell.open_run(entry)
+            shell.runs.open(entry)
             await loaded(pilot)
             assert shell.session.entry is entry
             assert shell.session.trace is not None

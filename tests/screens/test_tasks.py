@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from powertui import demo
-from powertui.screens import shell as shells
+from powertui.screens import runs
 from powertui.screens.shell import Shell
 from tests.tasks import SIZES, TASKS, Task
 
@@ -61,7 +61,7 @@ async def test_the_keys_lead_to_the_answer(
 
 async def test_the_first_screen_says_which_steps_drew_more(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a key: in the line at the foot, until the next key."""
-    monkeypatch.setattr(shells, "LOOK_FOR_NEWS_S", 0.1)
+    monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 0.1)
     shell = make()
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)

@@ -118,7 +118,7 @@ async def test_a_run_that_was_read_again_is_asked_again(make: Maker) -> None:
         before = shell.screen.query_one("#rows", TableView).table
         shell.show("timeline")
         await settled(pilot)
-        shell.read_again()
+        shell.runs.read_again()
         await loaded(pilot)
         shell.show("tool")
         await settled(pilot)

@@ -185,11 +185,11 @@ async def test_a_session_that_cannot_be_read_is_said_once(make: Maker, tmp_path:
         assert before.entry.name.endswith("session_0")
         bad.unlink()
         path = str(bad.parent)
-        assert shell.can_reach(path)
+        assert shell.runs.can_reach(path)
         timeline = page(shell).timeline
         islands = timeline.model.around.islands  # type: ignore[union-attr]
         timeline.show_window(islands[1].lo, islands[1].hi)
-        await until(lambda: not shell.can_reach(path), "that it cannot be read")
+        await until(lambda: not shell.runs.can_reach(path), "that it cannot be read")
         await settled(pilot)
         assert shell.session.opened is before
         assert "vm.xplane.pb" in page(shell).query_one("#status").message  # type: ignore[attr-defined]
@@ -271,11 +271,11 @@ async def test_the_list_has_a_row_for_a_training_and_one_for_what_was_never_prof
         listed = shell.current().query_one("#runs")  # type: ignore[union-attr]
         await until(lambda: len(listed.in_sight) == 4, "two sessions, their training, and the scalars")  # type: ignore[attr-defined]
         await settled(pilot)
-        shell.open_run(next(run for run in shell.current()._runs if run.name == "b"))  # type: ignore[union-attr]
+        shell.runs.open(next(run for run in shell.current()._runs if run.name == "b"))  # type: ignore[union-attr]
         await loaded(pilot)
         assert not page(shell).timeline.model.tracks  # type: ignore[union-attr]
         assert len(page(shell).view.power) == 1
-        shell.open_run(shell.session.logdir.runs[1], whole=False)  # type: ignore[union-attr]
+        shell.runs.open(shell.session.logdir.runs[1], whole=False)  # type: ignore[union-attr]
         await until(lambda: shell.session.complete, "the session")
         await whole(pilot)
         await until(lambda: page(shell).view.inside, "the profile in sight")
@@ -293,7 +293,7 @@ async def test_a_session_whose_clock_is_not_believed_lies_on_its_own_axis(make: 
         assert len(model.around.islands) == 1
         assert "not believed" in model.around.notes[0]
         assert "no place" in _context(page(shell))
-        shell.open_run(next(run for run in shell.session.logdir.runs if run.name.endswith("session_1")), whole=False)  # type: ignore[union-attr]
+        shell.runs.open(next(run for run in shell.session.logdir.runs if run.name.endswith("session_1")), whole=False)  # type: ignore[union-attr]
         await until(lambda: shell.session.complete, "the other session")
         await settled(pilot)
         other = page(shell).timeline.model

@@ -223,7 +223,7 @@ async def test_a_selection_in_one_host_s_profile_is_never_looked_up_in_another_s
         shell.session.model = other
         timeline._context_stale = True
         assert len(list(timeline.before_frame())) == 1
-        timeline.action_details()
+        timeline.below.toggle_details()
         timeline.action_copy()
         await pilot.press("2")
         await settled(pilot)
@@ -299,7 +299,7 @@ async def other_host(timeline: TimelineScreen) -> tuple[TimelineModel, TimelineM
 async def test_an_op_counted_in_another_host_s_profile_is_not_looked_up(
     make: Maker, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("powertui.screens.timeline.OPS_AFTER_S", 3600.0)  # the table stays that of the host before
+    monkeypatch.setattr("powertui.screens.below.OPS_AFTER_S", 3600.0)  # the table stays that of the host before
     shell = make(Path(worlds(folder)["hosts"].arguments[1]))
     async with shell.run_test(size=(160, 40)) as pilot:
         await loaded(pilot)
@@ -307,12 +307,12 @@ async def test_an_op_counted_in_another_host_s_profile_is_not_looked_up(
         assert isinstance(timeline, TimelineScreen)
         first, other = await other_host(timeline)
         await pilot.press("t")
-        timeline._show_ops()
+        timeline.below._show_ops()
         await settled(pilot)
         ops = timeline.query_one("#ops", TableView)
         assert ops.table is not None
         assert len(ops.table) > 0
-        shell.show_trace(other.index)
+        shell.runs.show_trace(other.index)
         await settled(pilot)
         assert timeline.timeline.model is not first
         place = ops.table.place(0) if ops.table.place is not None else None
@@ -335,17 +335,17 @@ async def test_what_a_search_found_in_another_host_s_profile_is_not_shown(make: 
         # behind another page the timeline still shows the first host, while the session has the next one's model already
         shell.session.trace_index, shell.session.model = other.index, other
         word = first.search("a")
-        timeline._search("a")
+        timeline.seeking.search("a")
         await settled(pilot)
         assert timeline.timeline.state is not None
         assert timeline.timeline.state.hits is not None
         assert len(timeline.timeline.state.hits) == len(word), "it is searched in what is shown"
         # and what was found in the first arrives when the next is shown
-        shell.show_trace(other.index)
+        shell.runs.show_trace(other.index)
         await pilot.press("2")
         await settled(pilot)
         timeline.timeline.set_hits(None)
-        timeline._found(first, "a", word)
+        timeline.seeking._found(first, "a", word)
         assert timeline.timeline.state.hits is None
 
 

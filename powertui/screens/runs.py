@@ -1,0 +1,423 @@
+"""The runs of the application: one in front, others beside it, the training around them; read in threads, and followed."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from powertui.data import watch
+from powertui.data.logdir import Logdir, RunEntry
+from powertui.data.model import Run
+from powertui.data.opened import Opened
+from powertui.errors import PowertuiError
+from powertui.plain import plain
+from powertui.screens import frame, growing, spec, trainings
+from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, whole
+from powertui.screens.session import KEPT
+from powertui.screens.status import StatusLine
+from powertui.view.timeline_model import TimelineModel
+
+if TYPE_CHECKING:
+    from powertui.data.energy.account import Account
+    from powertui.data.training.training import Training
+    from powertui.screens.shell import Shell
+    from powertui.view.around import Around
+
+CHANGED = "The file has changed since it was read. Press r to read it again."
+LOOK_FOR_NEWS_S = 1.5  # after a run was read: the first keys come before what nobody has asked for
+
+
+class OpenRuns:
+    """What is read for the screens. Everything here is called on the screen's own thread; what takes long goes to others."""
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell, self.session = shell, shell.session
+        self._loader: Loader | None = None
+        self._reaching: Loader | None = None  # what reads another profile of the training
+        self._unreachable: set[str] = set()
+        self._growing: growing.Growing | None = None  # follows the training that is open
+        self._inside = False  # a session was asked for, not its training
+        self._changed_run: Run | None = None  # the run whose files are known to have changed
+        self._looking = False
+        self._whole = True  # how runs were asked for last
+        self._also: deque[RunEntry] = deque()  # runs that were marked with the one in front, still to be read
+
+    def open_found(self, folder: Logdir) -> bool:
+        """Straight to the timeline where only one thing can be meant: one training, or one run of each path that was named."""
+        if several := trainings.named(folder):
+            self.open_several(several, whole=True)
+            return True
+        alone = trainings.only(folder)
+        if alone is not None:
+            self.open(alone)
+        return alone is not None
+
+    def open(self, entry: RunEntry, *, whole: bool = True, page: str = "timeline") -> None:
+        """Read a run and show it, growing: with its whole training first, where that has several sessions, or not."""
+        self._inside, self._whole = not whole, whole
+        self.stop()
+        opened = self.session.bring(entry)
+        if opened.complete:
+            self._work_out(opened, 0)
+        else:
+            self._load()
+        self.shell.show(page)
+        self.shell.tell()
+
+    def open_several(self, entries: Sequence[RunEntry], *, whole: bool = False) -> None:
+        """Read several runs: the first is shown, the others are read behind it and stay open beside it."""
+        if entries:
+            self._also = deque(entries[1:])
+            self.session.kept = max(KEPT, len(entries))
+            self.session.together = tuple(entries)
+            self.open(entries[0], whole=whole)
+            if self.session.complete:
+                self._read_also()
+
+    def open_next(self) -> None:
+        """The next of the runs that are open, on the page where one is."""
+        entry, page = self.session.next_run(), self.shell.current()
+        if entry is None:
+            self.shell.say("No other run is open. 8 lists the runs: Space marks several, Enter opens them together.")
+            return
+        stays = page is not None and spec(page.page_name).needs_run
+        self.open(entry, whole=self._whole, page=page.page_name if page is not None and stays else "timeline")
+
+    def _read_also(self) -> None:
+        """The next run that was marked with the one in front."""
+        while self._also and self._also[0].path in self.session.runs:
+            self._also.popleft()
+        if not self._also:
+            return
+        entry = self._also.popleft()
+        opened, training = Opened(entry, self.session.reading_of(entry.path)), self._training_of(entry)
+
+        def read() -> None:
+            try:
+                opened.around = training()
+                opened.run  # noqa: B018  # asking for it reads it
+                problem = ""
+            except PowertuiError as error:
+                problem = error.message
+            self.shell.from_thread(self._also_read, opened, problem)
+
+        self.shell.run_worker(read, thread=True, group="also")
+
+    def _also_read(self, opened: Opened, problem: str) -> None:
+        session = self.session
+        if problem:
+            session.together = tuple(one for one in session.together if one.path != opened.path)
+            self.shell.say(problem, warn=True)
+        elif session.opened is None or session.opened.path != opened.path:  # else it was turned to meanwhile
+            session.keep(opened)
+            self.shell.say(f"{opened.name} is open as well: R shows it, 8 lists the runs.")
+        self.shell.tell()
+        self._read_also()
+
+    def read_again(self) -> None:
+        """Read the open run anew. What is shown stays until that is done, or for good when it fails."""
+        entry, folder = self.session.entry, self.session.logdir
+        if entry is None or entry.path == "-":
+            self.shell.say("A profile that came through a pipe cannot be read again.", warn=True)
+        elif self.is_loading:
+            self.shell.say("The run is still being read.", warn=True)
+        else:
+            assert self.session.opened is not None
+            self.session.opened.complete = False
+            self._load(again=folder.path_of(entry) if folder is not None else entry.path)
+            self.shell.say("Reading the run again …")
+
+    def _say_changed(self) -> None:
+        """The files of the run are not those any more that were read."""
+        self._changed_run = self.session.run
+        page = self.shell.current()
+        if page is not None and page.is_mounted and page.NAME == "timeline":
+            page.show_progress("changed on disk")  # it stays there when the sentence is gone
+        self.shell.say(CHANGED, warn=True)
+
+    def look_for_changes(self) -> None:
+        """Whether the files of the run are still those that were read, in a thread: a file system that hangs holds up nobody."""
+        run = self.session.run
+        if self._looking or run is None or run is self._changed_run or not self.session.complete:
+            return
+        self._looking = True
+        session = self.session
+        opened, model, index, aligning = session.opened, session.model, session.trace_index, session.aligning
+        if session.training is not (self._growing.training if self._growing is not None else None):
+            self._growing = growing.of(opened, session.logdir)
+        follows = self._growing
+
+        def look() -> None:
+            changed, grown = watch.changed(run), None
+            if not changed and follows is not None and opened is not None and model is not None:
+                grown = follows.look(opened, index, model, aligning)
+            self.shell.from_thread(self._looked, run, changed, grown)
+
+        threading.Thread(target=look, name="powertui-looking", daemon=True).start()
+
+    def _looked(self, run: Run, changed: bool, grown: growing.Grown | None = None) -> None:
+        self._looking = False
+        session = self.session
+        if grown is not None and run is session.run and grown.part.model is not None:
+            if grown.folder is not None and session.logdir is not None and session.logdir.path == grown.folder.path:
+                session.logdir = grown.folder
+            session.opened = grown.opened
+            self._take(grown.opened, grown.part)
+            self.shell.tell()
+        elif changed and run is self.session.run and run is not self._changed_run:
+            self._say_changed()
+
+    def _load(self, again: str = "") -> None:
+        assert self.session.entry is not None
+        self._loader = loader = Loader(
+            self.session.entry,
+            self.session.reading_of(self.session.entry.path),
+            on_progress=lambda progress: self.shell.from_thread(self._progressed, loader, progress),
+            on_part=lambda part: self.shell.from_thread(self._parted, loader, part),
+            on_failed=lambda error: self.shell.from_thread(self._failed, loader, error),
+            training=self._training_of(self.session.entry, again=bool(again)),
+            aligning=self.session.aligning,
+            trace_index=self.session.trace_index,
+            look_in=again,
+            whole_first=not self._inside,
+        )
+        loader.start()
+
+    def _training_of(self, entry: RunEntry, *, again: bool = False) -> Callable[[], Training | None]:
+        """What finds the training of a run, in the thread that reads it."""
+        session = self.session
+        reading, placing = session.reading_of(entry.path), session.placing
+        if again:
+            session.trainings = None
+        known = session.trainings_of()
+        return lambda: known.of(entry, reading, placing) if known is not None else None
+
+    # ── the other profiles of the training ───────────────────────────────────────────────────────
+
+    def reach(self, path: str, name: str) -> None:
+        """The view came to another profile of the training: read it beside the one that is shown, and then show that."""
+        session = self.session
+        training = session.training
+        if training is None or self.is_loading:
+            return
+        entry = next((one for one in training.entry.sessions if (one.path, one.name) == (path, name)), None)
+        if entry is None or (self._reaching is not None and self._reaching.running and self._reaching.entry is entry):
+            return
+        if self._reaching is not None:
+            self._reaching.cancel()
+            self._reaching = None
+        known = session.runs.get(path)
+        if known is not None and known.complete and known.entry == entry and known is not session.opened:
+            self._work_out(session.turn_to(known), 0)
+            return
+        self._reaching = loader = Loader(
+            entry,
+            session.reading_of(entry.path),
+            on_progress=lambda progress: self.shell.from_thread(self._progressed, loader, progress),
+            on_part=lambda part: self.shell.from_thread(self._reached, loader, part),
+            on_failed=lambda error: self.shell.from_thread(self._not_reached, loader, error),
+            training=lambda: training,
+            aligning=session.aligning,
+            island=True,
+        )
+        loader.start()
+
+    def _reached(self, loader: Loader, part: LoadedPart) -> None:
+        if loader is not self._reaching:
+            return
+        self._reaching = None
+        session = self.session
+        self._show_progress("")
+        if not part.run.traces:
+            self._unreachable.add(loader.entry.path)
+            why = [str(warn) for warn in part.run.warnings] or [f"{loader.entry.name} holds no profile."]
+            self.shell.say(plain(why[0], 400), warn=True)
+            return
+        opened = session.turn_to(Opened(loader.entry, session.reading_of(loader.entry.path), around=part.training))
+        self._take(opened, part)
+        self.shell.tell()
+
+    def _not_reached(self, loader: Loader, error: Exception) -> None:
+        if not isinstance(error, PowertuiError):
+            raise error
+        if loader is self._reaching:
+            self._unreachable.add(loader.entry.path)
+            self._reaching = None
+            self.shell.say(str(error), warn=True)
+
+    def can_reach(self, path: str) -> bool:
+        """Whether a profile was not found to be unreadable."""
+        return path not in self._unreachable
+
+    def _take(self, opened: Opened, part: LoadedPart) -> None:
+        """A run as far as it was read, and what was worked out of it in a thread."""
+        session, model, found = self.session, part.model, part.account
+        opened.around = part.training
+        opened.adopt(part.run, complete=part.complete)
+        if model is not None:
+            session.trace_index = model.index
+        session.model, session.power = model, part.power
+        if not part.complete:
+            return
+        if model is not None:
+            opened.keep(("model", model.index), model)
+        if found is not None:
+            from powertui.data.energy import account
+
+            opened.keep(account.key(session.trace_index, session.aligning), found)
+        self._look_further(opened, part)
+
+    def _look_further(self, opened: Opened, part: LoadedPart) -> None:
+        """What the training drew and what was found in it, in a thread: the picture is there before."""
+        aligning, drawn = self.session.aligning, part.model
+        if part.seen is None or drawn is None:
+            return
+
+        def work() -> None:
+            self.shell.from_thread(done, further(part, opened, aligning))
+
+        def done(found: Around | None) -> None:
+            session = self.session
+            if found is None or session.model is not drawn or session.aligning != aligning:
+                return
+            session.model = drawn.within(found)
+            if session.complete:
+                opened.keep(("model", drawn.index), session.model)
+            self.shell.tell()
+
+        self.shell.run_worker(work, thread=True, exclusive=True, group="further")
+
+    def show_trace(self, index: int) -> None:
+        """Look at another host's profile of the same run."""
+        run = self.session.run
+        if run is None:
+            return
+        self.session.trace_index = index
+        self.session.model, self.session.power, self.session.window = None, (), None
+        self.shell.tell()
+        assert self.session.opened is not None
+        self._work_out(self.session.opened, index)
+
+    def _work_out(self, opened: Opened, index: int) -> None:
+        """The index of a profile that was read before, and its power, in a thread: at once where they are known already."""
+        aligning = self.session.aligning
+
+        def build() -> None:
+            run = opened.run
+            model = opened.cached(("model", index), lambda: TimelineModel.of(run, index)) if run.traces else None
+            self.shell.from_thread(self._indexed, whole(opened, index, model, aligning))
+
+        self.shell.run_worker(build, thread=True, exclusive=True, group="trace")
+
+    def _indexed(self, part: LoadedPart) -> None:
+        run, model, found = part.run, part.model, part.account
+        if run is not self.session.run or (model is not None and model.index != self.session.trace_index):
+            return
+        self.session.model, self.session.power = model, part.power
+        assert self.session.opened is not None
+        self._look_further(self.session.opened, part)
+        self.shell.tell()
+        if model is not None and len(run.traces) > 1:
+            self.shell.say(f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}). {_whose(run, found)}".strip())
+
+    def _show_progress(self, words: str) -> None:
+        page = self.shell.current()
+        if page is not None and page.is_mounted:
+            page.show_progress(words)
+
+    def _progressed(self, loader: Loader, progress: LoadingProgress) -> None:
+        if loader in (self._loader, self._reaching):
+            self._show_progress(str(progress))
+
+    def _parted(self, loader: Loader, part: LoadedPart) -> None:
+        if loader is not self._loader:
+            return
+        session = self.session
+        opened = session.opened
+        if opened is None or opened.entry is not loader.entry:
+            opened = session.opened = Opened(loader.entry, session.reading_of(loader.entry.path))
+        self._take(opened, part)
+        if part.complete and self._inside and part.model is not None:
+            session.view, self._inside = part.model.profiled, False
+        page = self.shell.current()
+        if part.complete and page is not None and page.is_mounted:
+            page.show_progress("")
+            if loader.again:
+                page.say("")
+        self.shell.tell()
+        notice = (session.notice or _whose(part.run, part.account)) if part.complete else ""
+        if notice:
+            self.shell.say(notice)
+        if part.changed:
+            self._say_changed()
+        if part.complete:
+            self._read_also()
+            self.shell.set_timer(LOOK_FOR_NEWS_S, lambda: self._look_for_news(opened))
+
+    def _look_for_news(self, opened: Opened) -> None:
+        """What stands out is told in the top line of every page: it is looked for once the first picture is there."""
+        profile, aligning = self.session.profile, self.session.aligning
+        if opened is not self.session.opened or profile is None or self.is_loading:
+            return
+
+        def look() -> None:
+            from powertui.data.energy import account
+
+            account.findings(profile, aligning)
+            self.shell.from_thread(self.tell_news)
+
+        self.shell.run_worker(look, thread=True, exclusive=True, group="news")
+
+    def tell_news(self) -> None:
+        """The top line counts what stands out. A page that has not said anything says what it is, and the key that leads there."""
+        page, profile = self.shell.current(), self.session.profile
+        if page is None or profile is None:
+            return
+        page.top_line()
+        words = frame.news(self.session)
+        silent = page.is_mounted and not page.query_one("#status", StatusLine).message
+        if words and silent and page.page_name not in frame.TELLS_NEWS:
+            self.shell.say(words)
+
+    def _failed(self, loader: Loader, error: Exception) -> None:
+        if loader is not self._loader:
+            return
+        if not isinstance(error, PowertuiError):
+            raise error
+        self._loader = None
+        if loader.again:
+            if self.session.opened is not None:
+                self.session.opened.complete = True
+            self._show_progress("")
+            self.shell.say(f"{error.message}. What was read before is still shown.", warn=True)
+            return
+        self.session.give_up(loader.entry)
+        self.shell.show("open")
+        self.shell.say(str(error), warn=True)
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a run is being read."""
+        return self._loader is not None and self._loader.running and not self.session.complete
+
+    def stop(self) -> None:
+        """Stop reading; what was read stays."""
+        if self._reaching is not None:
+            self._reaching.cancel()
+            self._reaching = None
+        if self._loader is not None:
+            self._loader.cancel()
+            if self._loader.again and self.session.opened is not None:
+                self.session.opened.complete = True  # what is shown is whole
+            self._loader = None
+
+
+def _whose(run: Run, found: Account | None) -> str:
+    """What is to be said of a run's power when none of it is this host's, or when what was said of it fits nothing."""
+    if found is None or found.share is None:
+        return ""
+    from powertui.data.energy import belongs
+
+    return belongs.in_short(run, found.share)

@@ -1,0 +1,139 @@
+"""Going to what is looked for in the timeline: events by name, what stands out, the other end of a launch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from powertui.data import search
+from powertui.data.texts import CancelCheck
+from powertui.errors import PowertuiError, UsageError
+from powertui.plain import plain
+from powertui.view import around
+from powertui.view.timeline_model import Selected
+from powertui.widgets import background
+from powertui.widgets.timeline import Timeline
+
+if TYPE_CHECKING:
+    from powertui.screens.timeline import TimelineScreen
+
+SEEN_CELLS = 3  # an event that is narrower on screen cannot be seen
+FRAME = 8  # how many times its own length is shown on either side of it
+
+
+class Seeking:
+    """What takes long goes to a thread; an answer about a model that is gone is dropped."""
+
+    def __init__(self, page: TimelineScreen) -> None:
+        self.page = page
+        self.shown_finding: tuple[int, int] | None = None  # it says what it is itself
+
+    @property
+    def _timeline(self) -> Timeline:
+        return self.page.timeline
+
+    def search(self, text: str) -> None:
+        """All names, by text or regular expression between slashes."""
+        model = self._timeline.model
+        if not text or model is None:
+            background.cancel(self.page, "search")
+            self._timeline.set_hits(None)
+            self.page.say("")
+            return
+        regex = len(text) > 2 and text.startswith("/") and text.endswith("/")
+        self.page.say("Searching …")
+
+        def find(check: CancelCheck) -> search.Hits | PowertuiError:
+            try:
+                return model.search(text[1:-1] if regex else text, regex=regex, check=check)
+            except UsageError as error:
+                return error
+
+        background.begin(self.page, "search", find, lambda hits: self._found(model, text, hits))
+
+    def _found(self, model: object, text: str, hits: search.Hits | PowertuiError) -> None:
+        if isinstance(hits, PowertuiError):
+            self.page.say(str(hits))
+            return
+        if model is not self._timeline.model:
+            return
+        self._timeline.set_hits(hits if len(hits) else None)
+        self.page.footer()
+        if not len(hits):
+            self.page.say(f"No event name matches {text}.", warn=True)
+            return
+        self._timeline.next_hit(1)
+        self._frame()
+        self._say_hit()
+
+    def _say_hit(self) -> None:
+        state = self._timeline.state
+        if state is not None and state.hits is not None:
+            number = f"{state.hit + 1:,} of " if state.hit is not None else ""
+            which = f"Hit {number}{len(state.hits):,} events that match" if number else f"{len(state.hits):,} events match"
+            self.page.say(f"{which} {state.hits.pattern}: n next, N previous, b by name, Esc clears.")
+
+    def _frame(self) -> None:
+        """Show the selected event so that it can be seen: neither narrower than a few cells nor wider than the view."""
+        model, selected, view = self._timeline.model, self._timeline.selection, self._timeline.viewport
+        if model is None or selected is None or view is None:
+            return
+        lo, hi = model.extent(selected)
+        if not SEEN_CELLS * view.cell_ps <= hi - lo <= view.t1 - view.t0:
+            margin = max(1, hi - lo) * FRAME
+            self._timeline.show_window(lo - margin, hi + margin)
+
+    def hit(self, direction: int) -> None:
+        """The next hit of the search, or the one before."""
+        if self._timeline.next_hit(direction):
+            self._frame()
+            self._say_hit()
+        else:
+            self.page.say("There is no search to repeat. Press / and type part of a name.", warn=True)
+
+    # ── findings and launches ────────────────────────────────────────────────────────────────────
+
+    def finding(self, direction: int) -> None:
+        """The next thing that stands out from the cursor on, around the end: exactly its stretch is the window."""
+        model = self._timeline.model
+        found = model.around.found if model is not None and model.around is not None else ()
+        one = around.beside(found, self._timeline.cursor_ps, direction)
+        if one is None:
+            self.page.say("Nothing was found here. 3 tells what was looked for.")
+            return
+        margin = max(1, (one.hi - one.lo) // 2)
+        self._timeline.show_window(one.lo - margin, one.hi + margin)
+        self._timeline.goto(one.lo)
+        self.shown_finding = (one.lo, one.hi)
+        self._timeline.set_window(one.lo, one.hi)
+        self.page.say(f"{found.index(one) + 1} of {len(found)}: {one.texts[0]}")
+
+    def jump(self) -> None:
+        """From a call on the host to the work that it launched on a device, and back."""
+        model, selected, profile = self._timeline.model, self._timeline.selection, self.page.session.profile
+        if model is None or selected is None or profile is None or profile.trace is not model.trace:
+            self.page.say("Select a kernel, or the call that launched one, first.")
+            return
+
+        def look(_check: CancelCheck) -> tuple[int, int] | PowertuiError | None:
+            from powertui.data.tools import kernels, launches
+
+            try:
+                found = launches.of(profile)
+                return launches.across(found, kernels.of(profile), model.trace, *selected)
+            except PowertuiError as error:
+                return error
+
+        background.begin(self.page, "jump", look, lambda there: self._jumped(model, there))
+
+    def _jumped(self, model: object, there: tuple[int, int] | PowertuiError | None) -> None:
+        if isinstance(there, PowertuiError):
+            self.page.say(str(there), warn=True)
+        elif model is not self._timeline.model:
+            return
+        elif there is None:
+            self.page.say("Nothing in this profile ties this event to a launch: no other event has its correlation id.")
+        else:
+            self._timeline.select(*there)
+            self._frame()
+            name = self._timeline.model.facts(Selected(*there)).display if self._timeline.model is not None else ""
+            self.page.say(f"{plain(name, 120)}. J leads back.")

@@ -1,0 +1,65 @@
+"""What the view of the timeline holds: counted beside the screen, once the view stands still."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from powertui.data.tools import event_sets
+from powertui.view import in_sight
+from powertui.widgets import background
+
+if TYPE_CHECKING:
+    from powertui.screens.timeline import TimelineScreen
+
+AFTER_S = 0.2  # the view stands still for so long …
+LATE_S = 1.0  # … or so long, where there is much to count
+MUCH = 2_000_000  # events
+
+
+class SightCounting:
+    """Whoever moves on waits for nothing: what is being counted is given up."""
+
+    def __init__(self, page: TimelineScreen) -> None:
+        self.page = page
+        self._timer: Any = None
+        self._of: tuple[object, int, int] | None = None  # the model and stretch that it is told of
+        self._asked: tuple[object, int, int] | None = None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether what is told of the view is still of another one."""
+        return self.page.view.sight.display and self._of != self._now()
+
+    def _now(self) -> tuple[object, int, int] | None:
+        model, seen = self.page.timeline.model, self.page.visible()
+        return None if model is None or seen is None else (model, *seen)
+
+    def soon(self) -> None:
+        """Once the view stands still."""
+        now = self._now()
+        if now is None or not self.page.view.sight.display or now in (self._of, self._asked):
+            return
+        self._asked = now
+        background.cancel(self.page, "sight")
+        if self._timer is not None:
+            self._timer.stop()
+        model, lo, hi = self.page.timeline.model, now[1], now[2]
+        assert model is not None
+        much = model.trace.event_count > MUCH and event_sets.touching(model.trace, lo, hi) > MUCH
+        self._timer = self.page.set_timer(LATE_S if much else AFTER_S, self._count)
+
+    def _count(self) -> None:
+        page, model, now = self.page, self.page.timeline.model, self._now()
+        if model is None or now is None or now != self._asked or not page.view.sight.display:
+            self._asked = None
+            return
+        if page.session.complete:
+            page.view.use_free_rows()
+        background.begin(
+            page, "sight", lambda check: in_sight.of(model, now[1], now[2], check), lambda seen: self._counted(now, seen)
+        )
+
+    def _counted(self, now: tuple[object, int, int], seen: in_sight.InSight) -> None:
+        if self.page.is_mounted and now == self._now():
+            self._of, self._asked = now, None
+            self.page.view.sight.show(seen)

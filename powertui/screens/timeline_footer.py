@@ -1,0 +1,65 @@
+"""What the timeline's footer offers: of what is open or selected first, then how to move; and what Esc closes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from powertui.screens.timeline import TimelineScreen
+
+
+def useful(page: TimelineScreen) -> Iterable[str | tuple[str, str]]:
+    """Ids of actions, with the words for what they do here."""
+    state, model = page.timeline.state, page.timeline.model
+    if state is None:
+        return
+    yield from page.below.useful()
+    if state.mark is not None:
+        yield "mark", "end the window here"
+    elif state.window is not None:
+        yield from (("ops", "ops of the window"), ("export", "export it"), ("fit", "fit"), ("copy", "copy its facts"))
+    elif state.selection is not None:
+        yield from (
+            ("details", "details"),
+            ("fit", "fit"),
+            ("event-previous+event-next", "event before, after"),
+            ("copy", "copy"),
+        )
+        if model is not None and model.trace.devices:
+            yield "jump", "launch or kernel"
+    if state.hits is not None:
+        yield from (("hit-next+hit-previous", "next hit, the one before"), ("hits", "hits by name"))
+    around = model.around if model is not None else None
+    if around is not None and not page.view.inside:
+        if around.islands:
+            yield "profile-next", "next profile"
+        if around.strips:
+            yield "strips", "choose the strips"
+    elif around is not None and state.viewport.rung < state.viewport.widest:
+        yield "whole", "the whole training"
+    yield from (("zoom-in+zoom-out", "zoom"), ("pan-left+pan-right", "pan"))
+    if model is None or not len(model.tracks):  # a power log, or scalars and power: nothing ran that could be told
+        yield from (("time-left+time-right", "cursor"), ("mark", "mark a window"), ("export", "export"))
+    else:
+        yield from (("event-left+event-right", "event"), ("step-previous+step-next", "step"), ("search", "search"))
+        yield from (("mark", "mark a window"), ("ops", "ops"))
+    if around is not None and around.found:
+        yield "found-previous+found-next", "finding"
+    yield "palette", "go to a time or step"
+
+
+def closes(page: TimelineScreen) -> str:
+    """In the order in which `back` gives things up."""
+    state = page.timeline.state
+    if page.asks_for:
+        return "the box"
+    if page.below.open:
+        return "the details" if page.below.open == "details" else "the table"
+    if state is None:
+        return ""
+    held = (
+        (state.mark, "the window's start"), (state.window, "the window"), (state.hits, "the search"),
+        (state.selection, "the selection"),
+    )  # fmt: skip
+    return next((what for value, what in held if value is not None), "")
