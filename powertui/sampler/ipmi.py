@@ -7,26 +7,21 @@ the next readings say so, and the source logs in again by itself: at once, then 
 
 from __future__ import annotations
 
-import fnmatch
-import re
 import time
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
 from powertui.sampler import crypto_probe, dcmi, limits
+from powertui.sampler.bmc_sensors import DCMI_CHANNEL, covers_machine, pick_sensors
 from powertui.sampler.ipmi_client import KNOWN_SUITES, LEVELS, Connection, Transient
+from powertui.sampler.ipmitool import IpmitoolSource
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
 
-if TYPE_CHECKING:
-    from powertui.sampler.ipmitool import IpmitoolSource
+__all__ = ["IpmiSource", "Record", "make", "unit_is_watts"]
 
-__all__ = ["DCMI_CHANNEL", "IpmiSource", "Record", "make", "pick_sensors", "unit_is_watts"]
-
-DCMI_CHANNEL = "power"
 _WATTS = 6
 _SENSOR_NETFN, _GET_READING = 0x04, 0x2D
 _UNAVAILABLE, _SCANNING = 0x20, 0x40
@@ -36,17 +31,6 @@ _LIMITS_S = 30.0  # between two questions for the limit: a BMC has little time f
 _NEVER = (0xC1, 0xC9, 0xCC, 0xCD, 0xD4, 0xD6)  # answers that stay
 _LOGIN_TRIES = 3  # refused logins after a restart of the BMC, before we stop: accounts lock
 _LOGIN_PAUSE = 30.0
-
-# Names that BMCs give to the power of the whole machine, best first.
-_WHOLE = [
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"^total[ _]?power$",
-        r"^(system|sys|node|chassis)[ _]?(power|pwr)",
-        r"^(power|pwr)[ _]?(consumption|input|total|system|sys)",
-        r"total",
-    )
-]
 
 
 class Record(NamedTuple):
@@ -81,27 +65,6 @@ def _most(record: Any) -> float | None:
     except (AttributeError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         return None
     return high if high > max(low, 0.0) else None
-
-
-def pick_sensors(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The sensors that a person asked for, or the one that covers the whole machine. Wildcards as in a shell."""
-    if wanted:
-        chosen: list[str] = []
-        for pattern in wanted:
-            hits = [n for n in names if n.casefold() == pattern.casefold() or fnmatch.fnmatch(n.casefold(), pattern.casefold())]
-            if not hits:
-                raise NotSupported(
-                    f"There is no power sensor {pattern!r}.", hint="The sensors are: " + (", ".join(names) or "none") + "."
-                )
-            chosen += [n for n in hits if n not in chosen]
-        return chosen
-    for pattern_ in _WHOLE:
-        for name in names:
-            if pattern_.search(name):
-                return [name]
-    if len(names) == 1:
-        return list(names)
-    return []
 
 
 class IpmiSource:
@@ -168,7 +131,7 @@ class IpmiSource:
             for name in pick_sensors([r.name for r in found], wanted):
                 record = next(r for r in found if r.name == name)
                 self._records[name] = record
-                scope = "node" if any(p.search(name) for p in _WHOLE) else "unknown"
+                scope = "node" if covers_machine(name) else "unknown"
                 step = f", steps of {record.quantum:g} W" if record.quantum else ""
                 channels.append(
                     Channel(name, self._host, scope, record.quantum, note=f"sensor {record.number:#04x}{step}", most_w=record.most)
@@ -333,8 +296,6 @@ def make(address: Address, options: Options) -> IpmiSource | IpmitoolSource:
     if not address.host:
         raise UsageError("ipmi: needs a host.", hint="Write ipmi://bmc, or ipmitool:open for this machine's own BMC.")
     if why := crypto_probe.trouble():
-        from powertui.sampler.ipmitool import IpmitoolSource
-
         note = f"{why} ipmitool is used instead. The distribution's python3-cryptography, in an environment that sees it, would do."
         return IpmitoolSource(replace(address, scheme="ipmitool"), options, note)
     return IpmiSource(address, options)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
 from powertui.sampler import dcmi, programs
+from powertui.sampler.bmc_sensors import DCMI_CHANNEL, pick_sensors
 from powertui.sampler.credentials import Secret
-from powertui.sampler.ipmi import DCMI_CHANNEL, pick_sensors
 from powertui.sampler.ipmi_client import LEVELS
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port

@@ -49,7 +49,7 @@ class PaneBelow:
         if self.open != "ops":  # nobody waits for a table that is closed
             background.cancel(self.page, "ops")
             self.table.show(None)
-        self.page.arrange()
+        self.page.fold_panes()
         if not self.open:
             self.page.set_focus(self.page.timeline)
         self.page.footer()
@@ -83,7 +83,7 @@ class PaneBelow:
 
     def _show_ops(self) -> None:
         page, session = self.page, self.page.session
-        window = page.timeline.window or page.visible()
+        window = page.timeline.window or page.in_sight()
         if self.open != "ops" or session.trace is None or window is None:
             return
         trace, (lo, hi) = session.trace, window
@@ -123,7 +123,7 @@ class PaneBelow:
         """What the table is of."""
         self.page.query_one("#of", Static).update(f" {cut.end(words, max(1, self.page.view.size.width - 2))}")
 
-    def _show(self, which: Below, trace: object, table: Table) -> None:
+    def _show(self, which: Below, trace: object, table: Table | None) -> None:
         if self.page.is_mounted and self.open == which and trace is self.page.session.trace:
             self._table_of = trace
             self.table.show(table)

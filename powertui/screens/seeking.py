@@ -31,7 +31,7 @@ class Seeking:
     def _timeline(self) -> Timeline:
         return self.page.timeline
 
-    def search(self, text: str) -> None:
+    def look_for(self, text: str) -> None:
         """All names, by text or regular expression between slashes."""
         model = self._timeline.model
         if not text or model is None:

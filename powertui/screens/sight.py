@@ -31,7 +31,7 @@ class SightCounting:
         return self.page.view.sight.display and self._of != self._now()
 
     def _now(self) -> tuple[object, int, int] | None:
-        model, seen = self.page.timeline.model, self.page.visible()
+        model, seen = self.page.timeline.model, self.page.in_sight()
         return None if model is None or seen is None else (model, *seen)
 
     def soon(self) -> None:

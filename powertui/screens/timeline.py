@@ -96,16 +96,16 @@ class TimelineScreen(Moving):
         table.said, table.pan = self.say, lambda: self.timeline.pan_held(1)
         self.timeline.run_budget = self.shell.gate.quality.runs
         self.timeline.listeners.append(self._moved)
-        self.arrange()
+        self.fold_panes()
         self.set_focus(self.timeline)
         self._catch_up()
 
     def on_resize(self, event: Resize) -> None:
         """Panes fold away as space shrinks."""
         super().on_resize(event)
-        self.arrange()
+        self.fold_panes()
 
-    def arrange(self) -> None:
+    def fold_panes(self) -> None:
         """Which panes there is room for."""
         width, height = self.size
         self.query_one("#context").display = self._context_wanted and width >= CONTEXT_FROM
@@ -137,7 +137,7 @@ class TimelineScreen(Moving):
         waiting.display = False
         if self.shell.runs.is_loading and not self.query_one("#status", StatusLine).right:
             super().show_progress("reading …")  # a part must never look like the whole
-        self.arrange()
+        self.fold_panes()
         if self.timeline.model is not model or session.complete:
             shown = session.entry.path if session.entry else ""
             keep = self._shown_path == shown or self._same_training(model)
@@ -154,7 +154,7 @@ class TimelineScreen(Moving):
             (lo, hi), session.view = session.view, None
             if session.window is not None and session.window != self.timeline.window:
                 self.timeline.set_window(*session.window)
-            if (lo, hi) != self.visible():
+            if (lo, hi) != self.in_sight():
                 self._go(lo, hi)
         self._show_context()
         self.below.show_ops_soon()
@@ -228,7 +228,7 @@ class TimelineScreen(Moving):
         """Whether what is told of the view is still of another one."""
         return self.sight.is_behind
 
-    def visible(self) -> tuple[int, int] | None:
+    def in_sight(self) -> tuple[int, int] | None:
         """The stretch in sight."""
         viewport = self.timeline.viewport
         return None if viewport is None else (viewport.t0, viewport.t1)
@@ -335,7 +335,7 @@ class TimelineScreen(Moving):
         purpose, text = self.asks_for, event.value
         self._close_box()
         if purpose == "search":
-            self.seeking.search(text)
+            self.seeking.look_for(text)
         elif purpose == "filter":
             self.set_focus(self.below.table)
 
@@ -385,7 +385,7 @@ class TimelineScreen(Moving):
     def action_context(self) -> None:
         """The pane beside the timeline."""
         self._context_wanted = not self._context_wanted
-        self.arrange()
+        self.fold_panes()
         if self._context_wanted and self.size.width < CONTEXT_FROM:
             self.say(f"The context pane needs {CONTEXT_FROM} columns.", warn=True)
         self._show_context()
@@ -405,7 +405,7 @@ class TimelineScreen(Moving):
         if not self.session.complete:
             self.say("The run is still being read. Export it when it is complete.", warn=True)
             return
-        lo_hi = self.timeline.window or self.visible()
+        lo_hi = self.timeline.window or self.in_sight()
         if lo_hi is not None:
             self.shell.ask(ExportDialog(self.session, *lo_hi), lambda message: self.say(message) if message else None)
 

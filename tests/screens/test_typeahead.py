@@ -335,7 +335,7 @@ async def test_what_a_search_found_in_another_host_s_profile_is_not_shown(make: 
         # behind another page the timeline still shows the first host, while the session has the next one's model already
         shell.session.trace_index, shell.session.model = other.index, other
         word = first.search("a")
-        timeline.seeking.search("a")
+        timeline.seeking.look_for("a")
         await settled(pilot)
         assert timeline.timeline.state is not None
         assert timeline.timeline.state.hits is not None

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from powertui.data.formats import rocprof
+from powertui.data.formats.rocprof.tables import AGENTS, TABLES, table_of
 from powertui.data.logdir.tree import FoundFile, head_of
 
 TOOL = "rocprofv3"
@@ -26,7 +27,7 @@ class Capture:
     @property
     def files(self) -> list[FoundFile]:
         """The better one first: a JSON holds all; of tables one stands for those beside it."""
-        first = next((self.tables[name] for name in rocprof.TABLES if name in self.tables), None)
+        first = next((self.tables[name] for name in TABLES if name in self.tables), None)
         return [file for file in (self.whole, first) if file is not None]
 
     @property
@@ -41,8 +42,8 @@ def captures(files: Iterable[FoundFile]) -> tuple[list[Capture], set[str]]:
     agents: list[tuple[str, FoundFile]] = []
     taken: set[str] = set()
     for file in files:
-        named = rocprof.table_of(file.name)
-        if named is not None and named[1] == rocprof.AGENTS:
+        named = table_of(file.name)
+        if named is not None and named[1] == AGENTS:
             agents.append((named[0], file))
         elif named is not None and file.size and rocprof.sniff(head_of(file.path), file.path):
             found.setdefault(named[0], Capture(named[0])).tables[named[1]] = file

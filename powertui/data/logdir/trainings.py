@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 from powertui.data.formats import filenames, tfevents_ends
 from powertui.data.formats.tfevents import run_of
-from powertui.data.logdir.entries import EventFile, Logdir, OtherFile, PowerFile, RunEntry
+from powertui.data.logdir import captured
+from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEntry
 
 _PAUSE_NS = (
     15 * 60 * 1_000_000_000
@@ -66,19 +67,21 @@ class _Program(NamedTuple):
     last_step: int | None
 
 
-def group(found: Logdir) -> tuple[TrainingEntry, ...]:
-    """The trainings of a logdir, by name."""
-    return tuple(sorted(_Grouping(found).all(), key=lambda one: one.name))
+def group(
+    path: str, runs: Sequence[RunEntry], tfevents: Sequence[EventFile], power: Sequence[PowerFile]
+) -> tuple[TrainingEntry, ...]:
+    """The trainings among what was found under a path, by name."""
+    return tuple(sorted(_Grouping(path, runs, tfevents, power).all(), key=lambda one: one.name))
 
 
 class _Grouping:
-    def __init__(self, found: Logdir) -> None:
-        self.found = found
-        place = Path(found.path)
+    def __init__(self, path: str, runs: Sequence[RunEntry], tfevents: Sequence[EventFile], power: Sequence[PowerFile]) -> None:
+        self.runs, self.tfevents, self.power = runs, tfevents, power
+        place = Path(path)
         self.root = place.resolve() if ".." in place.parts else place.absolute()
 
     def all(self) -> list[TrainingEntry]:
-        runs, events = list(self.found.runs), _own_events(self.found)
+        runs, events = list(self.runs), _own_events(self.runs, self.tfevents)
         bases: dict[str, list[RunEntry]] = {}
         for run in runs:
             if run.profiles or run.results or run.unread or run.problems or run.ignored:
@@ -198,7 +201,7 @@ class _Grouping:
                 own = file.kind != "scalars" or file.group == "demo_logs"
                 if own or not programs or run_of(file.path)[1] in pids:
                     files.setdefault(file.path, file)
-        for file in self.found.tfevents:
+        for file in self.tfevents:
             if file.group == "demo_logs" and run_of(file.path)[1] in pids - {None}:
                 files.setdefault(file.path, file)
         span = _span(programs)
@@ -218,12 +221,12 @@ class _Grouping:
 
     def _with_power(self, trainings: list[TrainingEntry]) -> list[TrainingEntry]:
         """Logs go to the trainings below their folder; those that no training has are trainings of their own."""
-        left = {log.path: log for log in self.found.power}
+        left = {log.path: log for log in self.power}
         out = []
         for one in trainings:
             mine = {log.path: log for run in one.sessions for log in run.power}
             if not one.sessions:
-                mine = {log.path: log for log in self.found.power if _below(one.path, log.path)}
+                mine = {log.path: log for log in self.power if _below(one.path, log.path)}
             left = {path: log for path, log in left.items() if path not in mine}
             said = f"{len(mine)} power log{'s lie' if len(mine) > 1 else ' lies'} in or above its folder" if mine else ""
             out.append(replace(one, power=tuple(mine.values()), reasons=(*one.reasons, *([said] if said else ()))))
@@ -240,9 +243,9 @@ class _Grouping:
 # ── what lies where ──────────────────────────────────────────────────────────────────────────────
 
 
-def _own_events(found: Logdir) -> list[EventFile]:
+def _own_events(runs: Sequence[RunEntry], tfevents: Sequence[EventFile]) -> list[EventFile]:
     """All files with scalars; PowerBoard's markers are none."""
-    every = {file.path: file for file in (*found.tfevents, *(file for run in found.runs for file in run.tfevents))}
+    every = {file.path: file for file in (*tfevents, *(file for run in runs for file in run.tfevents))}
     return [file for file in every.values() if file.kind == "scalars" and file.group != "demo_logs"]
 
 
@@ -325,9 +328,7 @@ def _goes_on(turn: Sequence[_Program], later: _Program) -> bool:
 
 def _nearest(run: RunEntry, turns: Sequence[Sequence[_Program]]) -> int:
     """The training that a session was taken in: by when it was exported, else by when its files were written."""
-    from powertui.data.logdir.captured import when
-
-    at = when(run)
+    at = captured.when(run)
     if at is None:
         return len(turns) - 1
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from powertui.data.model import Floats, Int64s
 from powertui.data.packed import GrowingColumn
+from powertui.data.power.cells import FileCells, Shape, irregular, was_cut
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
-from powertui.data.power.table import FileCells, Shape, irregular, was_cut
 
 PIECE = 4 << 20
 _STRANGE = 4096  # bytes in which a line that ends in a bare CR is looked for

@@ -10,8 +10,8 @@ import pytest
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
 from powertui.sampler import ipmi as ipmi_module
 from powertui.sampler import ipmi_client
+from powertui.sampler.bmc_sensors import pick_sensors
 from powertui.sampler.credentials import Secret
-from powertui.sampler.ipmi import pick_sensors
 from powertui.sampler.source import Options, open_source, reason_of
 from tests.bmc.commands import ADMINISTRATOR, DCMI_POWER, OPERATOR, Machine
 from tests.bmc.rmcpplus import Bmc

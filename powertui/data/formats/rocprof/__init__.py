@@ -11,9 +11,7 @@ correlation id. Hardware counters of a dispatch are stats of its kernel.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
@@ -22,21 +20,8 @@ from powertui.data.model import Trace
 NAME = "rocprof"
 SUFFIXES: tuple[str, ...] = ()  # files are named with an underscore: logdir/rocprof.py tells which belong together
 RESULTS = "results.json"
-# The tables that hold records with times, the most telling first; and the one that tells of the GPUs.
-TABLES = (
-    "kernel_trace", "counter_collection", "memory_copy_trace", "marker_api_trace", "hip_api_trace", "rccl_api_trace",
-    "hsa_api_trace", "memory_allocation_trace", "scratch_memory_trace", "rocdecode_api_trace", "rocjpeg_api_trace",
-)  # fmt: skip
-AGENTS = "agent_info"
 
-_TABLE = re.compile(rf"(?:(?P<prefix>.*)_)?(?P<table>{'|'.join((*TABLES, AGENTS))})\.csv", re.DOTALL)
 _TOOL = b'"rocprofiler-sdk-tool"'
-
-
-def table_of(name: str) -> tuple[str, str] | None:
-    """(prefix, table) of a CSV's file name; None for other names."""
-    found = _TABLE.fullmatch(name)
-    return (found["prefix"] or "", found["table"]) if found is not None else None
 
 
 def sniff(head: bytes, path: str) -> int:  # noqa: ARG001
@@ -56,16 +41,3 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
 
     records = from_json.records(source, progress) if _TOOL in source.head[:256] else from_csv.records(source, progress)
     yield assembled(source, records)
-
-
-def beside(path: str) -> dict[str, Path]:
-    """The tables of the capture that a CSV belongs to, by table."""
-    here = Path(path)
-    own = table_of(here.name)
-    if own is None:
-        return {}
-    return {
-        table: other
-        for table in (*TABLES, AGENTS)
-        if (other := here.with_name(f"{own[0]}_{table}.csv" if own[0] else f"{table}.csv")).is_file()
-    }

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from powertui.data.formats import rocprof
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.rocprof.records import CALLS, COPIES, KERNELS, MARKS, Agent, RocprofRecords, details
+from powertui.data.formats.rocprof.tables import AGENTS, beside
 from powertui.data.formats.source import OpenedFile, open_source
 from powertui.errors import UnreadableFile
 
@@ -28,7 +28,7 @@ _OWN = {
 def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
     """All tables with records. The others of the capture are read when they can be."""
     out = RocprofRecords()
-    files = rocprof.beside(source.path) or {"": Path(source.path)}
+    files = beside(source.path) or {"": Path(source.path)}
     tables: dict[str, pd.DataFrame] = {}
     total = sum(path.stat().st_size for path in files.values() if str(path) != "-")
     done = 0
@@ -43,7 +43,7 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
             out.lose(f"{path.name}: {error.problem}")
             continue
         done += opened.size
-        if table == rocprof.AGENTS:
+        if table == AGENTS:
             out.agents = _agents(frame)
         elif table in _LEFT:
             out.lose(f"records of {table} are not drawn", len(frame))

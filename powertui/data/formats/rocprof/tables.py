@@ -1,0 +1,34 @@
+"""Which tables a capture of rocprofv3 consists of, by the names of their files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+# The tables that hold records with times, the most telling first; and the one that tells of the GPUs.
+TABLES = (
+    "kernel_trace", "counter_collection", "memory_copy_trace", "marker_api_trace", "hip_api_trace", "rccl_api_trace",
+    "hsa_api_trace", "memory_allocation_trace", "scratch_memory_trace", "rocdecode_api_trace", "rocjpeg_api_trace",
+)  # fmt: skip
+AGENTS = "agent_info"
+
+_TABLE = re.compile(rf"(?:(?P<prefix>.*)_)?(?P<table>{'|'.join((*TABLES, AGENTS))})\.csv", re.DOTALL)
+
+
+def table_of(name: str) -> tuple[str, str] | None:
+    """(prefix, table) of a CSV's file name; None for other names."""
+    found = _TABLE.fullmatch(name)
+    return (found["prefix"] or "", found["table"]) if found is not None else None
+
+
+def beside(path: str) -> dict[str, Path]:
+    """The tables of the capture that a CSV belongs to, by table."""
+    here = Path(path)
+    own = table_of(here.name)
+    if own is None:
+        return {}
+    return {
+        table: other
+        for table in (*TABLES, AGENTS)
+        if (other := here.with_name(f"{own[0]}_{table}.csv" if own[0] else f"{table}.csv")).is_file()
+    }

@@ -1,0 +1,68 @@
+"""Everything that was found under one path, or under several."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from powertui.data.logdir import trainings
+from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEntry
+from powertui.data.logdir.trainings import TrainingEntry
+from powertui.data.model import Warn
+from powertui.errors import UsageError
+from powertui.plain import plain
+
+
+@dataclass(frozen=True)
+class Logdir:
+    """Everything that was found under one path."""
+
+    path: str
+    runs: tuple[RunEntry, ...] = ()
+    tfevents: tuple[EventFile, ...] = ()  # all of them, those of runs without a profile too
+    power: tuple[PowerFile, ...] = ()
+    unread: tuple[OtherFile, ...] = ()  # outside every run: traces of other tools, known by name
+    problems: tuple[Warn, ...] = ()
+    entries: int = 0  # how many names were looked at
+    truncated: bool = False  # the tree is larger than a scan goes through
+    complete: bool = True  # False while folders are still looked through: power logs are given to runs last
+    folders: tuple[str, ...] = ()  # all that were listed
+    began_ns: int = field(default=0, compare=False)  # when (Unix time)
+    several: tuple[str, ...] = ()  # the paths, where there are several
+    parts: tuple[Logdir, ...] = field(default=(), compare=False, repr=False)  # and what was found under each of them
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What was looked through."""
+        return self.several or (self.path,)
+
+    def path_of(self, entry: RunEntry) -> str:
+        """Which of the paths a run was found under."""
+        if not self.several:
+            return self.path
+        whole = Path(entry.path).absolute()
+        return next((path for path in self.paths if whole.is_relative_to(Path(path).absolute())), entry.path)
+
+    @functools.cached_property
+    def trainings(self) -> tuple[TrainingEntry, ...]:
+        """What one program did each: its sessions, scalars and power logs."""
+        return trainings.group(self.path, self.runs, self.tfevents, self.power)
+
+    def chosen(self, name: str | None) -> tuple[RunEntry, ...]:
+        """The runs that a name means: all for None, else one. Its whole name, its last parts, or a part that fits no other.
+
+        Raises `UsageError` with the names that there are when none or several fit.
+        """
+        if name is None:
+            return self.runs
+        found: tuple[RunEntry, ...] = ()
+        for fits in (str.__eq__, lambda own, said: own.endswith("/" + said), str.__contains__):
+            found = tuple(run for run in self.runs if fits(run.name, name))
+            if len(found) == 1:
+                return found
+            if found:
+                break
+        names = ", ".join(plain(run.name, 80) for run in (found or self.runs)[:8])
+        what = "More than one run is" if found else "No run is"
+        raise UsageError(f"{what} named {plain(name, 80)!r}.", hint=f"There are: {names}" if names else "There are no runs here.")

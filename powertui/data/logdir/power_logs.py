@@ -1,0 +1,92 @@
+"""Which power logs lie in or above a folder, and which of its runs each belongs to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from powertui.data.formats import filenames
+from powertui.data.logdir.entries import PowerFile, RunEntry
+from powertui.data.logdir.tree import FoundFile, Tree, may_be_power
+
+
+def candidates_above(tree: Tree, start: Path, walked: Iterable[str]) -> list[FoundFile]:
+    """Candidates outside of what was asked for: in the folder above, or in the one that holds `logs`; and in its data/.
+
+    Another training's log may lie there as well: nobody's power is taken unasked.
+    """
+    folders = [start.parent] if start.parent != start else []
+    for above in (start, *start.parents[:5]):
+        if above.name.lower() in filenames.LOG_FOLDERS and above.parent != above:
+            folders.append(above.parent)
+            break
+    known = set(walked)
+    out: list[FoundFile] = []
+    for folder in dict.fromkeys(folders):
+        for place in (folder, folder / "data"):
+            if str(place) not in known and tree.exists(str(place)):
+                known.add(str(place))
+                out += [f for f in tree.listing(str(place))[0] if may_be_power(f.name)]
+    return out
+
+
+def recognised(candidates: Iterable[FoundFile]) -> tuple[PowerFile, ...]:
+    """Those candidates whose head a reader of power logs recognises."""
+    out = []
+    for file in candidates:
+        if file.size and (dialect := _power_dialect(file)):
+            out.append(PowerFile(file.path, dialect, file.size))
+    return tuple(out)
+
+
+def given(root: Path, runs: list[RunEntry], logs: tuple[PowerFile, ...]) -> Iterator[RunEntry]:
+    """Each power log goes to the runs below its own folder, else to those of the project that the folder lies in."""
+    theirs: dict[int, list[PowerFile]] = {}
+    below = _runs_below(runs) if logs else {}
+    for log in logs:
+        base = Path(log.path).parent
+        if base.name == "data":
+            base = base.parent
+        mine = below.get(str(base), _Below())
+        if not mine.runs and base != root and base.parent != base:
+            # `measurements/` beside `logs/`: theirs when the folder above holds one project, not a collection.
+            above = below.get(str(base.parent), _Below())
+            mine = above if len(above.tops) == 1 else mine
+        for index in mine.runs:
+            theirs.setdefault(index, []).append(log)
+    for index, run in enumerate(runs):
+        yield replace(run, power=tuple(theirs.get(index, ())))
+
+
+@dataclass
+class _Below:
+    """What lies below one folder: runs by their number, and the names of the next folders on the way to them."""
+
+    runs: list[int] = field(default_factory=list)
+    tops: set[str] = field(default_factory=set)
+
+
+def _runs_below(runs: list[RunEntry]) -> dict[str, _Below]:
+    """For every folder that has runs below it (or is one) which those are."""
+    out: dict[str, _Below] = {}
+    for index, run in enumerate(runs):
+        folder, top = run.path, ""
+        while True:
+            below = out.setdefault(folder, _Below())
+            below.runs.append(index)
+            below.tops.add(top)
+            above, top = os.path.split(folder)
+            if above == folder:
+                break
+            folder = above
+    return out
+
+
+def _power_dialect(file: FoundFile) -> str:
+    """The reader of power logs that recognises this file's head; "" when none does."""
+    from powertui.data.power import registry  # sixteen dialects: only where there is a candidate
+
+    dialect, score = registry.sniff(file.path)
+    return dialect if score >= registry.IS_POWER else ""

@@ -1,0 +1,89 @@
+"""Units, how far a number can be trusted, what could not be read, and where a zero lies in Unix time."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from powertui.data.wire.types import Bools as Bools
+from powertui.data.wire.types import Int32s as Int32s
+from powertui.data.wire.types import Int64s as Int64s
+from powertui.data.wire.types import UInt8s as UInt8s
+from powertui.data.wire.types import UInt32s as UInt32s
+from powertui.data.wire.types import UInt64s as UInt64s
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+PS_PER_NS = 1_000
+PS_PER_US = 1_000_000
+PS_PER_S = 1_000_000_000_000
+NS_PER_S = 1_000_000_000
+
+
+class Badge(str, enum.Enum):
+    """How far a number can be trusted. Every figure that reaches a person carries one."""
+
+    MEASURED = "measured"  # counted or integrated from samples
+    ESTIMATED = "estimated"  # a model, with its interval
+    ASSUMED = "assumed"  # a default or a convention
+
+
+class Figure(NamedTuple):
+    """One number with its badge."""
+
+    value: float
+    badge: Badge
+
+
+@dataclass(frozen=True)
+class Warn:
+    """Something that could not be read or believed. Counted, shown, never raised."""
+
+    file: str
+    where: str  # "byte 1234", "row 7", "plane /host:CPU"; "" when it is the whole file
+    cause: str
+    count: int = 1
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        times = f", {self.count} times" if self.count > 1 else ""
+        file = "standard input" if self.file == "-" else self.file
+        return f"{file}{place}: {self.cause}{times}"
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Where a zero lies in Unix time: an interval in ns, and the evidence for it.
+
+    `source` names the evidence: for a profile a rung of the ladder in `data/run/clocks.py` ("task environment" …
+    "file time"), for a power log how its times were read, and "none". Without evidence both ends are None:
+    relative time only.
+    """
+
+    lo_ns: int | None = None
+    hi_ns: int | None = None
+    source: str = "none"
+    detail: str = ""  # one clause for a person: which file, which rule
+    utc_offset_s: int | None = None  # of the profiled machine, when the evidence tells
+
+    @property
+    def known(self) -> bool:
+        return self.lo_ns is not None and self.hi_ns is not None
+
+    @property
+    def mid_ns(self) -> int:
+        """The middle of the interval. Ask `known` first."""
+        assert self.lo_ns is not None
+        assert self.hi_ns is not None
+        return (self.lo_ns + self.hi_ns) // 2
+
+    @property
+    def half_ns(self) -> int:
+        """Half the width of the interval: the ± of every wall time derived from this clock."""
+        assert self.lo_ns is not None
+        assert self.hi_ns is not None
+        return (self.hi_ns - self.lo_ns) // 2

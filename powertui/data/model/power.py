@@ -1,0 +1,146 @@
+"""One channel of one sensor, and the same placed on a trace's clock."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from powertui.data.model.ground import Badge, Clock, Figure, Floats, Int64s, Warn
+from powertui.data.packed import packs
+
+
+class Scope(str, enum.Enum):
+    """What a power figure covers. Scopes nest: NODE holds all others, PACKAGE holds CORE."""
+
+    NODE = "node"
+    PACKAGE = "package"
+    CORE = "core"
+    DRAM = "dram"
+    GPU = "gpu"
+    RAIL = "rail"  # one supply rail or component: fans, PCIe …
+    PLUG = "plug"  # a wall plug or PDU outlet: at least the node
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Device:
+    """Which device of its host a channel speaks of, as the log names it. What the log does not tell is None or empty."""
+
+    index: int | None = None  # as its driver counts (0, 1 …): CUDA_VISIBLE_DEVICES may reorder it
+    uuid: str = ""  # "GPU-8f6e2a54-…"
+    pci: str = ""  # "0000:3b:00.0": lower case, four digits of domain
+    model: str = ""  # "NVIDIA H100 80GB HBM3"
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """What is known, or was measured, of one channel. None where nothing is known."""
+
+    name: str  # "Total Power"
+    source: str  # the dialect or sampler: "powerboard", "nvidia-smi", "ipmi DCMI"
+    scope: Scope = Scope.UNKNOWN
+    host: str = ""
+    poll_s: Figure | None = None  # how often it was asked
+    refresh_s: Figure | None = None  # how often its value really changes
+    quantum_w: Figure | None = None  # the step of its readings
+    window_s: Figure | None = None  # what one reading averages over
+    delay_s: Figure | None = None  # from the end of that window to publication
+    gain: Figure | None = None  # systematic error, as a fraction
+    window_err_s: float | None = None  # one sigma of `window_s`, where nobody but the readings tells it
+    device: Device | None = None  # the accelerator, where the log names it
+    logged_on: str = ""  # the machine that wrote the log, where it says so
+    # How sure these are watts: ASSUMED where unit or scale is a guess, ESTIMATED of a model. No figure made of them says more.
+    scale: Badge = Badge.MEASURED
+
+    @property
+    def label(self) -> str:
+        """Host and sensor, so that two hosts' channels are never called the same."""
+        name = self.name or self.source or "power"
+        return name if not self.host or name.casefold().startswith(self.host.casefold()) else f"{self.host} {name}"
+
+    @property
+    def channel(self) -> str:
+        """The sensor without its host, where its name begins with that (a recording's "bmc-17 DCMI power")."""
+        name = self.name or self.source or "power"
+        own = name[len(self.host) :].strip(" :") if self.host and name.casefold().startswith(self.host.casefold()) else ""
+        return own or name
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a recording names: a stretch of time, or (without an end) a moment. Times count as those of its series."""
+
+    name: str
+    start_ns: int
+    end_ns: int | None = None
+
+
+class PowerKind(str, enum.Enum):
+    SAMPLED = "sampled"  # watts at a moment (or averaged over the sensor's own window)
+    INTERVAL = "interval"  # mean watts since the previous row: counters and J per interval
+
+
+class PowerCap(NamedTuple):
+    """A limit that holds from a moment on."""
+
+    start_ns: int  # since the series' own zero
+    watts: float  # NaN: no limit any more
+
+
+@packs("watts", "joules")
+@dataclass(frozen=True, eq=False)
+class PowerSeries:
+    """One channel of one sensor. NaN watts are a gap: nothing is drawn or integrated across it.
+
+    `joules`, when it is there, is the energy since the previous row (PowerKind.INTERVAL).
+    """
+
+    sensor: Sensor
+    times: Int64s  # ns since the series' own zero, ascending
+    watts: Floats
+    kind: PowerKind = PowerKind.SAMPLED
+    clock: Clock = field(default_factory=Clock)
+    path: str = ""
+    joules: Floats | None = None
+    warnings: tuple[Warn, ...] = ()
+    marks: tuple[Mark, ...] = ()  # of the whole log: each of its channels has them all
+    limits: tuple[PowerCap, ...] = ()  # what it was held to, by time
+    parted_s: float = 0.0  # by so much some of its rows may lie later than others, for its clock may have been set
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+class LogPlace(NamedTuple):
+    """One place where a power log may lie on a trace, and how likely that is."""
+
+    offset_ps: int  # trace time at which the series' own zero lies
+    weight: float  # the weights of all places add up to 1
+    half_ps: int  # half of its own 95 % interval
+
+
+@packs("watts")
+@dataclass(frozen=True, eq=False)
+class PowerOnTrace:
+    """A power series placed on a trace's clock: what the timeline draws and the integrals take.
+
+    `times` and `offset_ps` are those of the likeliest place. Where several come into question, what is computed has to hold over
+    all of `places` (`energy.mixture`), never at the likeliest alone.
+    """
+
+    series: PowerSeries
+    times: Int64s  # ps on the trace's clock, ascending; only rows that int64 ps can hold
+    watts: Floats
+    offset_ps: int  # trace time at which the series' own zero lies
+    offset_lo_ps: int  # its 95 % interval
+    offset_hi_ps: int
+    status: Literal["aligned", "ambiguous", "none"]
+    source: str  # "wall clocks of both", "by signal", "pinned by hand" …
+    places: tuple[LogPlace, ...] = ()  # the likeliest first; one of weight 1 when it is sure, which is made where none is given
+    device: str = ""  # the device of the trace whose power it is, as far as that is known
+
+    def __post_init__(self) -> None:
+        if not self.places:
+            only = LogPlace(self.offset_ps, 1.0, (self.offset_hi_ps - self.offset_lo_ps) // 2)
+            object.__setattr__(self, "places", (only,))
