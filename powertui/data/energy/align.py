@@ -18,10 +18,10 @@ import numpy as np
 
 from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.energy import anchor, belongs, pins, placing, predict, samples, sensor, signal
+from powertui.data.energy import anchor, belongs, log_zone, pins, placing, predict, samples, sensor, signal
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
-from powertui.data.model import NS_PER_S, PS_PER_S, Clock, Epochs, LogPlace, PowerOnTrace, PowerSeries, Run, Steps, Trace
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, Epochs, LogPlace, PowerOnTrace, PowerSeries, Run, Steps, Trace
 from powertui.data.power import in_trace, times
 from powertui.errors import UsageError
 
@@ -277,23 +277,14 @@ def _overlaps(series: PowerSeries, trace: Trace, found: Alignment) -> bool:
 
 
 def _zone(series: PowerSeries, context: AlignmentContext) -> Clock | None:
-    """A clock for naive local times: in the profiled machine's zone, else in the only zone in which both overlap."""
-    trace = context.trace.clock
-    if trace.utc_offset_s is not None:
-        name = times.offset_words(trace.utc_offset_s)
-        return times.with_offset(
-            series.clock, trace.utc_offset_s, f"the profiled machine's time zone is UTC{name} (run directory against profile-empty)"
-        )
-    fits = []
-    for quarter in range(-48, 57, 2):
-        clock = times.with_offset(series.clock, quarter * 900)
-        lo, hi = _difference(clock, trace)
-        if _overlaps(series, context.trace, Alignment((lo + hi) / 2, lo, hi, "aligned", LOCAL, ())):
-            fits.append(quarter * 900)
-    if len(fits) == 1:
-        name = times.offset_words(fits[0])
-        return times.with_offset(series.clock, fits[0], f"log and profile overlap only in time zone UTC{name}")
-    return None
+    """A clock for naive local times: the log may meet the profile, or the training around it."""
+    clock = context.trace.clock
+    assert clock.lo_ns is not None
+    assert clock.hi_ns is not None
+    lo, hi = context.trace.span
+    if context.training is not None:
+        lo, hi = min(lo, context.training[0]), max(hi, context.training[1])
+    return log_zone.of(series, (clock.lo_ns + lo // PS_PER_NS, clock.hi_ns + hi // PS_PER_NS), clock.utc_offset_s)
 
 
 def _refined(series: PowerSeries, context: AlignmentContext, found: Alignment) -> Alignment:

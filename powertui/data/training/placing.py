@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import account, align, anchor, samples, signal
+from powertui.data.energy import account, align, anchor, log_zone, samples, signal
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.predict import OUTSIDE, WindowShares
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
@@ -169,21 +169,13 @@ def _clock(training: Training, series: PowerSeries, said: list[str]) -> Clock | 
 
 
 def _zone(training: Training, series: PowerSeries) -> Clock | None:
-    """A clock for naive local times: in the only zone in which log and training overlap."""
+    """A clock for naive local times."""
     span = training.scalar_span or _of_islands(training)
     if span is None:
         return None
-    fits = []
-    for half_hour in range(-24, 29):
-        clock = times.with_offset(series.clock, half_hour * 1800)
-        assert clock.lo_ns is not None
-        assert clock.hi_ns is not None
-        if clock.lo_ns + int(series.times[0]) < span[1] and clock.hi_ns + int(series.times[-1]) > span[0]:
-            fits.append((half_hour * 1800, clock))
-    if len(fits) != 1:
-        return None
-    seconds, clock = fits[0]
-    return replace(clock, source=align.LOCAL, detail=f"log and training overlap only in time zone UTC{times.offset_words(seconds)}")
+    told = (profile.clock.utc_offset_s for opened in training.read_sessions() for profile in opened.profiles)
+    found = log_zone.of(series, span, next((one for one in told if one is not None), None))
+    return replace(found, source=align.LOCAL) if found is not None else None
 
 
 def _of_islands(training: Training) -> tuple[int, int] | None:

@@ -146,6 +146,40 @@ def test_local_times_take_the_profiled_machines_zone(made, logged) -> None:
     assert "only in time zone" in found.evidence[0]
 
 
+def _naive(series, made, offset: float, ahead_s: int):
+    """The log as a clock `ahead_s` seconds east of UTC wrote it, the profile of a machine in UTC."""
+    local = made.trace.clock.mid_ns + round(offset * NS) + ahead_s * NS
+    naive = replace(series, clock=Clock(local - 14 * 3600 * NS, local + 12 * 3600 * NS, times.LOCAL))
+    zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=0))
+    return naive, align.AlignmentContext(zoned, made.steps, made.epochs)
+
+
+def test_a_short_log_of_another_zone_than_the_machines_is_taken_for_one(made, logged) -> None:
+    series, offset = logged
+    naive, asked = _naive(series, made, offset, 3600)
+    found = align.place(naive, asked).alignment
+    assert found.source == align.LOCAL
+    assert found.offset_s == pytest.approx(offset, abs=1e-6)
+    assert "only in time zone UTC+01:00 (assumed; the profiled machine's is UTC+00:00)" in found.evidence[0]
+
+
+def test_a_log_that_meets_the_run_in_no_zone_stays_where_the_machines_zone_puts_it(made, logged) -> None:
+    series, offset = logged
+    naive, asked = _naive(series, made, offset, 3600 + 900)  # a quarter of an hour beside: another run's
+    found = align.place(naive, asked).alignment
+    assert found.offset_s == pytest.approx(offset + 4500, abs=1e-6)
+    assert "do not overlap" in " ".join(found.evidence)
+
+
+def test_a_long_log_would_meet_any_run_in_some_zone_and_is_not_moved(made, logged) -> None:
+    series, offset = logged
+    long = replace(series, times=series.times * 20)  # ten minutes and more, over before the run began
+    naive, asked = _naive(long, made, offset - 1200, 0)
+    found = align.place(naive, asked, Aligning("clock")).alignment
+    assert found.offset_s == pytest.approx(offset - 1200, abs=1e-6)
+    assert "do not overlap" in " ".join(found.evidence)
+
+
 def test_a_bmcs_local_time_stays_as_vague_as_its_clock(made, logged) -> None:
     series, offset = logged
     zero = made.trace.clock.mid_ns + round(offset * NS)
