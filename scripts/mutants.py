@@ -66,13 +66,13 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/unit/test_builder.py", "tests/unit/test_steps.py", "tests/unit/test_epochs.py", "tests/unit/test_window.py",
         "tests/unit/test_lod.py", "tests/unit/test_loading.py", "tests/unit/test_export.py",
     ),
-    "powertui/data/opened.py": ("tests/unit/test_opened.py", "tests/unit/test_loading.py", "tests/unit/test_api.py"),
+    "powertui/data/opened.py": ("tests/unit/test_opened.py", "tests/unit/test_loading.py", "tests/unit/api"),
     "powertui/data/search.py": ("tests/unit/test_search.py",),
     "powertui/data/table.py": ("tests/unit/test_results.py", "tests/unit/tools", "tests/unit/test_units.py"),
     "powertui/data/texts.py": ("tests/unit/test_texts.py", "tests/unit/test_search.py"),
     "powertui/data/watch.py": ("tests/unit/test_watch.py",),
     "powertui/data/window.py": ("tests/unit/test_window.py",),
-    "powertui/data/": ("tests/unit/test_loading.py", "tests/unit/test_api.py", "tests/unit/test_opened.py"),
+    "powertui/data/": ("tests/unit/test_loading.py", "tests/unit/api", "tests/unit/test_opened.py"),
     "powertui/sampler/": ("tests/unit/sampler",),
     "powertui/sampler/health.py": ("tests/unit/sampler/test_health.py", "tests/unit/sampler/test_recorder.py"),
     "powertui/sampler/ledger.py": ("tests/unit/sampler/test_health.py", "tests/unit/sampler/test_library.py"),
@@ -101,7 +101,7 @@ TESTS: dict[str, tuple[str, ...]] = {
 # How many are drawn from where.
 DRAWN = {
     "powertui/data/energy/": 32, "powertui/data/power/": 30, "powertui/data/formats/": 20, "powertui/data/run/": 20,
-    "powertui/data/logdir/": 8, "powertui/data/tools/": 12, "powertui/data/export/": 10, "powertui/data/wire/pure.py": 8,
+    "powertui/data/logdir/": 8, "powertui/data/tools/": 12, "powertui/data/export/": 10, "powertui/data/wire/pure/": 8,
     "powertui/data/*.py": 24, "powertui/sampler/": 34, "powertui/view/": 32,
 }  # fmt: skip
 # Rooms of memory and time, not of meaning: another size gives the same answer.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.wire import pure, tag
+from powertui.data.wire.pure import fields
 from powertui.data.wire.types import EVENTS_FIELD, EventColumns
 from tests.fuzz.scanner import Finding
 from tests.synthetic.xplane import varint
@@ -95,14 +96,14 @@ def compare(messages: Iterable[bytes], seed: int) -> int:
     from powertui.data.wire import compiled
 
     count = 0
-    few = pure.FEW
+    few = fields.FEW
     for line in messages:
         choices = seed * 1_000_003 + count
-        pure.FEW = (0, 16)[count % 2]  # both of its ways: numpy for many records, a walk for few
+        fields.FEW = (0, 16)[count % 2]  # both of its ways: numpy for many records, a walk for few
         try:
             same = answers(compiled, line, random.Random(choices)) == answers(pure, line, random.Random(choices))
         finally:
-            pure.FEW = few
+            fields.FEW = few
         if not same:
             raise Finding(f"the decoders disagree (choices {choices}) about {line!r}")
         count += 1

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from powertui.data import lod
 from powertui.data.lod import Forest
 from powertui.data.model import Events, Int64s, Track, TrackKind
-from powertui.data.wire import BLOCK, pure
+from powertui.data.wire import BLOCK
+from powertui.data.wire.pure import columns
 from tests.synthetic import traces
 
 
@@ -163,7 +164,7 @@ def even(size: int, lanes: int, span: int = 10**12) -> Forest:
 def test_a_frame_costs_the_cells_not_the_events(monkeypatch: pytest.MonkeyPatch) -> None:
     """Durations read for a whole run on screen: as many for two million events as for two hundred thousand, and bounded."""
     touched = 0
-    gather = pure._gather
+    gather = columns._gather
 
     def counted(column: Int64s, rows: Int64s) -> Int64s:
         nonlocal touched
@@ -171,9 +172,9 @@ def test_a_frame_costs_the_cells_not_the_events(monkeypatch: pytest.MonkeyPatch)
         touched += out.size
         return out
 
-    monkeypatch.setattr(pure, "_gather", counted)
-    monkeypatch.setattr(lod.wire, "sums", pure.sums)
-    monkeypatch.setattr(lod.wire, "longest", pure.longest)
+    monkeypatch.setattr(columns, "_gather", counted)
+    monkeypatch.setattr(lod.wire, "sums", columns.sums)
+    monkeypatch.setattr(lod.wire, "longest", columns.longest)
     lanes, cells = 20, 160
     looks = []
     for size in (200_000, 2_000_000):

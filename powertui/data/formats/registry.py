@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 from powertui import plugins
-from powertui.data.formats.source import OpenedFile, describe, open_source
+from powertui.data.formats.source import OpenedFile, describe, open_file
 from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.data.model import Clock, Trace
 from powertui.errors import PowertuiError, UnreadableFile
@@ -40,7 +40,7 @@ __all__ = [
     "certain_suffixes",
     "clock_rule",
     "load",
-    "open_source",
+    "open_file",
     "pick",
     "read",
     "silent",
@@ -145,7 +145,7 @@ def _plugin(reader: Reader) -> plugins.Plugin | None:
 
 def load(path: str | os.PathLike[str], progress: Progress = silent, limit: MemoryLimit = MACHINE) -> Iterator[Trace]:
     """Read one file: partial traces (`complete` is False) as they grow, the whole one last."""
-    source = open_source(path, limit)
+    source = open_file(path, limit)
     reader = pick(source)
     try:
         for trace in reader.load(source, progress):

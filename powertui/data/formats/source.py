@@ -111,7 +111,7 @@ class OpenedFile:
             self.warnings.append(Warn(self.path, "", cause))
 
 
-def open_source(path: str | os.PathLike[str], limit: MemoryLimit = MACHINE) -> OpenedFile:
+def open_file(path: str | os.PathLike[str], limit: MemoryLimit = MACHINE) -> OpenedFile:
     """Open a file, a FIFO or standard input ("-"). Raises `UnreadableFile` with what is wrong and what to do."""
     name = os.fspath(path)
     try:

@@ -41,6 +41,7 @@ is released) and `pure` (numpy, everywhere). `POWERTUI_PURE=1` forces the second
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import TYPE_CHECKING
 
@@ -126,62 +127,30 @@ __all__ = [
     "text",
 ]
 
-if TYPE_CHECKING:
-    from powertui.data.wire.compiled import Aside, LaneScan
-    from powertui.data.wire.pure import (
-        blocks,
-        ends,
-        event_stats,
-        hop,
-        longest,
-        nest,
-        pick,
-        records,
-        scan_events,
-        scan_stats,
-        stats,
-        sums,
-    )
 
-WHY_PURE = "POWERTUI_PURE is set" if os.environ.get("POWERTUI_PURE") else ""
-"""Why the compiled scanner is not used; empty when it is. For a person: `powertui doctor` shows it."""
-
-if not WHY_PURE:
+def _why_pure() -> str:
+    if os.environ.get("POWERTUI_PURE"):
+        return "POWERTUI_PURE is set"
     try:
-        from powertui.data.wire.compiled import (
-            Aside,
-            LaneScan,
-            blocks,
-            ends,
-            event_stats,
-            hop,
-            longest,
-            nest,
-            pick,
-            records,
-            scan_events,
-            scan_stats,
-            stats,
-            sums,
-        )
+        importlib.import_module("powertui.data.wire.compiled")
     except ModuleNotFoundError:
-        WHY_PURE = "powertui was installed without a compiler"
+        return "powertui was installed without a compiler"
     except ImportError as error:  # built for another machine, or another Python
-        WHY_PURE = f"the compiled scanner cannot be loaded ({error})"
-if WHY_PURE:
-    from powertui.data.wire.pure import (
-        blocks,
-        ends,
-        event_stats,
-        hop,
-        longest,
-        nest,
-        pick,
-        records,
-        scan_events,
-        scan_stats,
-        stats,
-        sums,
-    )
+        return f"the compiled scanner cannot be loaded ({error})"
+    return ""
 
+
+WHY_PURE = _why_pure()
+"""Why the compiled scanner is not used; empty when it is. For a person: `powertui doctor` shows it."""
 COMPILED: bool = not WHY_PURE
+
+if TYPE_CHECKING or COMPILED:
+    from powertui.data.wire.compiled import Aside, LaneScan
+if TYPE_CHECKING or WHY_PURE:
+    from powertui.data.wire import pure as decoder
+else:
+    from powertui.data.wire import compiled as decoder
+
+blocks, ends, longest, sums = decoder.blocks, decoder.ends, decoder.longest, decoder.sums
+event_stats, scan_stats, stats = decoder.event_stats, decoder.scan_stats, decoder.stats
+hop, pick, scan_events, nest, records = decoder.hop, decoder.pick, decoder.scan_events, decoder.nest, decoder.records

@@ -10,7 +10,7 @@ import pytest
 
 from powertui.data import limits
 from powertui.data.formats import source
-from powertui.data.formats.source import describe, looks_mangled, open_source
+from powertui.data.formats.source import describe, looks_mangled, open_file
 from powertui.errors import UnreadableFile
 
 CONTENT = bytes(range(256)) * 40_000  # 10 MB: more than one piece
@@ -35,7 +35,7 @@ def whole(opened: source.OpenedFile) -> bytes:
 
 
 def test_a_plain_file_stays_where_it_is(plain: Path) -> None:
-    opened = open_source(plain)
+    opened = open_file(plain)
     assert str(plain) not in Path("/proc/self/maps").read_text()
     assert opened.stored() is opened.stored()
     assert opened.size == len(CONTENT)
@@ -45,13 +45,13 @@ def test_a_plain_file_stays_where_it_is(plain: Path) -> None:
 
 def test_chunks_are_bounded_and_complete(plain: Path, tmp_path: Path) -> None:
     for path in (plain, packed(tmp_path, gzip.compress(CONTENT, 1))):
-        pieces = list(open_source(path).chunks(100_000))
+        pieces = list(open_file(path).chunks(100_000))
         assert b"".join(pieces) == CONTENT
         assert max(len(p) for p in pieces) <= 100_000
 
 
 def test_gzip_is_known_by_its_magic_whatever_the_name(tmp_path: Path) -> None:
-    opened = open_source(packed(tmp_path, gzip.compress(CONTENT, 1), "plain-name.pb"))
+    opened = open_file(packed(tmp_path, gzip.compress(CONTENT, 1), "plain-name.pb"))
     assert opened.compressed
     assert whole(opened) == CONTENT
     assert opened.head == CONTENT[: source.HEAD]
@@ -60,7 +60,7 @@ def test_gzip_is_known_by_its_magic_whatever_the_name(tmp_path: Path) -> None:
 
 def test_gzip_members_follow_each_other_and_padding_is_ignored(tmp_path: Path) -> None:
     content = gzip.compress(b"one ") + gzip.compress(b"two") + b"\0" * 512
-    opened = open_source(packed(tmp_path, content))
+    opened = open_file(packed(tmp_path, content))
     assert whole(opened) == b"one two"
     assert not opened.warnings
 
@@ -68,7 +68,7 @@ def test_gzip_members_follow_each_other_and_padding_is_ignored(tmp_path: Path) -
 @pytest.mark.parametrize("cut", [0.1, 0.5, 0.9, 0.999])
 def test_a_torn_gzip_gives_what_is_there_and_says_so(tmp_path: Path, cut: float) -> None:
     packed_whole = gzip.compress(os.urandom(300_000), 1)
-    opened = open_source(packed(tmp_path, packed_whole[: int(len(packed_whole) * cut)]))
+    opened = open_file(packed(tmp_path, packed_whole[: int(len(packed_whole) * cut)]))
     first = whole(opened)
     assert gzip.decompress(packed_whole).startswith(first)
     assert len(first) > 300_000 * cut * 0.8
@@ -78,7 +78,7 @@ def test_a_torn_gzip_gives_what_is_there_and_says_so(tmp_path: Path, cut: float)
 def test_a_damaged_gzip_gives_what_came_before(tmp_path: Path) -> None:
     damaged = bytearray(gzip.compress(CONTENT, 1))
     damaged[len(damaged) // 2 : len(damaged) // 2 + 64] = b"\xff" * 64
-    opened = open_source(packed(tmp_path, bytes(damaged)))
+    opened = open_file(packed(tmp_path, bytes(damaged)))
     got = whole(opened)
     assert len(got) < len(CONTENT)
     assert len(opened.warnings) == 1
@@ -90,10 +90,10 @@ def test_a_damaged_gzip_gives_what_came_before(tmp_path: Path) -> None:
 def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "RATIO_FROM", 1 << 20)
     path = packed(tmp_path, gzip.compress(b"\0" * (8 << 20)))
-    opened = open_source(path)
+    opened = open_file(path)
     assert sum(len(piece) for piece in opened.chunks(1 << 16)) <= (1 << 20) + (1 << 16)
     assert "unpacks to more than 250 times its size" in opened.warnings[0].cause
-    assert sum(len(piece) for piece in open_source(path, limits.MemoryLimit.parse("1G")).chunks(1 << 16)) == 8 << 20
+    assert sum(len(piece) for piece in open_file(path, limits.MemoryLimit.parse("1G")).chunks(1 << 16)) == 8 << 20
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,20 +102,20 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     writer.start()
     with os.fdopen(read, "rb") as pipe, io.TextIOWrapper(io.BufferedReader(io.FileIO(os.dup(pipe.fileno()))), "utf-8") as text:
         monkeypatch.setattr("sys.stdin", text)
-        assert whole(open_source("-")) == b"hello"
+        assert whole(open_file("-")) == b"hello"
     writer.join()
 
 
 def test_a_redirected_file_is_read_where_it_lies(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with plain.open() as file:
         monkeypatch.setattr("sys.stdin", file)
-        assert open_source("-").size == len(CONTENT)
+        assert open_file("-").size == len(CONTENT)
 
 
 def test_a_terminal_or_nothing_as_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(UnreadableFile, match="terminal"):
-        open_source("-")
+        open_file("-")
 
 
 def test_a_fifo_is_read_like_a_pipe(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_fifo_is_read_like_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(fifo)
     writer = threading.Thread(target=lambda: fifo.write_bytes(b"through a pipe"))
     writer.start()
-    assert whole(open_source(fifo)) == b"through a pipe"
+    assert whole(open_file(fifo)) == b"through a pipe"
     writer.join()
 
 
@@ -136,26 +136,26 @@ def test_a_fifo_is_read_like_a_pipe(tmp_path: Path) -> None:
 )
 def test_what_is_no_file_at_all_says_so(tmp_path: Path, content: bytes, problem: str, hint: str) -> None:
     with pytest.raises(UnreadableFile, match=problem) as error:
-        open_source(packed(tmp_path, content, "vm.xplane.pb"))
+        open_file(packed(tmp_path, content, "vm.xplane.pb"))
     assert hint in error.value.hint
     assert error.value.exit_code == 3
 
 
 def test_folders_missing_files_and_devices_say_so(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match="is a folder") as error:
-        open_source(tmp_path)
+        open_file(tmp_path)
     assert "powertui doctor" in error.value.hint
     with pytest.raises(UnreadableFile, match="no such file"):
-        open_source(tmp_path / "nothing")
+        open_file(tmp_path / "nothing")
     with pytest.raises(UnreadableFile, match="neither a file nor a pipe"):
-        open_source("/dev/zero")
+        open_file("/dev/zero")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_one_may_not_read_says_so(plain: Path) -> None:
     plain.chmod(0)
     with pytest.raises(UnreadableFile, match="permission denied"):
-        open_source(plain)
+        open_file(plain)
 
 
 def test_mangled_bytes_are_told_from_real_ones_and_from_text(data: Path) -> None:

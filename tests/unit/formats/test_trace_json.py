@@ -35,7 +35,7 @@ def read_by_this(tmp_path: Path, members: dict[str, Any]) -> Trace:
     """Without asking which reader suits: what stands behind many events is not seen by then."""
     path = tmp_path / "host.trace.json"
     path.write_text(json.dumps(members))
-    (*_, trace) = trace_json.load(registry.open_source(str(path)), registry.silent)
+    (*_, trace) = trace_json.load(registry.open_file(str(path)), registry.silent)
     return trace
 
 

@@ -33,7 +33,7 @@ def run(*command: str, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProc
 
 def choice(**env: str) -> tuple[bool, str, str]:
     """What `powertui.data.wire` chose: whether compiled, why not, and where its functions come from."""
-    script = "import json; from powertui.data import wire as w; print(json.dumps([w.COMPILED, w.WHY_PURE, w.hop.__module__]))"
+    script = "import json; from powertui.data import wire as w; print(json.dumps([w.COMPILED, w.WHY_PURE, w.decoder.__name__]))"
     compiled, why, module = json.loads(run(sys.executable, "-c", script, PYTHONPATH=str(ROOT), **env).stdout)
     return compiled, why, module.rpartition(".")[2]
 

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from powertui.data import wire
-from powertui.data.wire import pure
 from powertui.data.wire.crc32c import crc32c, masked
+from powertui.data.wire.pure import fields
 from powertui.data.wire.types import LEN, VARINT, Bytes, EventColumns
 from tests.unit.wire.wire_oracle import (
     DECODERS,
@@ -53,8 +53,8 @@ def decoder(request: pytest.FixtureRequest) -> ModuleType:
 def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """`pure` takes large and small heaps of records on different ways: small examples must go both."""
     if request.param == "batches":
-        monkeypatch.setattr(pure, "FEW", 0)
-        monkeypatch.setattr(pure, "BATCH", 3)
+        monkeypatch.setattr(fields, "FEW", 0)
+        monkeypatch.setattr(fields, "BATCH", 3)
 
 
 # ── what protobuf reads, we read ─────────────────────────────────────────────────────────────────

@@ -11,7 +11,7 @@ import pandas as pd
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.rocprof.records import CALLS, COPIES, KERNELS, MARKS, Agent, RocprofRecords, details
 from powertui.data.formats.rocprof.tables import AGENTS, beside
-from powertui.data.formats.source import OpenedFile, open_source
+from powertui.data.formats.source import OpenedFile, open_file
 from powertui.errors import UnreadableFile
 
 MADE_OF_BYTE = 12  # bytes of memory for each of the file while it is read
@@ -35,7 +35,7 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
     for table, path in files.items():
         own = Path(source.path) == path or source.path == str(path)
         try:
-            opened = source if own else open_source(path, source.limit)
+            opened = source if own else open_file(path, source.limit)
             frame = _frame(opened, out)
         except UnreadableFile as error:
             if own:

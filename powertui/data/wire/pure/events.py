@@ -1,0 +1,120 @@
+"""Events of one line, as columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from powertui.data.wire.pure import fields
+from powertui.data.wire.pure.fields import field_at, inside, int64s, rounds, varint, varints
+from powertui.data.wire.types import (
+    EVENTS_FIELD,
+    LEN,
+    Bools,
+    Bytes,
+    EventColumns,
+    Int64s,
+    Scan,
+)
+
+
+def _records(data: Bytes, lo: int, hi: int, limit: int) -> tuple[Int64s, int, int]:
+    """Up to `limit` events of a line: where their length prefixes lie; the next byte; the bad one.
+
+    Other fields are hopped over until the next event, so that a line whose last event is read is done.
+    """
+    view = data.data
+    prefixes: list[int] = []
+    append = prefixes.append
+    at = lo
+    event = EVENTS_FIELD << 3 | LEN
+    while at < hi:
+        # nearly every event: a tag of one byte, a length of one or two
+        for _ in range(limit - len(prefixes)):
+            if hi - at < 3 or view[at] != event:
+                break
+            length = view[at + 1]
+            after = at + 2 + length
+            if length >= 0x80:
+                second = view[at + 2]
+                if second >= 0x80:
+                    break
+                after += (second << 7) - 0x7F
+            if after > hi:
+                break
+            append(at + 1)
+            at = after
+        if at == hi:
+            break
+        field = field_at(view, at, hi)
+        if field is None or field.hi > hi:
+            return int64s(prefixes), hi, at
+        if field.number == EVENTS_FIELD and field.wire == LEN:
+            if len(prefixes) == limit:
+                break
+            append(varint(view, at, hi)[1])
+        at = field.hi
+    return int64s(prefixes), at, -1
+
+
+def scan_events(data: Bytes, lo: int, hi: int, base: int, columns: EventColumns, at: int, limit: int = 1 << 62) -> Scan:
+    """Events of one line into columns. See the package's docstring."""
+    lo, hi = inside(data, lo, hi)
+    if not 0 <= at <= len(columns.id):
+        raise ValueError("the first row lies outside the columns")
+    limit = min(limit, len(columns.id) - at)
+    rows = dropped = 0
+    bad, place = -1, lo
+    counted: list[Int64s] = []
+    wide: list[Int64s] = []
+    wide_ids: list[Int64s] = []
+    while place < hi:
+        prefix, place, stopped = _records(data, place, hi, min(fields.BATCH, limit - rows))
+        length, first, _ = varints(data, prefix, np.full(len(prefix), hi, np.int64))
+        ids, start, duration, occurs, malformed = _decode_events(data, first, first + length.astype(np.int64))
+        position = prefix.astype(np.uint64)
+        start = np.where(occurs, start, start + np.int64(base))
+        if malformed.any():
+            dropped += int(malformed.sum())
+            if bad < 0:
+                bad = int(position[malformed][0])
+            fine = ~malformed
+            ids, start, duration = ids[fine], start[fine], duration[fine]
+            occurs, position = occurs[fine], position[fine]
+        if bad < 0:
+            bad = stopped
+        if not len(ids):
+            if rows >= limit:
+                break
+            continue
+        row, n = at + rows, len(ids)
+        columns.id[row : row + n] = ids.astype(np.uint64) & np.uint64(0xFFFFFFFF)
+        columns.start[row : row + n] = start
+        columns.duration[row : row + n] = duration
+        columns.position[row : row + n] = position
+        large = (ids < 0) | (ids > 0xFFFFFFFF)
+        counted.append(np.flatnonzero(occurs) + row)
+        wide.append(np.flatnonzero(large) + row)
+        wide_ids.append(ids[large])
+        rows += n
+    return Scan(rows, place, _joined(counted), _joined(wide), _joined(wide_ids), dropped, bad)
+
+
+def _joined(parts: list[Int64s]) -> Int64s:
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+def _decode_events(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s, Int64s, Bools, Bools]:
+    n = len(lo)
+    ids, start, duration = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    occurs, malformed = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    for part in rounds(data, lo, hi, malformed):
+        tag = part.number << 3 | part.wire
+        # offset_ps and num_occurrences are one oneof: the last one given counts
+        of = np.flatnonzero((tag == 2 << 3) | (tag == 5 << 3))
+        start[part.row[of]] = part.value[of]
+        occurs[part.row[of]] = tag[of] == 5 << 3
+        of = np.flatnonzero(tag == 1 << 3)
+        ids[part.row[of]] = part.value[of]
+        of = np.flatnonzero(tag == 3 << 3)
+        duration[part.row[of]] = part.value[of]
+    return ids, start, duration, occurs, malformed
