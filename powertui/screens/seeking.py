@@ -26,6 +26,7 @@ class Seeking:
     def __init__(self, page: TimelineScreen) -> None:
         self.page = page
         self.shown_finding: tuple[int, int] | None = None  # it says what it is itself
+        self._jumps: tuple[tuple[int, int] | None, int] = (None, 0)  # the event that J was pressed on last, and how often
 
     @property
     def _timeline(self) -> Timeline:
@@ -108,20 +109,24 @@ class Seeking:
         self.page.say(f"{found.index(one) + 1} of {len(found)}: {one.texts[0]}")
 
     def jump(self) -> None:
-        """From a call on the host to the work that it launched on a device, and back."""
+        """From a call on the host to the work that it launched on a device, along an arrow that the trace draws, and back."""
         model, selected, profile = self._timeline.model, self._timeline.selection, self.page.session.profile
         if model is None or selected is None or profile is None or profile.trace is not model.trace:
             self.page.say("Select a kernel, or the call that launched one, first.")
             return
+        again = self._jumps[1] + 1 if self._jumps[0] == selected else 0  # once more from one event: its next end
+        self._jumps = (selected, again)
 
         def look(_check: CancelCheck) -> tuple[int, int] | PowertuiError | None:
-            from powertui.data.tools import kernels, launches
+            from powertui.data.tools import arrows, kernels, launches
 
             try:
-                found = launches.of(profile)
-                return launches.across(found, kernels.of(profile), model.trace, *selected)
+                launched = launches.across(launches.of(profile), kernels.of(profile), model.trace, *selected)
+                drawn = arrows.of(profile).across(*selected)
             except PowertuiError as error:
                 return error
+            ends = [launched, *(end for end in drawn if end != launched)] if launched is not None else drawn
+            return ends[again % len(ends)] if ends else None
 
         background.begin(self.page, "jump", look, lambda there: self._jumped(model, there))
 
@@ -131,7 +136,7 @@ class Seeking:
         elif model is not self._timeline.model:
             return
         elif there is None:
-            self.page.say("Nothing in this profile ties this event to a launch: no other event has its correlation id.")
+            self.page.say("Nothing in this profile ties this event to another: no correlation id, and no arrow.")
         else:
             self._timeline.select(*there)
             self._frame()

@@ -15,7 +15,7 @@ from powertui.data.limits import MACHINE
 from powertui.data.wire.stored import Stored
 from powertui.errors import UnreadableFile
 
-PHASES = (*("X",) * 12, "B", "E", "i", "C", "M", "s", "f", "b", "e", "n", "?", "XX", 5, None)
+PHASES = (*("X",) * 12, "B", "E", "i", "C", "M", "s", "s", "t", "f", "f", "b", "e", "n", "?", "XX", 5, None)
 NAMES = ("a", "b\n", 'x"y', "", None, 7, "[memory]", "process_name", "op0", "op1", "op2")
 ARGS: tuple[Any, ...] = (
     {}, {"device": 0, "stream": 7, "correlation": 3}, {"long_name": "L", "x": [1, {"y": 2}]}, {"name": "P"}, None, [1],
@@ -43,6 +43,9 @@ def events(lot: random.Random) -> list[dict[str, Any]]:
             event["dur"] = lot.choice([1, 2.5, 0, None, -3, 1e13, "9", lot.randrange(10**6) / 1000])
         if lot.random() < 0.6:
             event["args"] = lot.choice(ARGS)
+        if lot.random() < 0.4:
+            event[lot.choice(["id", "bind_id", "id"])] = lot.choice([1, 2, "0x1", "\u00fc", None, 1.5, [1]])
+            event |= lot.choice([{}, {"bp": "e"}, {"flow_in": True}, {"flow_out": True}, {"id2": {"local": "1"}}])
         keys = list(event)
         lot.shuffle(keys)
         made.append({key: event[key] for key in keys})
@@ -91,4 +94,7 @@ def told(data: bytes, dialect: ModuleType, patch: pytest.MonkeyPatch, *, way: st
             )
         )))  # fmt: skip
     counters = [(one.name, one.unit, one.times.tolist(), one.values.tolist()) for one in whole.counters]
+    drawn = whole.arrows
+    ends = [] if drawn is None else [column.tolist() for column in (drawn.line, drawn.at, drawn.to_line, drawn.to_at, drawn.next)]
+    lines.append(("arrows", str(sorted(zip(*ends, strict=True))), []))
     return whole.event_count, whole.span, str(whole.clock), sorted(lines), sorted(map(str, whole.warnings)), counters

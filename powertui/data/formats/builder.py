@@ -20,6 +20,7 @@ from powertui.data.formats import filenames
 from powertui.data.model import (
     PS_PER_S,
     Aggregates,
+    Arrows,
     Clock,
     Counter,
     Epochs,
@@ -244,29 +245,31 @@ class ProcessBuilder:
         self._tracks: list[Track] = []
         self._known = 0
 
-    def add(self, key: int, name: str, line: LineEvents, aggregates: Aggregates | None = None) -> None:
+    def add(self, key: int, name: str, line: LineEvents, aggregates: Aggregates | None = None) -> Track | None:
         """One line with its events, in any order. A line without any event is no track."""
         trace = self._trace
         line.validate(trace.earliest, trace.latest, trace.findings, f"{self.name} {self._label(key, name)}".strip())
         if not len(line) and not aggregates:
-            return
+            return None
         if not is_sorted(line.start, line.duration):
             line.take(np.lexsort((-line.duration, line.start)))
         span = (int(line.start[0]), _last_end(line.start, line.duration)) if len(line) else None
         order, lanes = pack(line.start, line.duration)
         if order is not None:
             line.take(order)
-        self.add_packed(key, name, line.events, lanes, span, aggregates)
+        return self.add_packed(key, name, line.events, lanes, span, aggregates)
 
     def add_packed(
         self, key: int, name: str, events: Events, lanes: Int64s, span: tuple[int, int] | None, aggregates: Aggregates | None = None
-    ) -> None:
+    ) -> Track:
         """One line whose events are valid and lie lane by lane already; `span` is when the first starts and the last ends."""
         if span is not None:
             self._trace.saw(*span)
         kind, label = track_kind(name, self.kind), self._label(key, name)
-        self._tracks.append(Track(key, label, kind, is_derived(key, name, self.kind), events, lanes, aggregates))
+        track = Track(key, label, kind, is_derived(key, name, self.kind), events, lanes, aggregates)
+        self._tracks.append(track)
         self._trace.events += len(events) + (len(aggregates) if aggregates else 0)
+        return track
 
     def _label(self, key: int, name: str) -> str:
         return name or (f"thread {key}" if self.kind is ProcessKind.HOST else f"line {key}")
@@ -302,6 +305,7 @@ class TraceBuilder:
         self._span: tuple[int, int] | None = None
         self._processes: list[ProcessBuilder] = []
         self._counters: list[Counter] = []
+        self._arrows: tuple[Arrows, Sequence[Track | None]] | None = None
 
     def session(self, length_ps: int) -> None:
         """The session is known to have lasted so long: what lies far outside it is damage."""
@@ -328,6 +332,10 @@ class TraceBuilder:
         self.counted += len(times)
         self._counters.append(Counter(name, unit, process, times, values))
 
+    def draw(self, arrows: Arrows, lines: Sequence[Track | None]) -> None:
+        """Arrows between lines, which they count as they stand here; None is a line without events."""
+        self._arrows = (arrows, lines) if len(arrows) else None
+
     def saw(self, lo: int, hi: int) -> None:
         """Something happened between these two times."""
         self._span = (lo, hi) if self._span is None else (min(self._span[0], lo), max(self._span[1], hi))
@@ -336,6 +344,7 @@ class TraceBuilder:
         """The trace with what there is so far."""
         processes = sorted((p.build() for p in self._processes), key=lambda p: (_PROCESS_ORDER[p.kind], natural(p.name)))
         return Trace(
+            arrows=self._drawn(processes),
             path=self.path,
             host=self.host,
             format=self.format,
@@ -352,3 +361,10 @@ class TraceBuilder:
             counters=tuple(sorted(self._counters, key=lambda one: (natural(one.process), natural(one.name)))),
             told=self.told,
         )
+
+    def _drawn(self, processes: Sequence[Process]) -> Arrows | None:
+        if self._arrows is None:
+            return None
+        arrows, lines = self._arrows
+        numbers = {id(track): number for number, track in enumerate(track for process in processes for track in process.tracks)}
+        return arrows.on(np.array([numbers.get(id(track), -1) for track in lines], np.int64))

@@ -11,7 +11,8 @@ from powertui.data.model import Bools, Int32s, Int64s, UInt8s
 MORE, ODD, END, FULL = range(4)  # why a scan ended: json_scan.c says the same numbers
 NAME, CAT, PID, TID, DEVICE, STREAM, LONG_NAME = range(7)
 MEMBERS = 7
-HAS_ID, ENCLOSING = 1, 2  # of `bind`: the event has a plain `id`; its `bp` is "e"
+# Of `bind`: the event has a plain `id` or `bind_id`; its `bp` is "e"; it is a span that a flow leads to, or from.
+HAS_ID, ENCLOSING, FLOW_IN, FLOW_OUT = 1, 2, 4, 8
 _decode = json.JSONDecoder(strict=False).raw_decode
 
 

@@ -14,7 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats.json_batch import ENCLOSING, END, FULL, HAS_ID, MEMBERS, MORE, ODD, EventBatch, identity
+from powertui.data.formats.json_batch import (
+    ENCLOSING,
+    END,
+    FLOW_IN,
+    FLOW_OUT,
+    FULL,
+    HAS_ID,
+    MEMBERS,
+    MORE,
+    ODD,
+    EventBatch,
+    identity,
+)  # fmt: skip
 from powertui.data.model import Bools, Floats, Int32s, Int64s, UInt8s
 
 PIECE = 1 << 18  # bytes that are decoded at once: the interpreter is held for as long as that takes
@@ -138,7 +150,7 @@ class PureScanner:
         begin = np.array(lo, np.int64)
         told = np.fromiter(map(len, args), np.int64, len(args)) > 0
         letters, timed = _letters(phases), timed & good
-        ids, bind = _ids(every, np.isin(letters, _FLOWS))
+        ids, bind = _ids(every, np.isin(letters, _FLOWS) if "bind_id" not in text else letters > 0)
         spans = timed.all() and (letters == ord("X")).all()  # nobody asks for one of them
         return EventBatch(
             letters, timed, us, ps, length, begin, np.array(hi, np.int64), np.where(told, begin + base, 0), member, ids, bind,
@@ -272,11 +284,21 @@ def _letters(phases: list[Any]) -> UInt8s:
     return np.array([codes[phase] for phase in phases], np.uint8)
 
 
+def bound(event: dict[str, Any]) -> tuple[int, int]:
+    """(`identity` of the flow that an event belongs to, `bind` of EventBatch)."""
+    told = event.get("id") if "id" in event else event.get("bind_id")
+    if told is None and isinstance(apart := event.get("id2"), dict):
+        told = json.dumps([event.get("pid") if "local" in apart else None, apart], sort_keys=True)
+    flags = (ENCLOSING if event.get("bp") == "e" else 0) | (FLOW_IN if event.get("flow_in") is True else 0)
+    flags |= FLOW_OUT if event.get("flow_out") is True else 0
+    if type(told) is not str and type(told) is not int:
+        return 0, flags
+    return identity(told), flags | HAS_ID
+
+
 def _ids(events: list[dict[str, Any]], flows: Bools) -> tuple[Int64s, UInt8s]:
     """What flows are joined by, of those that are some: (`id`, `bind`) of EventBatch."""
     ids, bind = np.zeros(len(events), np.int64), np.zeros(len(events), np.uint8)
     for row in np.flatnonzero(flows).tolist():
-        if type(told := events[row].get("id")) in (str, int):
-            ids[row] = identity(told)
-            bind[row] = HAS_ID | (ENCLOSING if events[row].get("bp") == "e" else 0)
+        ids[row], bind[row] = bound(events[row])
     return ids, bind

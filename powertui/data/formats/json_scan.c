@@ -367,11 +367,11 @@ typedef struct {
     int64_t *args;     /* where its arguments stand; -1 without any */
     int32_t *member;   /* [MEMBERS × room] numbers of texts; NONE where it has none */
     int64_t *id;       /* its id: an integer as it is, a text by a hash */
-    uint8_t *bind;     /* HAS_ID, ENCLOSING */
+    uint8_t *bind;     /* what ties it to other events, see below */
 } Columns;
 
 /* json_batch.py says the same numbers. */
-enum { HAS_ID = 1, ENCLOSING = 2 };
+enum { HAS_ID = 1, ENCLOSING = 2, FLOW_IN = 4, FLOW_OUT = 8 };
 
 static int same(const Span *span, const char *word)
 {
@@ -508,12 +508,15 @@ static int take_event(Text *text, Texts *texts, Columns *to, const uint8_t *base
                 us < -INT64_C(8000000000000))
                 return fail(text, ODD);
             to->length[row] = us * 1000000 + ps;
-        } else if (same(&key, "id")) {
+        } else if (same(&key, "id") || same(&key, "bind_id")) {
             if (to->bind[row] & HAS_ID)
                 return fail(text, ODD);
             to->bind[row] |= take_id(&span, c, &to->id[row]);
         } else if (same(&key, "bp")) {
-            to->bind[row] = (uint8_t)((to->bind[row] & HAS_ID) | (c == '"' && span.hi - span.lo == 3 && span.lo[1] == 'e' ? ENCLOSING : 0));
+            to->bind[row] = (uint8_t)((to->bind[row] & ~ENCLOSING) | (c == '"' && span.hi - span.lo == 3 && span.lo[1] == 'e' ? ENCLOSING : 0));
+        } else if (same(&key, "flow_in") || same(&key, "flow_out")) {
+            uint8_t flag = key.hi - key.lo == 7 ? FLOW_IN : FLOW_OUT;
+            to->bind[row] = (uint8_t)((to->bind[row] & ~flag) | (same(&span, "true") ? flag : 0));
         } else if (same(&key, "name")) {
             if (c != '"')
                 return fail(text, ODD);

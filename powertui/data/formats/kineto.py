@@ -2,8 +2,7 @@
 
 What an event is, its category says and never its pid: Python frames may carry the pid of a GPU. Work on a device becomes streams of
 `/device:GPU:N`, the rest threads of the host; Python's frames get a line of their own, so that operators stand by themselves.
-Flow arrows say again what `correlation` says, and the copies that annotations have on a device cover its work: the first are left
-out, the second are drawn as a derived line.
+The copies that annotations have on a device cover its work: they are drawn as a derived line.
 
 Times are written in µs with three decimals at most: they come out as the exact nanosecond. Newer files count them from
 `baseTimeNanoseconds`, which may stand behind the events; older ones write Unix time.
@@ -18,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats import stat_columns
-from powertui.data.formats.builder import TraceBuilder
+from powertui.data.formats import flow_ends, json_flows, stat_columns
+from powertui.data.formats.builder import ProcessBuilder, TraceBuilder
 from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import CAT, DEVICE, PID, STREAM, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
@@ -48,9 +47,10 @@ from powertui.data.formats.json_events import (
     spread,
     stat,
 )  # fmt: skip
+from powertui.data.formats.json_flows import JsonFlows
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
-from powertui.data.model import PS_PER_US, Int64s, Stat, StatColumn, Trace, UInt64s
+from powertui.data.model import PS_PER_US, Int64s, Stat, StatColumn, Trace, Track, UInt64s
 
 NAME = "kineto"
 SUFFIXES = ("pt.trace.json.gz", "pt.trace.json")
@@ -70,7 +70,6 @@ ZERO = "ts of the trace's zero (us)"  # a stat of the host: what was written as 
 _PROPERTIES = {"name": "device_name"}  # of a device, under the names that the rest of the program asks for
 DROPPED, HOST, FRAMES, WORK, ANNOTATIONS, SYNCHRONISATION = range(6)  # what an event is, by its category
 _DRAWN = {WORK: "", ANNOTATIONS: "annotations", SYNCHRONISATION: "synchronisation"}
-_FLOWS = np.array([ord(phase) for phase in "stf"], np.uint8)
 _UNUSABLE = "events without a usable ts, dur, pid or tid were left out"
 _NUMBER = re.compile(r"\d+")
 _SEPARATE = {
@@ -178,6 +177,7 @@ class _Collector:
         self.about: tuple[Stat, ...] = ()  # what is said of the run: rank, world size, versions
         self.first_us = math.inf  # the earliest ts: the trace's zero
         self.readings = CounterReadings()
+        self.flows = JsonFlows()
         self.held: dict[str, float] = {}  # bytes since the start, by device
         self.origin_ns: int | None = None
         self.count = 0
@@ -189,6 +189,7 @@ class _Collector:
             self.stats.memory
             + EVENT_BYTES * self.count
             + BYTES * self.readings.count
+            + flow_ends.BYTES * len(self.flows)
             + OBJECT_BYTES * (len(self.names) + 4 * (len(self.host) + len(self.device)))
         )
 
@@ -197,6 +198,8 @@ class _Collector:
     def take(self, batch: EventBatch, tokens: Tokens) -> None:
         """Some plain events at once."""
         batch = begin(self, batch)
+        if not len(batch):
+            return
         for number in range(len(self._kinds), len(tokens)):
             self._kinds.append(_kind(_category(tokens[number])))
         table = np.array([*self._kinds, HOST], np.int64)  # the last for events without a category
@@ -205,7 +208,9 @@ class _Collector:
         rows = np.flatnonzero(spans & (kind != DROPPED))
         if len(rows):
             self._spans(batch, rows, kind, tokens)
-        for event, text in spoken(batch, np.flatnonzero(~spans & ~np.isin(batch.phase, _FLOWS))):
+        ends = json_flows.plain(batch)
+        self.flows.take(batch, *in_reach(batch, np.flatnonzero(ends), self.origin, self.builder.findings), tokens)
+        for event, text in spoken(batch, np.flatnonzero(~spans & ~ends)):
             self.add(event, text)
 
     def _spans(self, batch: EventBatch, rows: Int64s, kind: Int64s, tokens: Tokens) -> None:
@@ -272,6 +277,8 @@ class _Collector:
                     self._memory(event)
             elif phase == "C":
                 self.readings.add(event)
+            elif phase in json_flows.PHASES:
+                self.flows.put(event, self.origin.ps(float(event["ts"]), raw))
             elif phase in _SEPARATE:
                 self.builder.findings.add(_SEPARATE[phase])
         except Impossible:
@@ -352,8 +359,10 @@ class _Collector:
 
         shift = (int(base) - (int(base) if self.origin.us is None else self.origin.us)) * PS_PER_US
 
-        def put(process: Any, key: int, label: str, thread: ThreadEvents) -> None:
-            process.add(key, label, thread.line(shift, 0, final=complete))
+        lines: dict[Any, Track | None] = {}
+
+        def put(process: ProcessBuilder, key: int, label: str, thread: ThreadEvents) -> None:
+            lines[thread] = process.add(key, label, thread.line(shift, 0, final=complete))
 
         devices = sorted({device for device, _, _ in self.device})
         # A process that sees one device of several calls it 0 where its properties stand, and by its own number in its work.
@@ -373,8 +382,17 @@ class _Collector:
                 if owner == pid:
                     label = self.labels.get((pid, tid)) or f"thread {tid}"
                     put(process, number_of(tid), f"{label} Python" if python else label, thread)
+        builder.draw(self.flows.arrows(shift), [lines.get(self._place(place)) for place in self.flows.lines])
         self.readings.build(builder, base, {**self.processes, "memory": "memory"}, DIGITS)
         return builder.build(self.names, complete=complete, warnings=source.warnings)
+
+    def _place(self, place: Any) -> Any:
+        """What a flow means by (pid, tid): a thread of the host, a stream of a device, or Python's frames; None for nothing."""
+        if not isinstance(place, tuple):
+            return None
+        pid, tid = place
+        host, device = self.host.get((pid, tid, False)), self.device.get((_number(None, pid), _number(None, tid), ""))
+        return next((one for one in (host, device) if one is not None), self.host.get((pid, tid, True)))
 
 
 def _number(named: Any, place: Any) -> int:

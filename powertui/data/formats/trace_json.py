@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats.builder import TraceBuilder
+from powertui.data.formats import flow_ends, json_flows
+from powertui.data.formats.builder import FileWarnings, TraceBuilder
 from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import LONG_NAME, PID, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
@@ -43,10 +44,11 @@ from powertui.data.formats.json_events import (
     spoken,
     spread,
 )  # fmt: skip
+from powertui.data.formats.json_flows import JsonFlows
 from powertui.data.formats.own_export import PROCESSES, OwnExport
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import OpenedFile
-from powertui.data.model import Int64s, Trace
+from powertui.data.model import Int64s, Trace, Track
 
 NAME = "trace_json"
 SUFFIXES = ("trace.json.gz", "trace.json")
@@ -60,7 +62,7 @@ _FOREIGN = (*PYTORCH, b'"neuronStartTimestampNs"')
 _ASYNCHRONOUS = {"b": "begin", "e": "end", "n": "instant", "S": "begin", "F": "end"}
 # Phases that are no stretch of time on a thread: counters, flows, async spans, object snapshots, samples.
 _NOT_DRAWN = {
-    "s": "flow arrows", "t": "flow arrows", "f": "flow arrows", "T": "steps of async spans", "p": "steps of async spans",
+    "T": "steps of async spans", "p": "steps of async spans",
     "N": "object snapshots",
     "O": "object snapshots", "D": "object snapshots", "P": "samples", "v": "memory dumps", "V": "memory dumps",
     "R": "marks", "c": "clock marks", "(": "contexts", ")": "contexts",
@@ -97,6 +99,7 @@ class _Collector:
         self.count = 0
         self.last = 0  # ps
         self.readings = CounterReadings()
+        self.flows = JsonFlows()
         self._names_of: dict[tuple[int, ...], int] = {}
         self._begun: dict[tuple[Any, str, str], list[int]] = {}  # rows of async begins that wait, by pid, line and id
         self.own: OwnExport | None = None  # where powertui itself wrote the file
@@ -108,22 +111,29 @@ class _Collector:
             self.stats.memory
             + EVENT_BYTES * self.count
             + BYTES * self.readings.count
+            + flow_ends.BYTES * len(self.flows)
             + OBJECT_BYTES * (len(self.names) + 4 * len(self.threads) + len(self.processes))
         )
 
     def take(self, batch: EventBatch, tokens: Tokens) -> None:
         """Some plain events at once."""
         batch = begin(self, batch)
+        if not len(batch):
+            return
         spans = (batch.phase == ord("X")) & batch.timed
         if self.own is not None:
             spans &= np.array([tokens[number] not in PROCESSES for number in batch.member[PID].tolist()], np.bool_)
+        ends = json_flows.plain(batch)
         told = np.isin(batch.phase, _COUNTED)
         for letter in batch.phase[told].tolist() if told.any() else ():
             self.builder.findings.add(_NOT_DRAWN[chr(letter)])
         rows = np.flatnonzero(spans)
         if len(rows):
             self._spans(batch, rows, tokens)
-        for event, text in spoken(batch, np.flatnonzero(~spans & ~told)):
+        counted = self.builder.findings, FileWarnings("")  # spans are counted as spans
+        for flows, findings in zip((ends, spans & json_flows.tied(batch)), counted, strict=True):
+            self.flows.take(batch, *in_reach(batch, np.flatnonzero(flows), self.origin, findings), tokens)
+        for event, text in spoken(batch, np.flatnonzero(~spans & ~told & ~ends)):
             self.add(event, text)
 
     def _spans(self, batch: EventBatch, rows: Int64s, tokens: Tokens) -> None:
@@ -178,6 +188,8 @@ class _Collector:
                 self._closed(thread, thread.open, at)
             elif phase in ("i", "I"):
                 self._span(event, 0, raw)
+            elif phase in json_flows.PHASES:
+                self.flows.put(event, self._ps(event, raw))
             elif phase in _ASYNCHRONOUS:
                 self._asynchronous(event, _ASYNCHRONOUS[phase], raw)
             elif phase == "C":
@@ -208,6 +220,8 @@ class _Collector:
 
     def _span(self, event: dict[str, Any], length: int, raw: str, thread: ThreadEvents | None = None) -> ThreadEvents:
         start = self._ps(event, raw)
+        if "bind_id" in event:
+            self.flows.put(event, start)
         thread = self._thread(event.get("pid"), event.get("tid")) if thread is None else thread
         args = event.get("args") or event.get("attr")  # IBM's AIU writes `attr`
         position, full = 0, ""
@@ -282,14 +296,16 @@ class _Collector:
         of_process: dict[Any, list[tuple[Any, ThreadEvents]]] = {pid: [] for pid in self.processes}
         for (pid, tid), thread in self.threads.items():
             of_process.setdefault(pid, []).append((tid, thread))
+        lines: dict[Any, Track | None] = {}
         for pid, threads in of_process.items():
             process = builder.process(self.processes.get(pid) or f"process {pid}", (), self.stats)
             for tid, thread in threads:
                 if not len(thread):
                     continue
-                process.add(number_of(tid), thread.label, thread.line(0, self.last, final=complete))
+                lines[pid, tid] = process.add(number_of(tid), thread.label, thread.line(0, self.last, final=complete))
                 left = len(thread.open) + waiting.get((pid, tid), 0)
                 builder.findings.add("begins (ph B) without an end were extended to the end of the trace", count=left)
+        builder.draw(self.flows.arrows(), [lines.get(place) for place in self.flows.lines])
         self.readings.build(builder, base, self.processes)
         if complete and self.count == WRITERS_LIMIT:
             builder.findings.add("has exactly the million events that TensorFlow's writer keeps: the rest may be missing")

@@ -10,6 +10,7 @@ Nothing here reads a file, draws, or computes an answer.
 
 from __future__ import annotations
 
+from powertui.data.model.arrows import Arrows
 from powertui.data.model.ground import (
     NS_PER_S,
     PS_PER_NS,
@@ -53,6 +54,7 @@ __all__ = [
     "PS_PER_US",
     "UNKNOWN",
     "Aggregates",
+    "Arrows",
     "Badge",
     "Bools",
     "Clock",

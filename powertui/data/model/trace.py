@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data.model.arrows import Arrows
 from powertui.data.model.ground import Bools, Clock, Floats, Int64s, UInt32s, UInt64s, Warn
 from powertui.data.wire.stored import FileState
 
@@ -236,6 +237,7 @@ class Trace:
     stamp: FileState | None = None  # the state of the file that was read; None for a pipe
     hostnames: tuple[str, ...] = ()  # as the file itself says: copies and containers make them wrong
     counters: tuple[Counter, ...] = ()
+    arrows: Arrows | None = None  # from one event to another, where the trace draws any
     told: tuple[Steps, Epochs] | None = None  # as an earlier reading had them: in a trace that powertui itself exported
 
     def tracks(self) -> Iterator[tuple[Process, Track]]:

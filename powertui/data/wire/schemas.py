@@ -90,6 +90,9 @@ _SCHEMAS: dict[str, str] = {
     "PerfettoRail": "index 1 uint32, rail_name 2 string, subsys_name 3 string",
     "PerfettoEnergy": "index 1 uint32, timestamp_ms 2 uint64, energy 3 uint64",
     "PerfettoEvent": "debug_annotations 4 [PerfettoAnnotation]",
+    "PerfettoFlows": """
+        flow_ids 47 [fixed64], terminating_flow_ids 48 [fixed64], old_flow_ids 36 [uint64], old_terminating 42 [uint64]
+    """,
     "PerfettoAnnotation": """
         name_iid 1 uint64, name 10 string, dict_entries 11 [PerfettoAnnotation], array_values 12 [PerfettoAnnotation],
         bool_value 2 bool :value, uint_value 3 uint64 :value, int_value 4 int64 :value, double_value 5 double :value,

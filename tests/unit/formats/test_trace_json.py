@@ -201,10 +201,10 @@ def test_asynchronous_spans_are_paired_by_their_id(tmp_path: Path) -> None:
 
 
 def test_what_is_not_drawn_is_counted(tmp_path: Path) -> None:
-    others = [{"ph": p, "pid": 1, "tid": 1, "ts": 1, "name": "n"} for p in "ssNO?"]
+    others = [{"ph": p, "pid": 1, "tid": 1, "ts": 1, "name": "n"} for p in "RRNO?"]
     trace = load(tmp_path, [x("a", 1, 1), *others, 5, None, ["list"]])
     counts = {w.cause: w.count for w in trace.warnings}
-    assert counts["flow arrows are not drawn (ph s)"] == 2
+    assert counts["marks are not drawn (ph R)"] == 2
     assert counts["object snapshots are not drawn (ph N)"] == 1
     assert counts["items of unknown phase were left out"] == 1
     assert counts["items that are not events were left out"] == 3

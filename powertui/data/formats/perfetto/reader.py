@@ -9,6 +9,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
+from powertui.data.formats.flow_ends import FINISH, STEP, FlowEnds
 from powertui.data.formats.json_events import PairNames, clean
 from powertui.data.formats.perfetto import args, packets
 from powertui.data.formats.perfetto.clocks import BOOTTIME, Clocks
@@ -18,7 +19,7 @@ from powertui.data.formats.perfetto.slices import pair
 from powertui.data.formats.perfetto.tracks import Tracks, TrackTarget
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
-from powertui.data.model import PS_PER_NS, Bools, Int64s, Trace, UInt64s
+from powertui.data.model import PS_PER_NS, Bools, Int64s, Trace, Track, UInt64s
 from powertui.data.wire import FIXED64, LEN, VARINT, schemas
 
 EVENT = 400  # bytes of memory for each while it is read
@@ -28,7 +29,8 @@ SNAPSHOT, INTERNED, DEFAULTS, TRACK = wire.tag(6, LEN), wire.tag(12, LEN), wire.
 TREE, PROCESS, THREAD, RAILS = wire.tag(2, LEN), wire.tag(43, LEN), wire.tag(44, LEN), wire.tag(40, LEN)
 
 TYPE, NAME_IID, OWN_NAME, UUID = wire.tag(9, VARINT), wire.tag(10, VARINT), wire.tag(23, LEN), wire.tag(11, VARINT)
-WHOLE, DECIMAL, LEGACY, FLOW = wire.tag(30, VARINT), wire.tag(44, FIXED64), wire.tag(6, LEN), wire.tag(47, FIXED64)
+WHOLE, DECIMAL, LEGACY = wire.tag(30, VARINT), wire.tag(44, FIXED64), wire.tag(6, LEN)
+FLOWS = (wire.tag(47, FIXED64), wire.tag(48, FIXED64), wire.tag(36, VARINT), wire.tag(42, VARINT))
 PHASE, PHASE_NAME, PHASE_US = wire.tag(2, VARINT), wire.tag(1, VARINT), wire.tag(3, VARINT)
 
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
@@ -72,6 +74,7 @@ class PerfettoReader:
         self.default_clock: list[int] = []
         self.default_uuid: list[int] = []
         self.rails: list[tuple[int, int, int, int]] = []  # (packet, rail, ms, µJ)
+        self.flows: list[tuple[int, int, int]] = []  # (event, flow, STEP or FINISH)
         self.packets = packets.find(source, self.findings)
         self.stamps = np.zeros(0, np.int64)  # ns of each packet; only where `timed`
         self.sequence = np.zeros(0, np.int64)
@@ -166,7 +169,7 @@ class PerfettoReader:
             clock.append(np.where(found.present[1], found.value[1], -1))
             at = np.flatnonzero(found.present[2])
             if len(at):
-                self._slice(kept, at + rows.start, found.value[2][at], found.end[2][at])
+                self._slice(kept, at + rows.start, found.value[2][at], found.end[2][at], count)
                 count += len(at)
             self.source.limit.check(self.source.path, count * EVENT)
             self._tell(rows.stop, count)
@@ -189,9 +192,16 @@ class PerfettoReader:
         self.stamps = told
         self.stamps[packet] = self.clocks.times(packet, sequence, ids, told[packet])
 
-    def _slice(self, kept: _Columns, packet: Int64s, lo: Int64s, hi: Int64s) -> None:
+    def _flow(self, row: int, lo: int, hi: int, unpacked: bool) -> None:
+        """The flows that an event belongs to, and those that end with it."""
+        message = self._message("PerfettoFlows", lo, hi, unpacked)
+        if message is not None:
+            self.flows += [(row, _signed(one), STEP) for one in (*message.flow_ids, *message.old_flow_ids)]
+            self.flows += [(row, _signed(one), FINISH) for one in (*message.terminating_flow_ids, *message.old_terminating)]
+
+    def _slice(self, kept: _Columns, packet: Int64s, lo: Int64s, hi: Int64s, count: int) -> None:
         unpacked = self.packets.unpacked[packet]
-        tags = (TYPE, NAME_IID, OWN_NAME, UUID, WHOLE, DECIMAL, LEGACY, FLOW)
+        tags = (TYPE, NAME_IID, OWN_NAME, UUID, WHOLE, DECIMAL, LEGACY, *FLOWS)
         found = self.packets.fields(lo, hi, unpacked, tags)
         kind, iid = found.value[0].copy(), found.value[1].copy()
         duration_us = np.zeros(len(packet), np.int64)
@@ -204,7 +214,8 @@ class PerfettoReader:
             iid[old] = np.where(iid[old] == 0, legacy.value[1], iid[old])
             duration_us[old] = legacy.value[2]
             self.findings.add("asynchronous events of old writers are not drawn", count=int((untold & (phases == 0)).sum()))
-        self.findings.add("flow arrows are not drawn", count=int(found.present[7].sum()))
+        for row in np.flatnonzero(found.present[7:].any(axis=0)).tolist():
+            self._flow(count + row, int(lo[row]), int(hi[row]), bool(unpacked[row]))
         # FIXED64 comes as its bits
         value = np.where(found.present[5], found.value[5].view(np.float64), found.value[4].astype(np.float64))
         value = np.where(found.present[4] | found.present[5], value, np.nan)
@@ -349,6 +360,7 @@ class PerfettoReader:
         line_of = to[code[rows]] if len(rows) else rows
         rows = rows[np.lexsort((np.arange(len(rows)), start[rows], line_of))]
         bounds = np.searchsorted(to[code[rows]] if len(rows) else rows, np.arange(len(merged) + 1))
+        lines: list[Track | None] = [None] * len(merged)
         processes = {process: self.builder.process(process, (), source) for process in dict.fromkeys(p for p, _, _ in merged)}
         for (process, key, label), line in merged.items():
             mine = rows[bounds[line] : bounds[line + 1]]
@@ -363,7 +375,17 @@ class PerfettoReader:
             others = mine[(kind[mine] == INSTANT) | (kind[mine] == SPAN)]
             every = np.concatenate((begin, others))
             length = np.concatenate((end - start[begin], duration_us[others] * (1000 * PS_PER_NS)))
-            processes[process].add(key, label, LineEvents(start[every], length, name[every].astype(np.uint32), position[every]))
+            events = LineEvents(start[every], length, name[every].astype(np.uint32), position[every])
+            lines[line] = processes[process].add(key, label, events)
+
+        ends = FlowEnds()
+        flows = np.array(self.flows, np.int64).reshape(-1, 3)
+        flows = flows[(good & known)[flows[:, 0]]] if len(flows) else flows
+        of = flows[:, 0]
+        ends.extend(
+            np.zeros(len(of), np.int32), flows[:, 1], to[code[of]].astype(np.int32), start[of], flows[:, 2].astype(np.uint8)
+        )
+        self.builder.draw(ends.arrows(), lines)
 
     def _meaning(self, kept: _Columns, position: UInt64s) -> args.Meaning:
         """What an interned number of an event's annotations stood for."""

@@ -1,0 +1,80 @@
+"""Ends of flows as a reader meets them, joined to arrows: a start, steps and finishes that share a group and an id."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable
+
+import numpy as np
+
+from powertui.data.model import Arrows, Bools, Int32s, Int64s, UInt8s
+
+START, STEP, FINISH = range(3)
+NEXT = 4  # with one of them: it means the event that begins next, not the one around it
+BYTES = 25  # of memory for each end
+
+
+class FlowEnds:
+    """All of a trace. Groups and lines are numbered as they come."""
+
+    def __init__(self) -> None:
+        self._group, self._line = array("i"), array("i")
+        self._id, self._at = array("q"), array("q")
+        self._kind = array("B")
+        self._groups: dict[Hashable, int] = {}
+        self.lines: dict[Hashable, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def group(self, key: Hashable) -> int:
+        """The number of what ends must share beside their id."""
+        return self._groups.setdefault(key, len(self._groups))
+
+    def line(self, key: Hashable) -> int:
+        """The number of a line."""
+        return self.lines.setdefault(key, len(self.lines))
+
+    def add(self, group: int, id: int, line: int, at: int, kind: int) -> None:
+        """One end at this time (ps)."""
+        self._group.append(group)
+        self._id.append(id)
+        self._line.append(line)
+        self._at.append(at)
+        self._kind.append(kind)
+
+    def extend(self, group: Int32s, id: Int64s, line: Int32s, at: Int64s, kind: UInt8s) -> None:
+        """Many."""
+        self._group.frombytes(group.astype(np.int32).tobytes())
+        self._id.frombytes(id.astype(np.int64).tobytes())
+        self._line.frombytes(line.astype(np.int32).tobytes())
+        self._at.frombytes(at.astype(np.int64).tobytes())
+        self._kind.frombytes(kind.astype(np.uint8).tobytes())
+
+    def arrows(self, shift_ps: int = 0) -> Arrows:
+        """From each start or step to the steps and finishes that follow it. `shift_ps`: the trace's zero."""
+        group, line = np.array(self._group, np.int32), np.array(self._line, np.int32)
+        id, at, kind = np.array(self._id, np.int64), np.array(self._at, np.int64), np.array(self._kind, np.uint8)
+        later, kind = kind & NEXT > 0, kind & ~np.uint8(NEXT)
+        flow = _numbered(group, id)
+        # Clocks of a host and a device differ a little: the one start of a flow comes first, whatever its time.
+        starts = np.bincount(flow[kind == START], minlength=int(flow.max(initial=-1)) + 1)
+        alone = (kind == START) & (starts[flow] == 1)
+        order = np.lexsort((kind, at, ~alone, flow))
+        flow, begins, goes_on = flow[order], kind[order] != START, kind[order] != FINISH
+        last = np.maximum.accumulate(np.where(goes_on, np.arange(len(order)), -1))
+        before = np.concatenate((np.full(min(1, len(order)), -1), last[:-1]))
+        good = begins & (before >= 0)
+        good[good] = flow[before[good]] == flow[good]
+        to, of = order[good], order[before[good]]
+        return Arrows(line[of], at[of] - shift_ps, line[to], at[to] - shift_ps, later[to])
+
+
+def _numbered(group: Int32s, id: Int64s) -> Int64s:
+    """Each combination as a number."""
+    order = np.lexsort((id, group))
+    new: Bools = np.ones(len(order), np.bool_)
+    new[1:] = (np.diff(group[order]) != 0) | (id[order][1:] != id[order][:-1])
+    out = np.empty(len(order), np.int64)
+    out[order] = np.cumsum(new) - 1
+    return out
