@@ -76,6 +76,7 @@ class ProfilerServer:
     empty: bool = False
     results: tuple[tuple[str, bytes], ...] = ()
     hold: bool = False  # answer only to Terminate
+    stubborn: bool = False  # and not even then
     takes_s: float = 0.0  # before it answers
     dies: bool = False  # close the connection in the middle
     greeting: bytes | None = None  # said instead of HTTP/2
@@ -85,6 +86,7 @@ class ProfilerServer:
     began_ns: int = 0  # the start of the last profile, as its file says
     terminated: threading.Event = field(default_factory=threading.Event)
     began: threading.Event = field(default_factory=threading.Event)
+    closed: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> ProfilerServer:
         self._listener = socket.create_server(("127.0.0.1", self.port))
@@ -96,6 +98,7 @@ class ProfilerServer:
     def __exit__(self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)  # wakes whoever accepts
         self._listener.close()
+        self.closed.set()
         self.terminated.set()
         for one in self._open:
             one.close()
@@ -178,7 +181,7 @@ class ProfilerServer:
             return False
         time.sleep(self.takes_s)
         if self.hold:
-            self.terminated.wait()
+            (self.closed if self.stubborn else self.terminated).wait()
         if self.status:
             wire.send_headers(stream, [*head, ("grpc-status", str(self.status)), ("grpc-message", self.said)], end_stream=True)
             return True

@@ -9,12 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from powertui.capture import whole
-from powertui.capture.whole import Plan, Stage, Taken
+from powertui.capture.whole import Plan, Stage, Taken, Waiting
 from powertui.errors import Cancelled, PowertuiError
 
 __all__ = ["remove", "run"]
-
-_LOOK_S = 0.5
 
 
 def run(
@@ -41,11 +39,9 @@ def run(
             code = 1
             say(error)
         next_s = max(next_s + every_s, time.monotonic())
-        try:
-            while (left := next_s - time.monotonic()) > 0:
-                told(Stage("waiting for the next capture", every_s - left, every_s))
-                time.sleep(min(_LOOK_S, left))
-        except KeyboardInterrupt:
+        waiting = Waiting(told)
+        waiting.wait("waiting for the next capture", next_s - time.monotonic())
+        if waiting.stopped:
             return code
 
 

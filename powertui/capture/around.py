@@ -1,8 +1,11 @@
-"""Power around a profile: a recording from some seconds before to some seconds after, which ends up beside the profile."""
+"""Power around a profile: from some seconds before to some seconds after it, and beside it as soon as it is there."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import signal
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +23,8 @@ NAME = "power.csv"
 
 
 class PowerAround:
-    """Records from `start()` to `stop()`. Until then the file lies in the logdir itself: whatever ends us, it is found there."""
+    """Records from `start()` to `stop()`. Until the profile is there the file lies in the logdir itself: whatever ends us, it is
+    found there."""
 
     def __init__(self, targets: Sequence[Target], logdir: str, interval: float) -> None:
         self.path = Path(logdir) / f"power-{os.getpid()}-{threading.get_ident() % 10**6}.csv"
@@ -30,6 +34,9 @@ class PowerAround:
         self.notes: list[str] = []
         self._recorder.on_event(lambda event: self.notes.append(event.text) if event.level != "info" else None)
         self._begun: Stamp | None = None
+        self._beside: Path | None = None  # the same file, in the session's folder
+        self._timer: threading.Timer | None = None
+        self._over = False
 
     def start(self) -> None:
         """Returns when the sources are open. Raises what is wrong with them."""
@@ -43,22 +50,68 @@ class PowerAround:
         """It has ended."""
         self._recorder.mark(name, END)
 
-    def stop(self, folder: Path | None) -> str:
-        """End it, and put the file into this folder. Where that cannot be, it stays where it is; "" when there is none."""
+    def show(self, folder: Path) -> None:
+        """Let the file, which still grows, lie in this folder too. A file system with one name for each has it there at the end."""
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._beside = _second_name(self.path, folder)
+
+    @property
+    def lies(self) -> str:
+        """Where the file is; "" where there is none."""
+        return str(self._beside or self.path) if self.path.exists() or self._beside is not None else ""
+
+    def end_in(self, seconds: float) -> None:
+        """Stop recording after so long, whatever is done meanwhile."""
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # signals are for the main thread
+        self._timer.start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _end(self) -> None:
         summary = self._recorder.stop("the profile was taken")
+        self._over = True
         if summary is not None and not summary["rows"]:
             self.notes.append("No reading came from the power source.")
-        if not self.path.exists():
-            return ""
-        if folder is None:
-            return str(self.path)
+
+    def stop(self, folder: Path | None) -> str:
+        """End it, and put the file into this folder. Where that cannot be, it stays where it is; "" when there is none."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
+        if not self._over:
+            self._end()
+        if self._beside is None and folder is not None and self.path.exists():
+            self.show(folder)
+            if self._beside is None:
+                self._move(folder / NAME)
+        if self._beside is not None:
+            with contextlib.suppress(OSError):
+                self.path.unlink(missing_ok=True)
+        return self.lies
+
+    def _move(self, path: Path) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self.path.rename(folder / NAME)
+            if path.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+            self.path.rename(path)
+            self._beside = path
         except OSError as error:
-            self.notes.append(unwritable(folder / NAME, error).message)
-            return str(self.path)
-        return str(folder / NAME)
+            self.notes.append(unwritable(path, error).message)
+
+
+def _second_name(path: Path, folder: Path) -> Path:
+    """power.csv, or the next that is free: two captures may have begun in one second."""
+    number = 1
+    while True:
+        name = folder / (NAME if number == 1 else f"power-{number}.csv")
+        try:
+            name.hardlink_to(path)
+        except FileExistsError:
+            number += 1
+        else:
+            return name
 
 
 def made(folder: str) -> None:

@@ -37,6 +37,7 @@ class Call:
         self.address = address
         self.socket: socket.socket | None = None
         self.failure: CaptureError | None = None
+        self.left = False  # nobody waited for the answer
         self.path = ""  # of the file that is to be written: named where that fails
         self._h2: Any = None
         self._stream = 0
@@ -62,6 +63,11 @@ class Call:
     def fileno(self) -> int:
         """For selectors; below zero when it is closed."""
         return self.socket.fileno() if self.socket is not None else -1
+
+    def leave(self) -> None:
+        """Wait no more. The server goes on by itself."""
+        if not self.done:
+            self.left, self.failure = True, problems.not_waited_for(str(self.address), self.path)
 
     def close(self) -> None:
         if self.socket is not None:

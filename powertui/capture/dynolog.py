@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import select
 import socket
 import struct
 import sys
@@ -66,8 +67,10 @@ class Daemon:
             with contextlib.suppress(OSError):
                 Path(self._where.decode("utf-8", "surrogateescape")).unlink()
 
-    def look(self) -> None:
-        """Answer whoever has asked since the last look."""
+    def look(self, seconds: float) -> None:
+        """Answer whoever asks, at once: Kineto waits for 50 ms. Nobody asking, it returns after so many seconds."""
+        if not select.select([self._socket], [], [], seconds)[0]:
+            return
         for _ in range(_PAST):
             try:
                 data, told, _, sender = self._socket.recvmsg(_MOST, socket.CMSG_SPACE(_CREDENTIALS.size))

@@ -18,7 +18,6 @@ __all__ = ["ready", "stopped", "take"]
 
 ASKS_S = 45.0  # without a daemon it tries for 10 s, and waits for 5
 PATIENCE_S = 120.0  # it warms up for 5 s, and writes what may be a large file
-_LOOK_S = 0.02  # Kineto waits for its answer for 50 ms
 _TELL_S = 0.25
 _QUIET_S = 1.0  # without change, after which a file that ends like JSON is whole
 
@@ -49,8 +48,9 @@ def take(pid: int, seconds: float, folder: Path, told: Callable[[float], bool] =
     begun = time.monotonic()
     size, since, last = -1, begun, begun - _TELL_S
     with Daemon(where, pid, order) as daemon:
-        while (now := time.monotonic()) - begun < (seconds + PATIENCE_S if daemon.ordered else ASKS_S):
-            daemon.look()
+        while time.monotonic() - begun < (seconds + PATIENCE_S if daemon.ordered else ASKS_S):
+            daemon.look(_TELL_S)
+            now = time.monotonic()
             if now - last >= _TELL_S:
                 last = now
                 if told(now - begun):
@@ -62,7 +62,6 @@ def take(pid: int, seconds: float, folder: Path, told: Callable[[float], bool] =
                     return written
                 if not Path(f"/proc/{pid}").exists() and now - since >= _QUIET_S:
                     raise CaptureError(f"Process {pid} ended before its profile was written.")
-            time.sleep(_LOOK_S)
     if not daemon.asked:
         raise CaptureError(
             f"Process {pid} did not ask for anything to profile within {ASKS_S:g} s.",

@@ -9,7 +9,7 @@ import socket
 from powertui.errors import CaptureError
 from powertui.plain import plain
 
-__all__ = ["closed", "empty", "no_answer", "not_a_profiler", "refused", "too_old", "unreachable"]
+__all__ = ["closed", "empty", "no_answer", "not_a_profiler", "not_waited_for", "refused", "too_old", "unreachable"]
 
 THREE_LINES = """\
 The program has to start its server:
@@ -65,6 +65,11 @@ def closed(where: str, why: str = "") -> CaptureError:
     return CaptureError(
         f"{where} closed the connection before the profile was written{because}.", hint="Look whether the program still runs."
     )
+
+
+def not_waited_for(where: str, path: str) -> CaptureError:
+    """Ctrl+C, twice."""
+    return CaptureError(f"Stopped before {where} had written its profile.", hint=f"It may still write it, to {path}.")
 
 
 def refused(where: str, status: int, said: str, path: str) -> CaptureError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import select
 import time
@@ -34,6 +33,7 @@ class Outcome(NamedTuple):
     server: Server
     answer: ServerAnswer | None  # None where there is a problem instead
     problem: CaptureError | None
+    unfinished: bool = False  # nobody waited until it had answered
 
 
 def named(addresses: Sequence[ServerAddress]) -> tuple[Server, ...]:
@@ -80,49 +80,59 @@ def take(
                 except CaptureError as error:
                     call.failure = error
         started()
-        early = _wait(calls, session, told)
+        early = _wait(calls, session, asked.seconds, told)
         return tuple(_outcome(call, server) for call, server in zip(calls, servers, strict=True)), early
     finally:
         for call in calls:
             call.close()
 
 
-def _wait(calls: Sequence[Call], session: str, told: Callable[[float], bool]) -> bool:
-    begun, ended = time.monotonic(), False
+def _wait(calls: Sequence[Call], session: str, seconds: float, told: Callable[[float], bool]) -> bool:
+    begun, ended, looked = time.monotonic(), False, -_LOOK_S
     while open_ := [call for call in calls if not call.done]:
+        past = time.monotonic() - begun
+        until_end = seconds - past if past < seconds else _LOOK_S
         try:
-            for call in select.select(open_, [], [], _LOOK_S)[0]:
+            for call in select.select(open_, [], [], min(_LOOK_S, until_end))[0]:
                 call.receive()
-            stop = told(time.monotonic() - begun)
+            now = time.monotonic() - begun
+            stop = False
+            if now - looked >= _LOOK_S or now >= seconds > past:  # a server that talks all the time is no reason to look more often
+                looked, stop = now, told(now)
         except KeyboardInterrupt:
             if ended:
-                raise
+                for call in open_:
+                    call.leave()
+                return True
             stop = True
         if stop and not ended:
             ended = True
-            for call in open_:
-                _terminate(call.address, session)
+            _terminate([call.address for call in open_], session)
     return ended
 
 
-def _terminate(address: ServerAddress, session: str) -> None:
-    """End its session now. A server that knows no such call ends when the time is up."""
-    call = Call(address)
-    with contextlib.suppress(CaptureError):
-        call.connect()
-        call.send(messages.TERMINATE, messages.terminate(session))
-        until = time.monotonic() + PATIENCE_S
-        while not call.done and (left := until - time.monotonic()) > 0:
-            if select.select([call], [], [], left)[0]:
-                call.receive()
-    call.close()
+def _terminate(addresses: Sequence[ServerAddress], session: str) -> None:
+    """End its session now, at all of them. A server that knows no such call ends when the time is up."""
+    calls = [Call(address) for address in addresses]
+    for call in calls:
+        try:
+            call.connect()
+            call.send(messages.TERMINATE, messages.terminate(session))
+        except CaptureError as error:
+            call.failure = error
+    until = time.monotonic() + PATIENCE_S
+    while (open_ := [call for call in calls if not call.done]) and (left := until - time.monotonic()) > 0:
+        for call in select.select(open_, [], [], left)[0]:
+            call.receive()
+    for call in calls:
+        call.close()
 
 
 def _outcome(call: Call, server: Server) -> Outcome:
     try:
         answer = messages.answer(call.answer)
     except CaptureError as error:
-        return Outcome(server, None, error)
+        return Outcome(server, None, error, call.left)
     return Outcome(server, answer, None)
 
 

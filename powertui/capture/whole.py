@@ -18,10 +18,11 @@ from powertui.capture.where import SessionPlace
 from powertui.errors import Cancelled, CaptureError, PowertuiError
 from powertui.sampler.targets import Target
 
-__all__ = ["SESSIONS", "Plan", "Stage", "Taken", "take"]
+__all__ = ["BEFORE", "SESSIONS", "WRITING", "Plan", "Stage", "Taken", "Waiting", "take"]
 
 SESSIONS = "plugins/profile"  # below a logdir: where TensorBoard keeps its sessions
-_LOOK_S = 0.25
+BEFORE, PROFILING, WRITING, AFTER = "power before", "profiling", "waiting for the server to write the profile", "power after"
+_LOOK_S = 0.25  # between two looks whether somebody wants to stop, who is told meanwhile how far it is
 
 
 class Stage(NamedTuple):
@@ -64,6 +65,7 @@ class Taken:
     begun_ns: int = 0  # when the servers were asked, and when the last had answered (Unix ns)
     ended_ns: int = 0
     stopped: bool = False  # before its time, by a person
+    unfinished: bool = False  # somebody did not wait until the servers had written
 
     @property
     def good(self) -> bool:
@@ -71,7 +73,7 @@ class Taken:
         return bool(self.files or self.elsewhere or self.results)
 
 
-class _Waiting:
+class Waiting:
     """Waits in slices, tells of it, and remembers that somebody asked to stop."""
 
     def __init__(self, told: Callable[[Stage], bool]) -> None:
@@ -92,8 +94,11 @@ class _Waiting:
             self.stopped = True
 
 
-def take(plan: Plan, told: Callable[[Stage], bool] = lambda _: False) -> Taken:
+def take(
+    plan: Plan, told: Callable[[Stage], bool] = lambda _: False, *, meanwhile: Callable[[Taken], bool] = lambda _: False
+) -> Taken:
     """Take one profile of every address. `told` hears what is waited for, some times a second; True ends the capture early.
+    `meanwhile` is given what is there once the profile is: power goes on beside it, in a file that grows. With True it ends that.
 
     Raises where nothing can come of it; what goes wrong with one of several servers is among the problems of what was taken.
     """
@@ -101,7 +106,7 @@ def take(plan: Plan, told: Callable[[Stage], bool] = lambda _: False) -> Taken:
     if plan.pid is not None:
         kineto.ready(plan.pid)
     servers.check(plan.addresses)
-    waiting = _Waiting(told)
+    waiting = Waiting(told)
     power = PowerAround(plan.power, plan.logdir, plan.interval) if plan.power else None
     before = plan.before_s if power is not None else 0.0
     waiting.wait("waiting", plan.delay_s - before)
@@ -109,35 +114,59 @@ def take(plan: Plan, told: Callable[[Stage], bool] = lambda _: False) -> Taken:
     try:
         if power is not None:
             power.start()
-        waiting.wait("power before", before if not waiting.stopped else 0.0)
+        waiting.wait(BEFORE, before if not waiting.stopped else 0.0)
         if waiting.stopped:
             raise Cancelled("Stopped before the profile began: nothing was captured.")
         taken = _profile(plan, power, waiting) if plan.pid is None else _of_process(plan, plan.pid, power, waiting)
-        if power is not None and taken.good and not waiting.stopped:
-            waiting.wait("power after", plan.after_s)
+        _after(plan, taken, power, waiting, meanwhile)
     finally:
         if power is not None:
-            path = power.stop(taken.folder if taken is not None and taken.good else None)
-            if taken is None or not taken.good:
-                with contextlib.suppress(OSError):
-                    Path(path).unlink()  # seconds of power with no profile: nobody asked for that
-                path = ""
-            if taken is not None:
-                taken.power, taken.notes = path, [*taken.notes, *power.notes]
+            _end(power, taken, waiting)
     taken.stopped = waiting.stopped
     return taken
 
 
+def _after(plan: Plan, taken: Taken, power: PowerAround | None, waiting: Waiting, meanwhile: Callable[[Taken], bool]) -> None:
+    """Power for some seconds more, from when the servers had answered."""
+    left = plan.after_s - (time.time_ns() - taken.ended_ns) / 1e9 if power is not None and not waiting.stopped else 0.0
+    over = time.monotonic() + left
+    if power is not None and taken.good:
+        power.show(taken.folder)
+        power.end_in(max(0.0, left))
+        taken.power = power.lies
+    if taken.good:
+        waiting.stopped = meanwhile(taken) or waiting.stopped
+    if taken.good and not waiting.stopped:
+        waiting.wait(AFTER, over - time.monotonic())
+
+
+def _end(power: PowerAround, taken: Taken | None, waiting: Waiting) -> None:
+    """What was recorded is kept where there is a profile, or where one may still come."""
+    keeps = taken is not None and (taken.good or taken.unfinished)
+    folder = taken.folder if taken is not None and keeps else None
+    try:
+        path = power.stop(folder)
+    except KeyboardInterrupt:
+        waiting.stopped = True
+        path = power.stop(folder)
+    if not keeps and path:
+        with contextlib.suppress(OSError):
+            Path(path).unlink()  # seconds of power with no profile: nobody asked for that
+        path = ""
+    if taken is not None:
+        taken.power, taken.notes = path, [*taken.notes, *power.notes]
+
+
 def _session(logdir: str) -> str:
-    """Named as TensorBoard names them: the local time. Two within a second get one each."""
+    """Named as TensorBoard names them: the local time. Two within a second get one each: the later one waits for its second."""
     while True:
         name = time.strftime("%Y_%m_%d_%H_%M_%S")
         if not (Path(logdir) / SESSIONS / name).exists():
             return name
-        time.sleep(0.1)
+        time.sleep(1.0 - time.time() % 1.0)
 
 
-def _profile(plan: Plan, power: PowerAround | None, waiting: _Waiting) -> Taken:
+def _profile(plan: Plan, power: PowerAround | None, waiting: Waiting) -> Taken:
     session = _session(plan.logdir)
     theirs = f"{(plan.server_logdir or plan.logdir).rstrip('/')}/{SESSIONS}"
     place = SessionPlace(Path(plan.logdir) / SESSIONS / session, f"{theirs}/{session}")
@@ -146,8 +175,8 @@ def _profile(plan: Plan, power: PowerAround | None, waiting: _Waiting) -> Taken:
 
     def look(past: float) -> bool:
         if past < seconds:
-            return waiting.look("profiling", past, seconds)
-        return waiting.look("waiting for the server to write the profile", past - seconds, None)
+            return waiting.look(PROFILING, past, seconds)
+        return waiting.look(WRITING, past - seconds, None)
 
     def started() -> None:
         taken.begun_ns = time.time_ns()
@@ -162,19 +191,23 @@ def _profile(plan: Plan, power: PowerAround | None, waiting: _Waiting) -> Taken:
     for index, outcome in enumerate(outcomes):
         if outcome.answer is None:
             taken.problems += [outcome.problem] if outcome.problem else []
+            taken.unfinished = taken.unfinished or outcome.unfinished
             continue
         hop = plan.via[min(index, len(plan.via) - 1)] if plan.via else ""
         try:
             _locate(taken, place, outcome.server, outcome.answer.results, hop)
         except CaptureError as error:
             taken.problems.append(error)
+        except KeyboardInterrupt:  # it is written: fetching it is what was not waited for
+            waiting.stopped = True
+            taken.elsewhere.append(where.command(place, outcome.server))
         nothing = servers.empty(outcome, plan.asked)
         if nothing is not None:
             taken.problems.append(nothing)
     return taken
 
 
-def _of_process(plan: Plan, pid: int, power: PowerAround | None, waiting: _Waiting) -> Taken:
+def _of_process(plan: Plan, pid: int, power: PowerAround | None, waiting: Waiting) -> Taken:
     """Kineto begins by itself, some seconds after it was asked: the window in the recording is from asking to the file."""
     session = _session(plan.logdir)
     taken = Taken(session, Path(plan.logdir) / session)

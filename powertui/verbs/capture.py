@@ -21,6 +21,7 @@ EXAMPLES = (
     ("powertui capture a:9012 b:9012 -t 5s --logdir /shared/logs --host bmc-a --host bmc-b", "two hosts, and the power of both"),
 )
 LEAST_BEFORE_S = 3.0  # of power before the profile, to have something imported meanwhile
+SIGNALLED = 128  # exit codes above it: ended by a signal
 _SOON_S = 1.0  # a repetition more often than this is none
 
 
@@ -75,25 +76,35 @@ def run(args: argparse.Namespace) -> int:
     if args.keep is not None:
         raise UsageError("--keep belongs to --every.")
     opens = not args.no_open and sys.stdin.isatty() and sys.stdout.isatty()
-    if plan.power and plan.before_s >= LEAST_BEFORE_S:
-        _prepare(args, opens)
     progress = _Progress()
     from powertui.capture import whole
 
+    prepared = False
+
+    def told(stage: Stage) -> bool:
+        nonlocal prepared
+        free = stage.what == whole.WRITING or (stage.what == whole.BEFORE and plan.before_s >= LEAST_BEFORE_S)
+        if free and not prepared:
+            prepared = True
+            _prepare(args, opens)
+        return progress.told(stage)
+
+    def meanwhile(taken: Taken) -> bool:
+        progress.clear()
+        _tell_files(taken)
+        return _open(args, taken, plan) if opens and taken.files and not taken.problems and not taken.stopped else False
+
     try:
-        taken = whole.take(plan, progress.told)
+        taken = whole.take(plan, told, meanwhile=meanwhile)
     finally:
         progress.clear()
     _tell(taken)
-    code = 130 if taken.stopped else int(bool(taken.problems) or not taken.good)
-    if opens and taken.files and not taken.problems and not taken.stopped:
-        return _open(args, taken)
     _next(taken)
-    return code
+    return 130 if taken.stopped else int(bool(taken.problems) or not taken.good)
 
 
 def _prepare(args: argparse.Namespace, opens: bool) -> None:
-    """Import what the end needs in the first moments of the power before: seconds away from the profile, and from the end."""
+    """Import what the end needs while nothing is profiled: in the first moments of the power before, or while the server writes."""
     import importlib
     import threading
 
@@ -101,7 +112,7 @@ def _prepare(args: argparse.Namespace, opens: bool) -> None:
     if opens:
         try:
             common.display_of(args, "")  # before textual is imported: it reads its settings then
-            names += ["powertui.screens.shell", "powertui.screens.timeline"]
+            names = ["powertui.screens.shell", "powertui.screens.timeline"]
         except PowertuiError:
             pass  # said when it is to be opened
     threading.Thread(target=lambda: [importlib.import_module(name) for name in names], daemon=True).start()
@@ -196,18 +207,26 @@ class _Progress:
             sys.stderr.flush()
 
 
-def _tell(taken: Taken) -> None:
-    """Where it lies and what it came to."""
+def _tell_files(taken: Taken) -> None:
+    """Where the profiles lie: said as soon as they are there."""
     from powertui.plain import plain
-    from powertui.report import captured
 
     for path in taken.files:
         print(plain(path))
     for path in taken.results:
         print(f"{plain(path)} (a result of the server's own)")
+    sys.stdout.flush()
+
+
+def _tell(taken: Taken) -> None:
+    """Where the power lies, and what it all came to."""
+    from powertui.plain import plain
+
     if taken.power:
         print(plain(taken.power))
     if taken.files:
+        from powertui.report import captured
+
         for line in captured.lines(taken.folder):
             print(line)
     for line in taken.elsewhere:
@@ -230,6 +249,7 @@ def _say_each(taken: Taken | PowertuiError) -> None:
     if isinstance(taken, PowertuiError):
         _say_problem(taken)
     else:
+        _tell_files(taken)
         _tell(taken)
 
 
@@ -240,8 +260,9 @@ def _next(taken: Taken) -> None:
         print(f"next: {captured.next_command(taken.folder)}")
 
 
-def _open(args: argparse.Namespace, taken: Taken) -> int:
-    """The timeline, with the power beside it."""
+def _open(args: argparse.Namespace, taken: Taken, plan: Plan) -> bool:
+    """The timeline, with the power beside it as it comes. True where the terminal is gone or somebody ended us."""
+    from powertui.terminal import signals
     from powertui.verbs import open as opening
 
     parser = argparse.ArgumentParser()
@@ -250,4 +271,9 @@ def _open(args: argparse.Namespace, taken: Taken) -> int:
     words += ["--theme", args.theme] if args.theme else []
     words += ["--no-mouse"] if args.no_mouse else []
     words += ["--fps", str(args.fps)] if args.fps is not None else []
-    return opening.run(parser.parse_args(words))
+    if taken.power and Path(taken.power).parent != taken.folder:
+        words.append(taken.power)
+    notice = f"Power is recorded for {plan.after_s:g} s more." if taken.power and plan.after_s else ""
+    code = opening.run(parser.parse_args(words), notice)
+    signals.by_exception()  # the screens had the signals
+    return code > SIGNALLED

@@ -124,7 +124,7 @@ def test_only_the_process_that_is_meant_gets_the_order(place: Path) -> None:
             client.settimeout(10)
             for one in (said, b"", b"x" * 39, said[:44], struct.pack("@N32s", 0, b"ctxt"), b"\xff" * 60, said):
                 client.sendto(one, where)
-                daemon.look()
+                daemon.look(10)
             client.setblocking(False)
             for _ in range(5):
                 answers.append((pid == os.getpid(), client.recv(9999)[40:]))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 import stat
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from powertui import cli
 from powertui.capture import address, again, where, whole
+from powertui.capture.around import PowerAround
 from powertui.capture.messages import ProfileRequest
 from powertui.capture.whole import Plan, Taken
 from powertui.data import logdir
@@ -59,6 +63,88 @@ def test_profile_and_power_lie_in_one_folder_and_on_one_clock(tmp_path: Path) ->
     assert abs(found.alignment.offset_s - truth) <= 0.005, "both were stamped by this machine's clock"
     assert any(line.strip().startswith("energy") for line in captured.lines(taken.folder))
     assert [entry.name for entry in tmp_path.iterdir()] == ["plugins"], "nothing else is left behind"
+
+
+def last_reading(path: str) -> float:
+    rows = [line.split(",") for line in Path(path).read_text().splitlines() if line[:1].isdigit()]
+    return max(float(row[0]) for row in rows if row[7] == "ok")
+
+
+def test_power_grows_beside_the_profile_while_something_else_is_done(tmp_path: Path) -> None:
+    """The timeline stands while power is still recorded, and for longer than that."""
+    seen: list[str] = []
+    early: list[float] = []
+    with ProfilerServer() as server, Bmc() as bmc:
+        asked = plan(server, tmp_path, power=power_of(bmc), interval=0.1)
+
+        def meanwhile(taken: Taken) -> bool:
+            seen.append(taken.power)
+            early.append(last_reading(taken.power))
+            grown = time.monotonic() + 60
+            while last_reading(taken.power) < taken.ended_ns / 1e9 + asked.after_s - 0.2 and time.monotonic() < grown:
+                time.sleep(0.05)
+            time.sleep(0.5)  # long after the last reading that is wanted
+            return False
+
+        taken = whole.take(asked, meanwhile=meanwhile)
+    assert seen == [taken.power] == [str(taken.folder / "power.csv")]
+    assert early[0] < taken.ended_ns / 1e9 + 0.3, "it did not wait for the power"
+    assert last_reading(taken.power) < taken.ended_ns / 1e9 + asked.after_s + 0.3, "nobody has to be there to end it"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["plugins"]
+
+
+def test_power_lies_beside_the_profile_where_a_file_has_one_name_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    seen: list[str] = []
+    with ProfilerServer() as server, Bmc() as bmc:
+        taken = whole.take(plan(server, tmp_path, power=power_of(bmc)), meanwhile=lambda taken: bool(seen.append(taken.power)))
+    assert Path(seen[0]).parent == tmp_path, "it grows where it was begun"
+    assert taken.power == str(taken.folder / "power.csv")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["plugins"]
+
+
+def test_power_of_another_capture_is_not_overwritten(tmp_path: Path) -> None:
+    folder = tmp_path / "session"
+    folder.mkdir()
+    (folder / "power.csv").write_text("mine")
+    with Bmc() as bmc:
+        power = PowerAround(power_of(bmc), str(tmp_path), 0.1)
+        power.start()
+        assert power.stop(folder) == str(folder / "power-2.csv")
+    assert (folder / "power.csv").read_text() == "mine"
+
+
+def test_stopped_while_the_file_is_fetched_power_and_the_line_that_fetches_it_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, "fetch", interrupted)
+    with ProfilerServer(root=str(tmp_path / "far")) as server, Bmc() as bmc:
+        taken = whole.take(plan(server, tmp_path / "logs", via=("far",), power=power_of(bmc)))
+    assert taken.stopped
+    assert taken.elsewhere[0].startswith("scp ")
+    assert Path(taken.power).parent == taken.folder
+
+
+def test_a_second_ctrl_c_leaves_the_power(tmp_path: Path) -> None:
+    """The server was told to end, and may write its file after we have gone."""
+
+    def told(stage: whole.Stage) -> bool:
+        if stage.what == "profiling":
+            raise KeyboardInterrupt
+        return False
+
+    with ProfilerServer(hold=True, stubborn=True) as server, Bmc() as bmc:
+        taken = whole.take(replace(plan(server, tmp_path, power=power_of(bmc)), asked=ProfileRequest(60)), told)
+        assert server.terminated.is_set()
+    assert taken.stopped
+    assert "had written its profile" in str(taken.problems[0])
+    assert Path(taken.power).exists()
 
 
 def test_a_server_on_another_disk_is_told_with_one_line(tmp_path: Path) -> None:
