@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -273,7 +274,8 @@ def _open(args: argparse.Namespace, taken: Taken, plan: Plan) -> bool:
     words += ["--fps", str(args.fps)] if args.fps is not None else []
     if taken.power and Path(taken.power).parent != taken.folder:
         words.append(taken.power)
-    notice = f"Power is recorded for {plan.after_s:g} s more." if taken.power and plan.after_s else ""
+    until = time.strftime("%H:%M:%S", time.localtime(taken.ended_ns / 1e9 + plan.after_s))
+    notice = f"Power is recorded until {until}." if taken.power and plan.after_s else ""
     code = opening.run(parser.parse_args(words), notice)
     signals.by_exception()  # the screens had the signals
     return code > SIGNALLED

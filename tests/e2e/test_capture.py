@@ -144,12 +144,22 @@ def test_a_real_program_of_pytorch_with_power_of_a_bmc(tmp_path: Path) -> None:
 def test_in_a_terminal_the_timeline_opens(tmp_path: Path) -> None:
     with ProfilerServer() as server, Bmc() as bmc:
         words = [*POWERTUI, "capture", server.address, "--logdir", str(tmp_path), "-t", "200ms", "--before", "3s"]
-        words += ["--after", "2s", "--source", f"ipmi://viewer@127.0.0.1:{bmc.port}"]
+        words += ["--after", "600s", "--source", f"ipmi://viewer@127.0.0.1:{bmc.port}"]
         with Terminal(words, size=(120, 36), env=environment(extra=env()), cwd=tmp_path) as terminal:
             terminal.wait_for("train")
-            terminal.wait_for("power")
+            terminal.wait_for("Power is recorded until")
+            log = session(tmp_path) / "power.csv"
+            size = log.stat().st_size
+            terminal.wait_until(lambda: log.stat().st_size > size, "power goes on beside the timeline")
             terminal.press("q")
-            assert terminal.wait_exit() == 0
+            terminal.wait_for("power after")
+            terminal.write(b"\x03")  # and what there is of it is kept
+            terminal.wait_for("next: powertui")
+            assert terminal.wait_exit() == 130
+            assert terminal.as_before()
+        assert "  energy  " in terminal.text()
+        assert "# ended" in log.read_text()
+        assert [path.name for path in tmp_path.iterdir()] == ["plugins"]
 
 
 def test_ctrl_c_while_it_waits_keeps_what_is_there(tmp_path: Path) -> None:
