@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from powertui import __version__, verbs
 from powertui.errors import PowertuiError, UsageError
 from powertui.terminal import signals
+from powertui.verbs.parser import Parser
 
 EXAMPLE = 44  # cells of an example, with what it does beside it
 EXIT_CODES = "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, 130/143/129 interrupted"
@@ -31,12 +32,13 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """The whole tree, or what one verb needs of it: nobody waits for the arguments of the others."""
     names = (only,) if only is not None else verbs.VERBS
     loaded = {name: verbs.load(name) for name in names}
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="powertui",
         description="Where a training run's time and energy went, in a terminal.",
         epilog=f"{_examples(loaded)}\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.verb = only or ""
     parser.add_argument("--completions", metavar="SHELL", help="print completions for bash, zsh or fish; `man` prints the man page")
     parser.add_argument("--licenses", action="store_true", help="print the packages that powertui uses, with versions and licenses")
     parser.add_argument("--version", action="version", version=f"powertui {__version__}")

@@ -336,3 +336,32 @@ def test_every_verb_has_two_examples_that_parse(verb: str) -> None:
         words = shlex.split(line)[1:]
         parsed = build_parser(verb).parse_args(normalise(words))
         assert parsed.verb == verb
+
+
+# ── what the command line cannot take ────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "hint"),
+    [
+        (["energy"], "Name a path.", "For the current folder: powertui energy ."),
+        (["report", "x", "--epoch", "1"], "powertui report does not know --epoch.", "See powertui report --help"),
+        (["export", "--nope"], "powertui export does not know --nope.", "See powertui export --help"),
+        (["--nope"], "powertui open does not know --nope.", "See powertui open --help"),
+        (["energy", ".", "--unit", "nope"], "--unit takes one of W, mW, uW, J, mJ, uJ, kWh, Wh; 'nope' is none of them.", ""),
+        (["energy", ".", "--power"], "--power needs a value.", ""),
+        (["report", ".", "--json", "--csv"], "--csv and --json cannot be given together.", ""),
+        (["energy", ".", "--epoch", "x"], "--epoch cannot be 'x'.", ""),
+        (["live", "--password=hunter2"], "powertui live does not know --password.", ""),
+        (["record", "--password", "hunter2", "--", "true"], "powertui record does not know --password.", ""),
+    ],
+)
+def test_what_the_command_line_cannot_take_is_one_sentence(
+    words: list[str], said: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"powertui: {said}\n")
+    assert hint in err
+    assert len(err.splitlines()) == 2
+    assert "hunter2" not in err

@@ -1,0 +1,67 @@
+"""The command line's parser: what it cannot take is told in one sentence, with what to do."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from powertui.errors import UsageError
+
+_REQUIRED = re.compile(r"^the following arguments are required: (.+)$")
+_UNKNOWN = re.compile(r"^unrecognized arguments: (.+)$", re.DOTALL)
+_CHOICE = re.compile(r"^argument (\S+): invalid choice: (.+?) \(choose from (.+)\)$", re.DOTALL)
+_NO_VALUE = re.compile(r"^argument (\S+): expected (?:one|at least one) argument$")
+_BOTH = re.compile(r"^argument (\S+): not allowed with argument (\S+)$")
+_BAD_VALUE = re.compile(r"^argument (\S+): invalid \S+ value: (.+)$", re.DOTALL)
+
+
+class Parser(argparse.ArgumentParser):
+    """As argparse has it, but for its errors: they are a `UsageError` like every other."""
+
+    verb = ""  # the only one it has: what it does not know, that verb does not know
+    _words: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._words = list(args or ())
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        program = f"{self.prog} {self.verb}".strip()
+        unknown = next((word for word in self._words if word.startswith("--") and not self._knows(word)), None)
+        if not self.verb and unknown is not None and _REQUIRED.match(message):  # argparse tells of what is missing first
+            message = f"unrecognized arguments: {unknown}"
+        raise UsageError(_sentence(message, program), hint=_hint(message, program))
+
+    def _knows(self, word: str) -> bool:
+        return word == "--" or word.partition("=")[0] in self._option_string_actions
+
+
+def _sentence(message: str, program: str) -> str:
+    if match := _REQUIRED.match(message):
+        return "Name a path." if "PATH" in match[1] else f"{match[1]} is missing."
+    if match := _UNKNOWN.match(message):
+        return f"{program} does not know {_without_value(match[1])}."
+    if match := _CHOICE.match(message):
+        return f"{match[1]} takes one of {match[3].replace(chr(39), '')}; {match[2]} is none of them."
+    if match := _NO_VALUE.match(message):
+        return f"{match[1]} needs a value."
+    if match := _BOTH.match(message):
+        return f"{match[1]} and {match[2]} cannot be given together."
+    if match := _BAD_VALUE.match(message):
+        return f"{match[1]} cannot be {match[2]}."
+    text = message.removeprefix("argument ")
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _hint(message: str, program: str) -> str:
+    if (match := _REQUIRED.match(message)) and "PATH" in match[1]:
+        return f"For the current folder: {program.removesuffix(' open')} ."
+    return f"See {program} --help for what it takes."
+
+
+def _without_value(words: str) -> str:
+    """The first word that is not known, without what it may carry: that could be a password."""
+    first = words.split(" ")[0]
+    return first.partition("=")[0] if first.startswith("-") else first
