@@ -109,15 +109,16 @@ class NvmlSource:
                 watts = self._library.nvmlDeviceGetPowerUsage(gpu.handle) / 1000
         except self._library.NVMLError as error:
             t, mono, rtt = stamp.middle()
-            gpu.last = None
             return Reading(t, mono, None, rtt, self.name, gpu.name, none(str(error)))
         t, mono, rtt = stamp.middle()
         if gpu.counts:
             if gpu.last is not None and 0 <= mono - gpu.last[1] < SHORTEST:
                 return None  # the counter moves a few ten times a second
-            gpu.first = energy if gpu.first is None or energy < gpu.first else gpu.first
+            if gpu.last is not None and energy < gpu.last[0]:
+                gpu.first, gpu.last, why = None, None, "the counter was set back"
+            gpu.first = energy if gpu.first is None else gpu.first
             joules = (energy - gpu.first) / 1000
-            if gpu.last is not None and energy >= gpu.last[0] and mono > gpu.last[1]:
+            if gpu.last is not None and mono > gpu.last[1]:
                 watts = (energy - gpu.last[0]) / 1000 / (mono - gpu.last[1])
             gpu.last = (energy, mono)
         return Reading(t, mono, watts, rtt, self.name, gpu.name, none(why) if watts is None else OK, joules)

@@ -31,7 +31,7 @@ class Zone(NamedTuple):
     path: Path
     scope: str
     parent: str  # "" for a top zone
-    limit: int  # the counter's largest value, µJ
+    limit: int | None  # the counter's largest value, µJ, where it is told
 
 
 def zones(root: str) -> list[Zone]:
@@ -53,12 +53,13 @@ def zones(root: str) -> list[Zone]:
             names[matched[1]] = name
         full = f"{parent} {name}" if parent else name
         scope = next((s for key, s in _SCOPES.items() if name.startswith(key)), "unknown")
-        found.append(Zone(full, folder / "energy_uj", scope, parent, limit or (1 << 32) - 1))
+        found.append(Zone(full, folder / "energy_uj", scope, parent, limit or None))
     return found
 
 
 class RaplSource:
     min_period = 0.05
+    max_period = 10.0  # asked less often, a small counter (65 kJ) might wrap twice unseen
     name = "rapl"
     reconnects = 0
 

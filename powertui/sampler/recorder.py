@@ -224,6 +224,7 @@ class Recorder:
         source, tick = state.source, 0
         backoff, retry_at = 0.0, 0.0
         period = max(self.interval, source.min_period)
+        period = min(period, getattr(source, "max_period", period))  # of counters that wrap
         while not self._halt.is_set():
             if state.info is None and not state.failed and time.monotonic() >= retry_at:
                 try:

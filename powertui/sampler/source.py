@@ -128,7 +128,7 @@ class Source(Protocol):
     """A power sensor that can be asked again and again, from one thread at a time."""
 
     name: str  # short, unique in a recording: "bmc1", "hwmon"
-    min_period: float  # asking faster than this gains nothing (s)
+    min_period: float  # asking faster than this gains nothing (s); one with a `max_period` must not be asked less often than that
     reconnects: int  # how often a lost connection was built up again
     channels: Sequence[Channel]  # empty before open()
 

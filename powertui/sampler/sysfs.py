@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-__all__ = ["FAULTS", "read_number"]
+__all__ = ["FAULTS", "GONE", "read_number"]
+
+GONE = "the device is gone"
 
 FAULTS = {
     errno.EIO: "the sensor cannot be read right now",
@@ -13,8 +15,8 @@ FAULTS = {
     errno.EAGAIN: "the sensor is busy",
     errno.EBUSY: "the sensor is busy",
     errno.ETIMEDOUT: "the sensor did not answer in time",
-    errno.ENODEV: "the device is gone",
-    errno.ENOENT: "the device is gone",
+    errno.ENODEV: GONE,
+    errno.ENOENT: GONE,
     errno.EACCES: "it may not be read by you",
     errno.EPERM: "it may not be read by you",
 }

@@ -127,7 +127,7 @@ def _series(
     ns, watts, counted, block = rows.ns[mine] - zero, rows.watts[mine], rows.counted[mine], rows.block[mine]
     seconds, delta = np.full(len(mine), np.nan), np.full(len(mine), np.nan)
     seconds[1:], delta[1:] = np.diff(ns) / times.S, np.diff(counted)
-    delta[1:][(np.diff(block) != 0) | (delta[1:] < 0)] = np.nan  # it began again
+    delta[1:][(np.diff(block) != 0) | (delta[1:] < 0) | rows.silent[mine][1:]] = np.nan
     with np.errstate(divide="ignore", invalid="ignore"):
         watts = np.where(np.isfinite(counted), np.where(seconds > 0, delta / seconds, np.nan), watts)
     joules = watts * seconds

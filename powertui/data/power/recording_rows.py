@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Floats, Int32s, Int64s
+from powertui.data.model import Bools, Floats, Int32s, Int64s
 from powertui.data.power import table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
@@ -50,7 +50,8 @@ class RecordingRows:
     watts: Floats  # NaN: a gap
     counted: Floats  # the counter, J; NaN where there is none
     mono: Floats  # s on the clock that is never set; NaN where the row has none
-    block: Int32s  # headers so far: a counter begins again after each
+    silent: Bools  # no value: a counter that is told nevertheless begins again here
+    block: Int32s  # headers so far: a counter begins again after each, too
     keys: list[tuple[str, str]]
     gaps: dict[str, int] = field(default_factory=dict)  # reason → how often
     stale: int = 0
@@ -82,7 +83,7 @@ def _misfit(found: int, width: int) -> str:
 def _small(source: LogFile, notes: Notes) -> RecordingRows:
     keys: dict[tuple[str, str], int] = {}
     gaps: dict[str, int] = {}
-    found: list[tuple[int, int, float, float, float, int]] = []
+    found: list[tuple[int, int, float, float, float, bool, int]] = []
     said: list[NamedMoment] = []
     columns: dict[str, int] = {}
     stale = block = 0
@@ -114,20 +115,22 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
         if ns is None or (at.get("watts") and not np.isfinite(watts)):
             notes.drop(number, "the time is not a number" if ns is None else "the reading is not a number")
             continue
-        if at.get("quality") in UNKNOWN:
+        silent = at.get("quality") in UNKNOWN
+        if silent:
             watts = np.nan
             reason = at.get("reason") or "no reading"
             gaps[reason] = gaps.get(reason, 0) + 1
         stale += at.get("quality") == "stale"
         key = keys.setdefault((at.get("source", ""), at["channel"]), len(keys))
-        found.append((ns, key, watts, table.number(at.get("joules", "")), table.number(at.get(MONO, "")), block))
-    ns_, key_, watts_, counted, mono, block_ = zip(*found, strict=True) if found else ((), (), (), (), (), ())
+        found.append((ns, key, watts, table.number(at.get("joules", "")), table.number(at.get(MONO, "")), silent, block))
+    ns_, key_, watts_, counted, mono, silent_, block_ = zip(*found, strict=True) if found else ((), (), (), (), (), (), ())
     return RecordingRows(
         ns=np.array(ns_, np.int64),
         key=np.array(key_, np.int32),
         watts=np.array(watts_, float),
         counted=np.array(counted, float),
         mono=np.array(mono, float),
+        silent=np.array(silent_, bool),
         block=np.array(block_, np.int32),
         keys=list(keys),
         gaps=gaps,
@@ -207,6 +210,7 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
         watts=watts,
         counted=counted,
         mono=frame[MONO].to_numpy(np.float64) if MONO in frame else np.full(len(frame), np.nan),
+        silent=silent,
         block=np.searchsorted(_heads(body), frame.index.to_numpy(), side="right").astype(np.int32),
         keys=labels,
         gaps=gaps,

@@ -57,6 +57,16 @@ def test_counters_bridge_missed_readings_and_stop_where_they_begin_again(tmp_pat
     assert [str(w).split(": ", 1)[1] for w in log.warnings] == ["1 reading missing: no reading"]
 
 
+def test_a_counter_that_was_set_back_is_no_power_of_zero(tmp_path: Path, parser: str) -> None:
+    """The sampler counts on from what it had; of the time before such a row nothing is known."""
+    path = tmp_path / "rec.csv"
+    rows = [row(t, 50.0 * t, watts="50") for t in range(1, 5)] + [row(5, 200.0, "none")] + [row(6, 250.0, watts="50")]
+    path.write_text(head(SOURCE) + "".join(rows) + '# ended: {"rows": 6}\n')
+    (series,) = registry.load(str(path)).series
+    assert series.watts[[1, 2, 3, 5]] == pytest.approx([50.0] * 4)
+    assert np.isnan(series.watts[4])
+
+
 def test_marks_notes_and_unknown_headers_are_no_readings(tmp_path: Path, parser: str) -> None:
     path = tmp_path / "rec.csv"
     rows = "".join(row(t, None, watts=str(200 + t), channel="a, b").replace("a, b", '"a, b #1"') for t in range(4))

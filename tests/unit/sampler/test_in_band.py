@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 import types
 
+import numpy as np
 import pytest
 
 from powertui.data.model import Device
@@ -14,6 +16,7 @@ from powertui.data.power import registry
 from powertui.errors import AuthenticationFailed, NotSupported
 from powertui.sampler import csv_format
 from powertui.sampler.inventory import local_targets, look_here, tell
+from powertui.sampler.recorder import Recorder
 from powertui.sampler.source import Options, open_source, reason_of
 
 
@@ -213,6 +216,81 @@ def test_rapl_a_counter_that_begins_again(tmp_path, limit):
     assert reading.watts > 0
 
 
+def at(monkeypatch, seconds):
+    """Time passes for the sampler, and nobody waits."""
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + seconds)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "before", "after", "said"),
+    [
+        (10, 1_000_000, 3_001_000_000, ""),
+        (10, 262_143_000_000, 1_000_000_000, ""),
+        (10, 200_000_000_000, 1_000_000, "the counter was set back"),  # 6.2 kW, had it wrapped
+        (100, 1_000_000, 3_001_000_000, "the counter may have wrapped more than once"),
+    ],
+)
+def test_rapl_after_a_while(tmp_path, monkeypatch, seconds, before, after, said):
+    rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", before)})
+    source, _ = opened("rapl:", tmp_path)
+    at(monkeypatch, seconds)
+    put(tmp_path, "sys/class/powercap/intel-rapl:0/energy_uj", after)
+    (reading,) = source.read()
+    assert reason_of(reading.quality) == said
+    assert reading.joules == pytest.approx(0.0 if said else (after - before) % 262_143_999_939 / 1e6)
+
+
+def test_rapl_without_the_range_of_its_counters_a_smaller_number_is_no_wrap(tmp_path):
+    rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 4_000_000_000)}, "lots")
+    source, _ = opened("rapl:", tmp_path)
+    assert reason_of(advance(source, tmp_path, "intel-rapl:0", 5)["package-0"].quality) == "the counter was set back"
+
+
+def test_counters_that_wrap_are_asked_often_enough_however_seldom_we_are_asked(tmp_path):
+    rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 1)}, 65_532_610_987)
+    source, _ = opened("rapl:", tmp_path)
+    source.max_period = 0.05
+    recorder = Recorder([source], interval=3600)
+    many = threading.Event()
+    recorder.subscribe(lambda readings: recorder.health()[0][1].readings > 3 and many.set())
+    recorder.open()
+    recorder.start()
+    assert many.wait(60)
+    recorder.stop()
+
+
+@pytest.mark.parametrize("what", ["unreadable", "set back", "gone"])
+def test_a_recording_tells_what_a_counter_knows_and_never_zero_watts(tmp_path, monkeypatch, what):
+    """Once a second, 100 W. The fourth and fifth readings are in question."""
+    counters(tmp_path, [("System", 50_000_000)])
+    source, info = opened("hwmon:", tmp_path)
+    start, rows = time.monotonic(), []
+    file = tmp_path / "sys/class/hwmon/hwmon4/energy1_input"
+    for second in range(1, 11):
+        count = 50_000_000 + second * 100_000_000
+        if what == "set back" and second >= 5:
+            count = (second - 4) * 100_000_000
+        put(tmp_path, "sys/class/hwmon/hwmon4/energy1_input", count)
+        if second in (4, 5) and what == "unreadable":
+            file.write_text("not now\n")
+        if second in (4, 5) and what == "gone":
+            file.unlink()
+        monkeypatch.setattr(time, "monotonic", lambda second=second: start + second)
+        monkeypatch.setattr(time, "time", lambda second=second: 1_700_000_000.0 + second)
+        rows += source.read()
+    monkeypatch.undo()
+    path = tmp_path / "p.csv"
+    path.write_text(
+        csv_format.head(1.0, [("hwmon", info)]) + csv_format.COLUMNS + "\n" + "".join(map(csv_format.reading_row, rows))
+    )
+    (series,) = registry.load(str(path)).series
+    told = series.watts[1:]
+    known = told[np.isfinite(told)]
+    assert known == pytest.approx([100.0] * len(known), abs=0.1)
+    assert np.isnan(told).sum() == {"unreadable": 0, "set back": 1, "gone": 1}[what]
+
+
 def test_rapl_a_reading_at_once_after_another_is_left_out(tmp_path):
     """Over a moment the counter's own step would be most of the difference."""
     rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 1)})
@@ -302,7 +380,7 @@ def nvml(monkeypatch):
     return library
 
 
-def test_nvml_counts_where_it_can_and_samples_where_not(nvml, tmp_path):
+def test_nvml_counts_where_it_can_and_samples_where_not(nvml, tmp_path, monkeypatch):
     source, info = opened("nvml:", tmp_path)
     assert [(c.name, c.kind) for c in info.channels] == [("GPU 0", "interval"), ("GPU 1", "sampled")]
     time.sleep(0.15)
@@ -313,6 +391,13 @@ def test_nvml_counts_where_it_can_and_samples_where_not(nvml, tmp_path):
     assert sampled.watts == 61.5
     nvml.lost = True
     assert [r.watts for r in source.read()] == [None, None]
+    nvml.lost = False
+    nvml.energy += 15_000
+    at(monkeypatch, 1.0)
+    assert source.read()[0].joules == pytest.approx(45.0), "it went on counting while nobody could ask"
+    nvml.energy = 1_000
+    at(monkeypatch, 1.0)
+    assert reason_of(source.read()[0].quality) == "the counter was set back"
     source.close()
     assert nvml.shut == 1
 
@@ -365,7 +450,7 @@ def test_without_a_name_the_node_is_recorded_and_no_joule_twice(power9, monkeypa
     assert [t.url for t in local_targets(str(power9))] == ["hwmon:", "rapl:"]
 
 
-@pytest.mark.parametrize("limit", [999_999, 262_143_328_850])
+@pytest.mark.parametrize("limit", [65_532_610_987, 262_143_328_850])
 def test_rapl_a_counter_of_n_values_begins_again_after_n(tmp_path, limit):
     """From its largest value to 0 it is one µJ, not none, whatever the range is."""
     rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", limit)}, limit)
