@@ -115,6 +115,7 @@ class GpuProgramSource:
         self._scheme, self._ways, self._options = scheme, ways, options
         self._way: Asked | None = None
         self._path = ""
+        self._asker = programs.Asker()
         self.channels: tuple[Channel, ...] = ()
 
     def open(self) -> Info:
@@ -147,7 +148,7 @@ class GpuProgramSource:
         return not asked or any(fnmatch.fnmatch(name, one) for name in names for one in asked)
 
     def _ask(self, way: Asked, path: str, timeout: float) -> tuple[list[Gpu], str]:
-        done = programs.run([path, *way.arguments], programs.environment(os.environ), timeout)
+        done = self._asker.run([path, *way.arguments], programs.environment(os.environ), timeout)
         if done.code:
             said = " ".join((done.err or done.out).split())[:120]
             return [], f"{way.program} failed ({said or f'exit code {done.code}'})."

@@ -55,6 +55,7 @@ class IpmitoolSource:
         self._suite = ""  # what the BMC took
         self._sudo = address.query.get("sudo") == "1"
         self._program: list[str] = []  # what open() found
+        self._asker = programs.Asker()
         self._sensors: list[str] = []
         self._dcmi = False
 
@@ -181,7 +182,7 @@ class IpmitoolSource:
 
     def _run(self, *words: str, timeout: float) -> programs.Done:
         """(exit code, output, errors). 124 when it took too long."""
-        return programs.run([*self._command(), *words], self._environment(), timeout)
+        return self._asker.run([*self._command(), *words], self._environment(), timeout)
 
     def _dcmi_payload(self, timeout: float) -> tuple[dcmi.PowerReading | None, str]:
         data = [f"{byte:#04x}" for byte in (dcmi.NETFN, dcmi.POWER_READING, *dcmi.REQUEST)]

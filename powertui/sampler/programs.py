@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from powertui.sampler.credentials import scrub
 
-__all__ = ["Done", "Program", "environment", "find", "run"]
+__all__ = ["Asker", "Done", "Program", "environment", "find", "run"]
 
 _PLACES = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")  # sbin is not in everybody's PATH
 _SEARCHED = ("PATH", "LD_LIBRARY_PATH")  # an empty or relative folder in them is the working folder, or below it
@@ -103,12 +103,17 @@ def _stranger(uid: int) -> str:
 
 def run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> Done:
     """Run to the end, within the time, and with no more than `MOST` bytes of output. Never raises for what the program does."""
+    return _run(command, env, timeout)[0]
+
+
+def _run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> tuple[Done, subprocess.Popen[bytes] | None]:
+    """And the process, where it was killed and is still there: it waits in the kernel for a driver, or has become root's."""
     try:
         process = subprocess.Popen(
             list(command), env=dict(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
     except OSError as error:
-        return Done(NOT_RUN, "", error.strerror or "it cannot be run")
+        return Done(NOT_RUN, "", error.strerror or "it cannot be run"), None
     assert process.stdout is not None
     assert process.stderr is not None
     texts = {process.stdout: bytearray(), process.stderr: bytearray()}
@@ -142,5 +147,19 @@ def run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> Done:
     if trouble is not None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(1.0)
-        return trouble
-    return Done(process.returncode, texts[process.stdout].decode(errors="replace"), texts[process.stderr].decode(errors="replace"))
+        return trouble, process if process.returncode is None else None
+    out, err = (texts[pipe].decode(errors="replace") for pipe in (process.stdout, process.stderr))
+    return Done(process.returncode, out, err), None
+
+
+class Asker:
+    """For a program that is run again and again: never beside an earlier one that hangs, so that they do not pile up."""
+
+    def __init__(self) -> None:
+        self._hangs: subprocess.Popen[bytes] | None = None
+
+    def run(self, command: Sequence[str], env: Mapping[str, str], timeout: float) -> Done:
+        if self._hangs is not None and self._hangs.poll() is None:
+            return Done(TIMED_OUT, "", "it has not ended since it was asked before")
+        done, self._hangs = _run(command, env, timeout)
+        return done

@@ -1,34 +1,51 @@
 """The energy that Slurm counts for a job: `sstat`, where the site accounts energy (AcctGatherEnergyType). No root is needed.
 
-Slurm renews the counter every 30 s or so, on each node, and gives the sum over the job's nodes. Watts are the mean since the
-value before; a value that has not moved yet is an old one, and nothing new is said until it moves.
+Slurm renews its counters every 30 s or so and keeps one for each step: that of `extern` is of all the job's nodes for as long as
+the job runs, that of `batch` of its first node, others are of the nodes and the time of their `srun`. They overlap, so one is
+followed, and another one only when that is gone. Watts are the mean since the value before; a value that has not moved yet is an
+old one, and nothing new is said until it moves.
 
-    slurm:           this job ($SLURM_JOB_ID)
+    slurm:           this job ($SLURM_JOB_ID, else the control group that we are in)
     slurm:12345      that one
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from collections.abc import Mapping
+from pathlib import Path
 
 from powertui.errors import NotSupported, SensorError, UsageError
 from powertui.sampler import programs
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address
 
-__all__ = ["SlurmSource", "joules_of", "make"]
+__all__ = ["SlurmSource", "job_of", "joules_of", "leading", "make"]
 
 _JOB = re.compile(r"\d{1,12}([_+.][A-Za-z0-9]{1,20})?")
+_GROUP = re.compile(r"/job_(\d{1,12})(?:/|$)", re.MULTILINE)
 _NONE = ("0", "", "4294967294", "18446744073709551614")  # what Slurm writes for "not counted"
 _RENEWED_S = 30.0
 
 
-def joules_of(text: str) -> int | None:
-    """The job's energy from `sstat -anP -o JobID,ConsumedEnergyRaw`: the largest of its steps'. The batch step covers all."""
-    values = [line.split("|")[1].strip() for line in text.splitlines() if line.count("|") >= 1]
-    counted = [int(value) for value in values if value.isdecimal() and value not in _NONE]
-    return max(counted) if counted else None
+def joules_of(text: str) -> dict[str, int]:
+    """The energy of each step that has one, from `sstat -anP -o JobID,ConsumedEnergyRaw`."""
+    rows = (line.split("|") for line in text.splitlines() if "|" in line)
+    found = {row[0].strip().rpartition(".")[2]: row[1].strip() for row in rows}
+    return {step: int(value) for step, value in found.items() if value.isdecimal() and value not in _NONE}
+
+
+def leading(steps: Mapping[str, int]) -> str:
+    """The step that is followed: `extern`, which covers everything, else the one that has counted most."""
+    return "extern" if "extern" in steps else max(steps, key=lambda step: steps[step])
+
+
+def job_of(cgroups: str) -> str:
+    """The job that a process is in, by the path of its control group: …/job_4711/step_0/…"""
+    match = _GROUP.search(cgroups)
+    return match[1] if match else ""
 
 
 class SlurmSource:
@@ -40,7 +57,9 @@ class SlurmSource:
         self._job, self._options = job, options
         self._path = ""
         self.channels: tuple[Channel, ...] = ()
-        self._first = 0
+        self._asker = programs.Asker()
+        self._step = ""  # the one that is followed
+        self._total = 0  # J of it since the start, and of those before it
         self._last: tuple[int, float] | None = None  # (J, mono) of the value that is known
 
     def open(self) -> Info:
@@ -50,43 +69,48 @@ class SlurmSource:
         if not program.path:
             raise NotSupported(program.refused or "There is no sstat here.", hint="Slurm's programs are on its nodes.")
         self._path = program.path
-        joules, why = self._ask()
-        if joules is None:
+        steps, why = self._ask()
+        if not steps:
             raise NotSupported(
                 why or f"Slurm counts no energy for job {self._job}.",
                 hint="Ask the administrator to set AcctGatherEnergyType (ipmi, rapl, xcc or pm_counters) in slurm.conf.",
             )
-        self._first, self._last = joules, (joules, Stamp.now().mono)
-        note = "energy of the job's nodes, counted by Slurm; watts are the mean since the last value"
+        self._step = leading(steps)
+        self._last = (steps[self._step], Stamp.now().mono)
+        note = f"energy that Slurm counts for its step {self._step}; watts are the mean since the last value"
         self.channels = (Channel(f"job {self._job}", "", "node", None, "interval", note, period_s=_RENEWED_S),)
-        return Info("slurm", f"slurm:{self._job}", "", self.channels, {"job": self._job})
+        return Info("slurm", f"slurm:{self._job}", "", self.channels, {"job": self._job, "step": self._step})
 
-    def _ask(self) -> tuple[int | None, str]:
+    def _ask(self) -> tuple[dict[str, int], str]:
         command = [self._path, "-a", "-n", "-P", "-j", self._job, "-o", "JobID,ConsumedEnergyRaw"]
-        done = programs.run(command, programs.environment(os.environ), max(self._options.timeout, 5.0))
+        done = self._asker.run(command, programs.environment(os.environ), max(self._options.timeout, 5.0))
         if done.code:
             said = " ".join((done.err or done.out).split())[:120]
-            return None, f"sstat failed ({said or f'exit code {done.code}'})."
+            return {}, f"sstat failed ({said or f'exit code {done.code}'})."
         return joules_of(done.out), ""
 
     def read(self) -> list[Reading]:
         if self._last is None:
             raise SensorError("slurm: is not open.")
         stamp = Stamp.now()
-        joules, why = self._ask()
+        steps, why = self._ask()
         t, mono, rtt = stamp.middle()
         name = self.channels[0].name
-        if joules is None:
+        if not steps:
             return [Reading(t, mono, None, rtt, self.name, name, none(why or "Slurm has no value right now"))]
         before, then = self._last
-        if joules == before:
+        if self._step not in steps:
+            why, self._step = f"its step {self._step} ended", leading(steps)
+        elif steps[self._step] < before:
+            why = "the counter was set back"
+        elif steps[self._step] == before:
             return []
-        self._last = (joules, mono)
-        if joules < before:
-            self._first = joules
-            return [Reading(t, mono, None, rtt, self.name, name, none("the counter was set back"), 0.0)]
-        watts = (joules - before) / max(mono - then, 1e-3)
-        return [Reading(t, mono, watts, rtt, self.name, name, OK, float(joules - self._first))]
+        self._last = (steps[self._step], mono)
+        if why:
+            return [Reading(t, mono, None, rtt, self.name, name, none(why), float(self._total))]
+        self._total += steps[self._step] - before
+        watts = (steps[self._step] - before) / max(mono - then, 1e-3)
+        return [Reading(t, mono, watts, rtt, self.name, name, OK, float(self._total))]
 
     def close(self) -> None:
         """Nothing is held between readings."""
@@ -94,6 +118,9 @@ class SlurmSource:
 
 def make(address: Address, options: Options) -> SlurmSource:
     job = address.path or os.environ.get("SLURM_JOB_ID", "")
+    if not job:
+        with contextlib.suppress(OSError):
+            job = job_of((Path(options.root) / "proc/self/cgroup").read_text("utf-8", "replace"))
     if job and not _JOB.fullmatch(job):
         raise UsageError(f"{job[:40]!r} is not the number of a Slurm job.", hint="Write slurm:12345.")
     return SlurmSource(job, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -82,6 +83,22 @@ def test_output_and_exit_code():
 def test_output_without_end_is_cut_off():
     done = run("import sys\nwhile True: sys.stdout.write('x' * 65536)")
     assert done == (programs.TOO_MUCH, "", "more than 1 MiB of output")
+
+
+def test_one_that_cannot_be_killed_is_not_run_again_until_it_has_ended(monkeypatch, tmp_path):
+    """A driver that hangs keeps nvidia-smi in the kernel: one of them is enough."""
+    monkeypatch.setattr(subprocess.Popen, "kill", lambda process: None)
+    asker, begun = programs.Asker(), tmp_path / "begun"
+    code = f"import pathlib, time; file = pathlib.Path({str(begun)!r}); file.open('a').write('x'); time.sleep(4)"
+    command = [sys.executable, "-c", code]
+    assert asker.run(command, os.environ, 1.0).code == programs.TIMED_OUT
+    again = asker.run(command, os.environ, 1.0)
+    assert again == (programs.TIMED_OUT, "", "it has not ended since it was asked before")
+    end = time.monotonic() + 60
+    while asker.run([sys.executable, "-c", "print(1)"], os.environ, 30.0).out != "1\n":
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert begun.read_text() == "x"
 
 
 @pytest.mark.parametrize(

@@ -199,9 +199,39 @@ def test_slurm_without_a_job_and_without_accounting(path: Path, monkeypatch: pyt
     assert "AcctGatherEnergyType" in caught.value.hint
 
 
+def test_slurm_follows_one_step_and_counts_no_joule_twice(path: Path) -> None:
+    """Two steps of overlapping nodes, renewed at other moments; then the one that is followed ends."""
+    program(path, "sstat", "7.batch|1000\n7.0|4000\n")
+    source, info = opened("slurm:7")
+    assert info.facts["step"] == "0"
+    (path / "sstat.txt").write_text("7.batch|1900\n7.0|4000\n")
+    assert source.read() == []
+    (path / "sstat.txt").write_text("7.batch|1900\n7.0|7600\n")
+    assert source.read()[0].joules == 3600.0
+    (path / "sstat.txt").write_text("7.batch|2800\n")
+    (ended,) = source.read()
+    assert (ended.watts, ended.joules, reason_of(ended.quality)) == (None, 3600.0, "its step 0 ended")
+    (path / "sstat.txt").write_text("7.batch|2900\n7.1|50\n")
+    assert source.read()[0].joules == 3700.0
+
+
 def test_slurm_takes_the_step_that_covers_all() -> None:
-    assert slurm.joules_of("1.batch|4600\n1.extern|0\n1.0|900\n") == 4600
-    assert slurm.joules_of("") is None
+    steps = slurm.joules_of("1.batch|4600\n1.extern|300\n1.0|900\n1.1|\n1.2|4294967294\n")
+    assert steps == {"batch": 4600, "extern": 300, "0": 900}
+    assert slurm.leading(steps) == "extern"
+    assert slurm.joules_of("") == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["0::/system.slice/slurmstepd.scope/job_4711/step_batch/user/task_0\n", "9:memory:/slurm/uid_1000/job_4711\n0::/\n"]
+)
+def test_slurm_knows_the_job_by_its_control_group(text: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes to a node with ssh has no SLURM_JOB_ID, and is put into the group of the job."""
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    put(tmp_path, "proc/self/cgroup", text)
+    program(path, "sstat", "4711.batch|1000\n")
+    assert opened("slurm:", tmp_path)[1].url == "slurm:4711"
+    assert slurm.job_of("0::/user.slice/my_job_1\n") == ""
 
 
 # what to record, what to ask for
