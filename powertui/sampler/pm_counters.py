@@ -1,9 +1,9 @@
 """Cray's and HPE's power counters: /sys/cray/pm_counters, which every user of a node may read.
 
 A file holds `245 W 1434567890123456 us`, or an energy in J: the node's, and where it has them those of its processors, memory and
-accelerators. The node's controller renews all of them ten times a second and counts that in `freshness`: a value that was read
-twice is an old one, and is told as such. Energies are whole joules since the node's start: what is recorded beside the watts is
-their difference.
+accelerators. The node's controller renews all of them ten times a second and counts that in `freshness`: values are taken again
+where it moved meanwhile, so that they belong together, and a value that was read before is an old one, and is told as such.
+Energies are whole joules since the controller's start, which `startup` tells: beside the watts stands their difference.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
 from powertui.sampler.source import OK, STALE, Channel, Info, Options, Reading, Stamp, none
-from powertui.sampler.sysfs import FAULTS, read_number
+from powertui.sampler.sysfs import FAULTS
 from powertui.sampler.urls import Address
 
 __all__ = ["Meters", "PmCountersSource", "counters", "make"]
 
 _FOLDER = "sys/cray/pm_counters"
 _VALUE = re.compile(r"\s*(\d{1,18}) ([WJ])\b")
+_COUNT = re.compile(r"\s*(\d{1,18})\b")  # newer ones put the time behind it
+_TRIES = 3
 _HERTZ = 10.0  # where raw_scan_hz does not say it
 
 
@@ -41,10 +43,12 @@ def counters(root: str) -> list[Meters]:
     found = []
     for power in sorted(folder.glob("*power"), key=lambda path: (path.name != "power", path.name)):
         part = power.name[: -len("power")].rstrip("_")
-        match = re.fullmatch(r"accel(\d+)", part)
+        match = re.fullmatch(r"accel(\d*)", part)
         scope = "node" if not part else "gpu" if match else {"cpu": "package", "memory": "dram"}.get(part, "rail")
         energy = power.with_name(f"{part}_energy" if part else "energy")
-        found.append(Meters(part or "node", power, energy if energy.exists() else None, scope, int(match[1]) if match else None))
+        found.append(
+            Meters(part or "node", power, energy if energy.exists() else None, scope, int(match[1]) if match and match[1] else None)
+        )
     return found
 
 
@@ -59,7 +63,9 @@ class PmCountersSource:
         self.channels: tuple[Channel, ...] = ()
         self._counters: list[Meters] = []
         self._first: dict[str, int] = {}
+        self._last: dict[str, int] = {}
         self._fresh: int | None = None
+        self._startup: int | None = None
 
     def open(self) -> Info:
         every = counters(self._options.root)
@@ -77,7 +83,7 @@ class PmCountersSource:
             raise AuthenticationFailed(
                 f"You may not read {self._counters[0].power}.", hint="Ask the administrator to make it readable for everybody."
             )
-        hertz, _ = read_number(self._folder / "raw_scan_hz")
+        hertz = self._count("raw_scan_hz")
         period = 1.0 / (hertz if hertz and 0 < hertz <= 1000 else _HERTZ)
         self.channels = tuple(
             Channel(
@@ -87,18 +93,36 @@ class PmCountersSource:
             for one in self._counters
         )  # fmt: skip
         self.min_period = period
+        self._startup = self._count("startup")
         for one in self._counters:
             if one.energy and (start := _value(one.energy, "J")[0]) is not None:
-                self._first[one.name] = start
+                self._first[one.name] = self._last[one.name] = start
         shared = [one.name for one in self._counters if one.scope != "node"] if self._counters[0].scope == "node" else []
         notes = (f"The node includes {', '.join(shared)}.",) if shared else ()
         return Info("pm_counters", "pm_counters:", "", self.channels, {"renewed every": f"{period:g} s"}, notes)
 
     def read(self) -> list[Reading]:
-        fresh, _ = read_number(self._folder / "freshness")
-        old = fresh is not None and fresh == self._fresh
+        startup = self._count("startup")
+        if startup != self._startup:  # it counts anew, however far it has come
+            self._startup, self._first, self._last = startup, {}, {}
+        after = self._count("freshness")
+        for _ in range(_TRIES):
+            fresh = after
+            old = fresh is not None and fresh == self._fresh
+            found = [self._read_one(one, channel.name, old) for one, channel in zip(self._counters, self.channels, strict=True)]
+            after = self._count("freshness")
+            if after == fresh:
+                break
         self._fresh = fresh
-        return [self._read_one(one, channel.name, old) for one, channel in zip(self._counters, self.channels, strict=True)]
+        return found
+
+    def _count(self, name: str) -> int | None:
+        """The number in one of the files that tell of the others."""
+        try:
+            match = _COUNT.match((self._folder / name).read_text("ascii", "replace")[:200])
+        except OSError:
+            return None
+        return int(match[1]) if match else None
 
     def _read_one(self, one: Meters, name: str, old: bool) -> Reading:
         stamp = Stamp.now()
@@ -106,11 +130,11 @@ class PmCountersSource:
         joules = None
         if one.energy is not None and watts is not None:
             count, _ = _value(one.energy, "J")
-            first = self._first.setdefault(one.name, count) if count is not None else None
-            if count is not None and first is not None:
-                if count < first:  # the node's controller began again
-                    first = self._first[one.name] = count
-                joules = float(count - first)
+            if count is not None:
+                if count < self._last.get(one.name, count):  # the node's controller began again
+                    del self._first[one.name]
+                self._last[one.name] = count
+                joules = float(count - self._first.setdefault(one.name, count))
         t, mono, rtt = stamp.middle()
         quality = none(why) if watts is None else STALE if old else OK
         return Reading(t, mono, None if watts is None else float(watts), rtt, self.name, name, quality, joules)

@@ -75,6 +75,57 @@ def test_pm_counters_energy_counts_from_the_start_and_freshness_tells_old_values
     assert source.read()[0].joules == 60.0
 
 
+def test_pm_counters_that_began_again_are_known_by_startup_however_far_they_have_come(cray: Path) -> None:
+    put(cray, "sys/cray/pm_counters/startup", f"1434560000000000 {US} us")
+    source, _ = opened("pm_counters:", cray, sensors=("node",))
+    tick(cray, 2, 640, 1_000_064)
+    assert source.read()[0].joules == 64.0
+    tick(cray, 3, 640, 1_000_500)
+    put(cray, "sys/cray/pm_counters/startup", f"1434569999000000 {US} us")
+    assert source.read()[0].joules == 0.0
+    tick(cray, 4, 640, 1_000_564)
+    assert source.read()[0].joules == 64.0
+
+
+def test_pm_counters_are_of_one_moment(cray: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Renewed while we read: the node's power is taken again with those of its parts."""
+    source, _ = opened("pm_counters:", cray)
+    read, moved = Path.read_text, []
+
+    def renewed(path: Path, *how: str) -> str:
+        if path.name == "cpu_power" and not moved:
+            moved.append(path)
+            tick(cray, 2, 700, 1_000_070)
+        return read(path, *how)
+
+    monkeypatch.setattr(Path, "read_text", renewed)
+    assert source.read()[0].watts == 700.0
+    assert source.read()[0].quality == STALE
+
+
+def test_pm_counters_with_times_behind_their_counts_and_one_accelerator(cray: Path) -> None:
+    put(cray, "sys/cray/pm_counters/raw_scan_hz", f"20 {US} us")
+    put(cray, "sys/cray/pm_counters/freshness", f"7 {US} us")
+    put(cray, "sys/cray/pm_counters/accel_power", f"33 W {US} us")
+    source, info = opened("pm_counters:", cray, sensors=("node", "accel"))
+    assert (info.facts["renewed every"], [c.scope for c in info.channels]) == ("0.05 s", ["node", "gpu"])
+    assert [reading.quality for _ in range(2) for reading in source.read()] == ["ok", "ok", STALE, STALE]
+
+
+@pytest.mark.parametrize("harm", ["gone", "unreadable"])
+def test_pm_counters_that_vanish_or_are_closed_while_recording(cray: Path, harm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _ = opened("pm_counters:", cray, sensors=("node",))
+    file = cray / "sys/cray/pm_counters/power"
+    if harm == "gone":
+        file.unlink()
+    else:
+        monkeypatch.setattr(Path, "read_text", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    assert reason_of(source.read()[0].quality) == {"gone": "the device is gone", "unreadable": "it may not be read by you"}[harm]
+    monkeypatch.undo()
+    tick(cray, 5, 321, 2_000_000)
+    assert source.read()[0].watts == 321.0
+
+
 @pytest.mark.parametrize("text", ["", "612", "612 J 1 us", "lots W 1 us", "\x1b[31m612 W"])
 def test_pm_counters_that_make_no_sense_are_gaps(cray: Path, text: str) -> None:
     source, _ = opened("pm_counters:", cray, sensors=("node",))
