@@ -19,12 +19,12 @@ __all__ = ["LOCAL", "FoundSource", "local_targets", "look", "look_here", "look_t
 
 # In-band sources in the order of what they resolve: counters and samples many times a second, then BMCs, then programs that take
 # a while to answer, then what Slurm counts every half minute.
-LOCAL = ("pm_counters:", "hwmon:", "rapl:", "nvml:", "amd:", "ipmitool:open", "nvidia-smi:", "amd-smi:", "slurm:")
+LOCAL = ("pm_counters:", "hwmon:", "rapl:", "perf:", "nvml:", "amd:", "ipmitool:open", "nvidia-smi:", "amd-smi:", "slurm:")
 # Named only where they find something: another source above reads the same sensor, or most machines have nothing of the kind.
-_QUIET = ("pm_counters:", "amd:", "nvidia-smi:", "amd-smi:", "slurm:")
+_QUIET = ("pm_counters:", "perf:", "amd:", "nvidia-smi:", "amd-smi:", "slurm:")
 # A source is not added where one of these was: they measure the same.
 _SAME = {
-    "ipmitool:open": ("node",), "slurm:": ("node", "package"), "rapl:": ("node",),
+    "ipmitool:open": ("node",), "slurm:": ("node", "package"), "rapl:": ("node",), "perf:": ("node", "package"),
     "nvidia-smi:": ("nvml:",), "amd:": ("hwmon:",), "amd-smi:": ("amd:", "hwmon amdgpu"),
 }  # fmt: skip
 
@@ -147,7 +147,7 @@ def local_targets(root: str = "/") -> list[Target]:
 
 def _in_order(urls: Iterable[str]) -> list[str]:
     """A BMC's figure for the whole machine is asked for before the processors' own, which it holds."""
-    return sorted(urls, key=lambda url: (url == "rapl:", url == "slurm:"))
+    return sorted(urls, key=lambda url: (url in ("rapl:", "perf:"), url == "slurm:"))
 
 
 def _measures(url: str, found: FoundSource) -> set[str]:
@@ -165,7 +165,7 @@ def request(found: Sequence[FoundSource]) -> str:
     if any(item.url == "ipmitool:open" and "may not" in item.why_not for item in found):
         wishes.append("read access to /dev/ipmi0 (a udev rule)")
     if any(item.url == "rapl:" and "belongs to root" in item.why_not for item in found):
-        wishes.append("read access to /sys/class/powercap/intel-rapl:*/energy_uj (a udev rule)")
+        wishes.append("read access to /sys/class/powercap/intel-rapl:*/energy_uj (a udev rule) or kernel.perf_event_paranoid=0")
     wishes.append("the address of a Prometheus server that has the machine's power")
     return f"Nothing here measures the whole machine. Ask its administrator for {', or '.join(wishes)}."
 

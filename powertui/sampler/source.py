@@ -167,6 +167,7 @@ _FACTORIES = {
     "hwmon": ("powertui.sampler.hwmon", "make"),
     "amd": ("powertui.sampler.hwmon", "make_amd"),
     "rapl": ("powertui.sampler.rapl", "make"),
+    "perf": ("powertui.sampler.perf", "make"),
     "nvml": ("powertui.sampler.nvml", "make"),
     "nvidia-smi": ("powertui.sampler.gpu_programs", "make_nvidia"),
     "amd-smi": ("powertui.sampler.gpu_programs", "make_amd"),
@@ -195,7 +196,7 @@ def _factory(scheme: str) -> Callable[[Address, Options], Any]:
 def open_source(url: str, options: Options | None = None) -> Source:
     """A source by its URL, not yet connected: call its `open()`.
 
-    `ipmi://user@bmc:623`, `ipmitool://bmc`, `ipmitool:open`, `redfish://bmc`, `auto://bmc`, `hwmon:`, `rapl:`, `nvml:`,
+    `ipmi://user@bmc:623`, `ipmitool://bmc`, `ipmitool:open`, `redfish://bmc`, `auto://bmc`, `hwmon:`, `rapl:`, `perf:`, `nvml:`,
     `amd:`, `pm_counters:`, `nvidia-smi:`, `amd-smi:`, `slurm:`, `prometheus://server:9090?match=…`, `csv:FILE`.
     """
     address = parse_url(url)

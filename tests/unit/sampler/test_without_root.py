@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from powertui.errors import NotSupported, UsageError
-from powertui.sampler import gpu_programs, inventory, slurm
+from powertui.errors import AuthenticationFailed, NotSupported, UsageError
+from powertui.sampler import gpu_programs, inventory, perf, slurm
 from powertui.sampler.source import STALE, Options, open_source, reason_of
 
 US = 1_700_000_000_000_000
@@ -142,6 +144,66 @@ def test_pm_counters_are_named_only_where_they_are(cray: Path, tmp_path: Path) -
     assert [t.url for t in inventory.local_targets(str(cray))] == ["pm_counters:"]
     with pytest.raises(NotSupported, match="No pm_counters channel is called tape"):
         opened("pm_counters:", cray, sensors=("tape",))
+
+
+# RAPL through perf: the kernel's clock of a processor stands in for its energy, 1 J a second
+
+
+def perf_tree(root: Path, event: str, kind: int = 1) -> None:
+    folder = "sys/bus/event_source/devices/power/"
+    put(root, folder + "type", str(kind))
+    put(root, folder + "cpumask", "0")
+    put(root, folder + "events/energy-pkg", event)
+    put(root, folder + "events/energy-pkg.scale", "1e-9")
+    put(root, folder + "events/energy-pkg.unit", "Joules")
+
+
+def perf_or_skip(root: Path) -> None:
+    try:
+        os.close(perf.open_event(perf.events(str(root))[0]))
+    except (OSError, KeyError) as error:
+        pytest.skip(f"no perf here: {error}")
+
+
+def test_perf_counts_energy(tmp_path: Path) -> None:
+    perf_tree(tmp_path, "event=0x00")
+    perf_or_skip(tmp_path)
+    source, info = opened("perf:", tmp_path)
+    assert [(c.name, c.scope, c.kind) for c in info.channels] == [("package-0", "package", "interval")]
+    time.sleep(0.1)
+    (reading,) = source.read()
+    assert reading.watts == pytest.approx(1.0, rel=0.2)
+    time.sleep(0.1)
+    (later,) = source.read()
+    assert later.joules is not None
+    assert reading.joules is not None
+    assert later.joules - reading.joules == pytest.approx(later.mono - reading.mono, rel=0.2)
+    source.close()
+    assert source.read() == []
+    assert [t.url for t in inventory.local_targets(str(tmp_path))] == ["perf:"]
+
+
+def test_perf_counters_that_stand_still_are_none(tmp_path: Path) -> None:
+    """In a virtual machine: 0 W would be a lie."""
+    perf_tree(tmp_path, "event=0x09")  # a dummy, which counts nothing
+    perf_or_skip(tmp_path)
+    with pytest.raises(NotSupported, match="stand still"):
+        opened("perf:", tmp_path)
+
+
+def test_perf_that_is_closed_to_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    perf_tree(tmp_path, "event=0x02")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    monkeypatch.setattr(perf, "open_event", lambda event: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    with pytest.raises(AuthenticationFailed) as caught:
+        opened("perf:", tmp_path)
+    assert "perf_event_paranoid=0" in caught.value.hint
+
+
+@pytest.mark.parametrize("text", ["", "event=", "umask=1,event=0x02", "event=0x02; reboot", "\x1b[31m"])
+def test_perf_events_that_are_not_understood_are_left_out(tmp_path: Path, text: str) -> None:
+    perf_tree(tmp_path, text)
+    assert perf.events(str(tmp_path)) == []
 
 
 # programs

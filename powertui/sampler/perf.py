@@ -1,0 +1,174 @@
+"""RAPL through the kernel's performance counters: `perf:`, for whom /sys/class/powercap is closed and perf is not.
+
+The kernel adds the processor's counters up to 64 bits, so nothing wraps. It takes either the right CAP_PERFMON or a system whose
+administrator has set kernel.perf_event_paranoid to 0 or less: `perf stat -a -e power/energy-pkg/` works there, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import platform
+import re
+import struct
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from powertui.errors import AuthenticationFailed, NotSupported
+from powertui.sampler.energy_counter import SHORTEST
+from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.sysfs import FAULTS, read_number
+from powertui.sampler.urls import Address
+
+__all__ = ["PerfEvent", "PerfSource", "events", "make", "open_event"]
+
+_FOLDER = "sys/bus/event_source/devices/power"
+_SYSCALL = {"x86_64": 298, "AMD64": 298}  # perf_event_open; only these processors have the events
+_ATTR = struct.Struct("<IIQ")  # type, size, config: the rest of perf_event_attr is 0
+_ATTR_SIZE = 64  # its first version
+_NAMES = {"energy-pkg": ("package", "package"), "energy-ram": ("dram", "dram"), "energy-psys": ("psys", "plug")}
+_CLOEXEC = 8
+_LIVES_S = 0.2
+
+
+class PerfEvent(NamedTuple):
+    """One counter of one socket."""
+
+    name: str  # "package-0"
+    scope: str
+    kind: int  # of the device that counts it
+    config: int
+    cpu: int  # one of the socket's
+    joules: float  # of one count
+
+
+def events(root: str) -> list[PerfEvent]:
+    """The events that share no joule, for every socket: the platform's alone where there is nothing else."""
+    folder = Path(root) / _FOLDER
+    kind, _ = read_number(folder / "type")
+    found: list[PerfEvent] = []
+    for name, (part, scope) in _NAMES.items():
+        match = re.fullmatch(r"event=(0x[0-9a-fA-F]{1,8}|\d{1,9})", _text(folder / "events" / name))
+        scale = re.fullmatch(r"\d(\.\d+)?(e[-+]?\d{1,2})?", _text(folder / "events" / f"{name}.scale"))
+        if kind is None or not match or not scale or _text(folder / "events" / f"{name}.unit") != "Joules":
+            continue
+        if part == "psys" and found:
+            continue
+        cpus = [int(cpu) for cpu in re.findall(r"\d+", _text(folder / "cpumask"))] or [0]
+        for socket, cpu in enumerate(cpus):
+            found.append(PerfEvent(f"{part}-{socket}", scope, kind, int(match[1], 0), cpu, float(scale[0])))
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("ascii", "replace").strip()[:200]
+    except OSError:
+        return ""
+
+
+def open_event(event: PerfEvent) -> int:
+    """A file that yields the count. Raises OSError."""
+    attributes = _ATTR.pack(event.kind, _ATTR_SIZE, event.config).ljust(_ATTR_SIZE, b"\0")
+    library = ctypes.CDLL(None, use_errno=True)
+    number = _SYSCALL[platform.machine()]
+    made: int = library.syscall(
+        ctypes.c_long(number), ctypes.c_char_p(attributes), ctypes.c_int(-1), ctypes.c_int(event.cpu), ctypes.c_int(-1),
+        ctypes.c_ulong(_CLOEXEC),
+    )  # fmt: skip
+    if made < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return made
+
+
+class PerfSource:
+    min_period = 0.05
+    reconnects = 0
+
+    def __init__(self, options: Options) -> None:
+        self.name = "perf"
+        self._options = options
+        self.channels: tuple[Channel, ...] = ()
+        self._open: list[tuple[PerfEvent, int]] = []
+        self._last: dict[str, tuple[int, float]] = {}  # (count, mono)
+        self._first: dict[str, int] = {}
+
+    def open(self) -> Info:
+        every = events(self._options.root)
+        if not every or platform.machine() not in _SYSCALL:
+            raise NotSupported("The kernel offers no energy counters to perf here.", hint="Intel and AMD processors have them.")
+        wanted = [one for one in every if not self._options.sensors or one.name in self._options.sensors]
+        if not wanted:
+            raise NotSupported(
+                f"No counter is called {' or '.join(self._options.sensors)}.",
+                hint="The counters are: " + ", ".join(one.name for one in every) + ".",
+            )
+        try:
+            for event in wanted:
+                self._open.append((event, open_event(event)))
+        except OSError as error:
+            self.close()
+            if error.errno in (errno.EACCES, errno.EPERM):
+                raise AuthenticationFailed(
+                    "You may not read the energy counters through perf.",
+                    hint="Ask the administrator for kernel.perf_event_paranoid=0.",
+                ) from None
+            raise NotSupported(f"perf cannot count {event.name}: {error.strerror}.") from None
+        if not self._drop_dead():
+            raise NotSupported("The energy counters that perf offers here stand still.", hint="Virtual machines have such.")
+        note = "energy counter; watts are the mean since the last reading"
+        self.channels = tuple(Channel(event.name, "", event.scope, None, "interval", note) for event, _ in self._open)
+        self.read()  # the first difference needs a start
+        return Info("perf", "perf:", "", self.channels)
+
+    def _drop_dead(self) -> bool:
+        """Let go what does not move: the processor renews them every millisecond. Whether any is left."""
+        until = time.monotonic() + _LIVES_S
+        dead = self._open
+        while dead and time.monotonic() < until:
+            time.sleep(_LIVES_S / 10)
+            dead = [one for one in dead if not _count(one[1])]
+        for one in dead:
+            os.close(one[1])
+        self._open = [one for one in self._open if one not in dead]
+        return bool(self._open)
+
+    def read(self) -> list[Reading]:
+        return [reading for event, file in self._open if (reading := self._read_one(event, file)) is not None]
+
+    def _read_one(self, event: PerfEvent, file: int) -> Reading | None:
+        stamp = Stamp.now()
+        try:
+            count = _count(file)
+        except (OSError, struct.error) as error:
+            t, mono, rtt = stamp.middle()
+            why = FAULTS.get(getattr(error, "errno", 0) or 0, "it cannot be read")
+            return Reading(t, mono, None, rtt, self.name, event.name, none(why))
+        t, mono, rtt = stamp.middle()
+        before, then = self._last.get(event.name, (None, mono))
+        if before is not None and 0 <= mono - then < SHORTEST:
+            return None
+        self._last[event.name] = (count, mono)
+        joules = (count - self._first.setdefault(event.name, count)) * event.joules
+        if before is None or mono <= then:
+            return Reading(t, mono, None, rtt, self.name, event.name, none("the counter's first reading"), joules)
+        watts = (count - before) * event.joules / (mono - then)
+        return Reading(t, mono, watts, rtt, self.name, event.name, OK, joules)
+
+    def close(self) -> None:
+        for _, file in self._open:
+            with contextlib.suppress(OSError):
+                os.close(file)
+        self._open = []
+
+
+def _count(file: int) -> int:
+    count: int = struct.unpack("<q", os.read(file, 8))[0]
+    return count
+
+
+def make(_address: Address, options: Options) -> PerfSource:
+    return PerfSource(options)
