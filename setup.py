@@ -8,12 +8,10 @@ The same source gives the same bytes, wherever and whenever it is built: archive
 and no owner; binaries carry no paths.
 """
 
-import gzip
 import os
 import shutil
 import sys
 import sysconfig
-import tarfile
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -25,9 +23,12 @@ try:
 except ImportError:  # setuptools before 70, which compiles in place (`setup.py build_ext`) and makes no wheels
     bdist_wheel = None
 
+sys.path.append(str(Path(__file__).resolve().parent / "scripts"))
+
+import archives
+
 LIMITED = sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED")
-RELEASED = "1795305600"  # 2026-11-22: the date that archives carry, unless SOURCE_DATE_EPOCH says another
-os.environ.setdefault("SOURCE_DATE_EPOCH", RELEASED)
+os.environ.setdefault("SOURCE_DATE_EPOCH", str(archives.RELEASED))  # whoever builds may say another
 os.umask(0o022)  # a builder's own umask would stand in the archives
 
 
@@ -60,20 +61,9 @@ class Source(sdist):
     def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
         if format != "gztar":
             return super().make_archive(base_name, format, root_dir, base_dir, owner, group)
-        when, root = int(os.environ["SOURCE_DATE_EPOCH"]), Path(root_dir or ".")
-        files = sorted(path for path in (root / base_dir).rglob("*") if path.is_file())
-        with (
-            Path(f"{base_name}.tar.gz").open("wb") as raw,
-            gzip.GzipFile("", "wb", mtime=when, fileobj=raw) as packed,
-            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
-        ):
-            for path in files:
-                member = tarfile.TarInfo(path.relative_to(root).as_posix())
-                member.size, member.mtime = path.stat().st_size, when
-                member.mode = 0o755 if os.access(path, os.X_OK) else 0o644
-                with path.open("rb") as content:
-                    archive.addfile(member, content)
-        return f"{base_name}.tar.gz"
+        folder, archive = Path(root_dir or ".") / base_dir, Path(f"{base_name}.tar.gz")
+        archives.pack(folder, archive, when=int(os.environ["SOURCE_DATE_EPOCH"]))
+        return str(archive)
 
 
 # What an earlier build left would go into the wheel, too.

@@ -11,27 +11,25 @@ script takes the machine's own, and says in a sentence when they are missing.
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
 import os
 import platform
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
+import archives  # noqa: E402
 from environment import NEEDED, WHEELS  # noqa: E402
 from sbom import document, of_wheel  # noqa: E402
 
 # Versions of the C library up to RHEL 8's, newest first. Nothing for 2_34: those wheels of `cryptography` are compiled for POWER9,
 # and end a POWER8 with SIGILL.
 LIBC = ("2_28", "2_27", "2_26", "2_24", "2_17", "2014")
-WHEN = 1795305600  # the date that archives carry: see setup.py
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -54,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         describe(into, asked.machine, pythons)
         asked.out.mkdir(exist_ok=True)
         archive = asked.out / f"{name}-bundle.tar.gz"
-        pack(into, archive)
+        archives.pack(into, archive, level=1)  # wheels are packed already
     print(f"{archive}: {archive.stat().st_size / 1e6:.0f} MB for {asked.machine}, Python {', '.join(pythons)}")
     print(f"Copy it there, then: tar xf {archive.name} && sh {name}/install.sh")
     return 0
@@ -119,6 +117,7 @@ def requirements(wheel: Path) -> list[str]:
 def describe(into: Path, machine: str, pythons: list[str]) -> None:
     """The files beside the wheels, and the checksums of all."""
     shutil.copy(ROOT / "packaging/install.sh", into / "install.sh")
+    (into / "install.sh").chmod(0o755)
     shutil.copy(ROOT / "LICENSE", into / "LICENSE")
     (into / "MACHINE").write_text(f"{machine}\n", "utf-8")
     (into / "PYTHONS").write_text("".join(f"{python}\n" for python in pythons), "utf-8")
@@ -127,21 +126,6 @@ def describe(into: Path, machine: str, pythons: list[str]) -> None:
     files = sorted(path for path in into.rglob("*") if path.is_file())
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(into).as_posix()}\n" for path in files]
     (into / "SHA256SUMS").write_text("".join(lines), "utf-8")
-
-
-def pack(folder: Path, archive: Path) -> None:
-    """A tar archive of equal bytes for equal content."""
-    with (
-        archive.open("wb") as raw,
-        gzip.GzipFile("", "wb", compresslevel=1, mtime=WHEN, fileobj=raw) as packed,
-        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
-    ):
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                member = tarfile.TarInfo(path.relative_to(folder.parent).as_posix())
-                member.size, member.mtime, member.mode = path.stat().st_size, WHEN, 0o755 if path.suffix == ".sh" else 0o644
-                with path.open("rb") as content:
-                    tar.addfile(member, content)
 
 
 if __name__ == "__main__":

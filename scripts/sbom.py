@@ -13,16 +13,19 @@ import re
 import sys
 import zipfile
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from email.parser import Parser
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from powertui import dependencies
+from archives import RELEASED  # noqa: E402
 
-WHEN = "2026-11-22T00:00:00Z"  # the date that archives carry: equal input gives equal bytes
+from powertui import dependencies  # noqa: E402
+
 # Names that packages wrote before licenses had identifiers.
 _KNOWN = {
     "MIT License": "MIT", "The MIT License": "MIT", "3-Clause BSD License": "BSD-3-Clause", "BSD License": "BSD-3-Clause",
@@ -95,11 +98,7 @@ def document(name: str, packages: Sequence[Package]) -> str:
             "licenseConcluded": "NOASSERTION",
             "licenseDeclared": one.license,
             "copyrightText": "NOASSERTION",
-            **(
-                {"packageFileName": one.file, "checksums": [{"algorithm": "SHA256", "checksumValue": one.sha256}]}
-                if one.file
-                else {}
-            ),
+            **_file(one),
             "externalRefs": [
                 {
                     "referenceCategory": "PACKAGE-MANAGER",
@@ -116,13 +115,17 @@ def document(name: str, packages: Sequence[Package]) -> str:
         for entry in entries
         if entry["SPDXID"] != _id(own)
     ]
+    created = f"{datetime.fromtimestamp(RELEASED, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"  # equal input gives equal bytes
     whole = {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": name,
         "documentNamespace": f"https://powertui.invalid/spdx/{name}-{hashlib.sha256(body.encode()).hexdigest()[:16]}",
-        "creationInfo": {"created": WHEN, "creators": ["Tool: powertui-sbom"]},
+        "creationInfo": {
+            "created": created,
+            "creators": ["Tool: powertui-sbom"],
+        },
         "packages": entries,
         "relationships": links,
     }

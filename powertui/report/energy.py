@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from powertui import __version__
 from powertui.data import logdir
@@ -168,12 +168,6 @@ def _step_cells(energy: Energy | None) -> tuple[object, ...]:
 # ── text and Markdown ────────────────────────────────────────────────────────────────────────────
 
 
-class _Style(Protocol):
-    def head(self, level: int, words: str) -> list[str]: ...
-    def line(self, words: str, deeper: bool = False) -> str: ...
-    def table(self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]) -> list[str]: ...
-
-
 class _Plain:
     def head(self, level: int, words: str) -> list[str]:
         return [plain(words)] if level == 1 else ["", plain(words)]
@@ -196,7 +190,7 @@ class _Markdown:
         return [*text.markdown(headers, rows, right=right), ""]
 
 
-def _page(one: TraceEnergy, style: _Style) -> list[str]:
+def _page(one: TraceEnergy, style: training.Style) -> list[str]:
     lines = style.head(1, (one.run.name or "run") + (f" on {one.host}" if one.host else ""))
     lines += [style.line(words) for words in one.said]
     found = one.account
@@ -215,7 +209,7 @@ def _page(one: TraceEnergy, style: _Style) -> list[str]:
     return [*lines, ""]
 
 
-def _total(name: str, found: RunEnergy, style: _Style) -> list[str]:
+def _total(name: str, found: RunEnergy, style: training.Style) -> list[str]:
     """What a run of several hosts drew: each of them, and all together."""
     if len(found.hosts) < 2 or not any(found.energies):
         return []
@@ -223,7 +217,7 @@ def _total(name: str, found: RunEnergy, style: _Style) -> list[str]:
     return [*lines, *style.table(("", *_HEAD), host_energy.told(found, _cells), (1, 2, 3, 4)), ""]
 
 
-def _alignment(found: Account, style: _Style) -> list[str]:
+def _alignment(found: Account, style: training.Style) -> list[str]:
     alignment = found.alignment
     lines = style.head(2, "Alignment")
     if alignment is None:
@@ -239,7 +233,7 @@ def _alignment(found: Account, style: _Style) -> list[str]:
     return lines + [style.line(words) for words in alignment.evidence]
 
 
-def _sensors(found: Account, style: _Style) -> list[str]:
+def _sensors(found: Account, style: training.Style) -> list[str]:
     series = [(p.power.series, p.alignment) for p in found.placed]
     rows = [[s.sensor.host, s.sensor.name, s.sensor.scope.value, s.sensor.source, sensors.sentence(s), a.status] for s, a in series]
     lines = style.head(2, "Sensors") + style.table(("host", "sensor", "scope", "source", "resolves", "placed"), rows, ())
@@ -253,7 +247,7 @@ def _sensors(found: Account, style: _Style) -> list[str]:
 _HEAD = ("energy", "95% interval", "mean", "max", "badge")
 
 
-def _energies(found: Account, style: _Style) -> list[str]:
+def _energies(found: Account, style: training.Style) -> list[str]:
     rows = []
     for index, lo, hi, edge in found.epoch_windows():
         rows.append(
@@ -281,7 +275,7 @@ def _energies(found: Account, style: _Style) -> list[str]:
     return [*lines, style.line(badges.legend(shown))]
 
 
-def _devices(one: TraceEnergy, found: Account, style: _Style) -> list[str]:
+def _devices(one: TraceEnergy, found: Account, style: training.Style) -> list[str]:
     """Joules of each GPU of the trace; where it is not sure which channel is its own, that is said."""
     if not one.devices:
         return []
@@ -302,7 +296,7 @@ def _devices(one: TraceEnergy, found: Account, style: _Style) -> list[str]:
     return lines + [style.line(f"taken: {', '.join(taken)}: {why}") for why, taken in doubts.items()]
 
 
-def _windows(one: TraceEnergy, style: _Style) -> list[str]:
+def _windows(one: TraceEnergy, style: training.Style) -> list[str]:
     rows = []
     for found in one.windows[:WINDOWS_SHOWN]:
         mark = found.mark
@@ -333,7 +327,7 @@ def _joules(value: float) -> str:
     return f"{value:.{0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2}f} J"
 
 
-def _symmetry(found: Findings, style: _Style) -> list[str]:
+def _symmetry(found: Findings, style: training.Style) -> list[str]:
     lines = style.head(2, "What stands out")
     if not found.findings:
         lines.append(style.line("nothing that matters"))

@@ -355,16 +355,7 @@ def _idle(channels: Sequence[PowerOnTrace], trace: Trace, epochs: Epochs, given:
         return Figure(given, Badge.ASSUMED)
     if not channels or any(c.status == "none" for c in channels):
         return None
-    lo, hi = _busy(trace, epochs, channels)
-    total = 0.0
-    for channel in channels:
-        found = [idle.power(one, lo, hi) for one in placing.everywhere(channel)]
-        known = [(place.weight, f.value) for place, f in zip(channel.places, found, strict=True) if f is not None]
-        weight = sum(share for share, _ in known)
-        if weight < 1 - mixture.LEFT_OUT:
-            return None
-        total += sum(share * value for share, value in known) / weight
-    return Figure(total, Badge.MEASURED if all(len(c.places) == 1 for c in channels) else Badge.ESTIMATED)
+    return idle.of_all(channels, *_busy(trace, epochs, channels))
 
 
 def _busy(trace: Trace, epochs: Epochs, channels: Sequence[PowerOnTrace]) -> tuple[Int64s, Int64s]:

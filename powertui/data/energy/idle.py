@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data.energy import mixture, placing
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.curve import LONGEST_S
 from powertui.data.model import PS_PER_S, Badge, Figure, Int64s, PowerOnTrace
@@ -45,6 +46,19 @@ def power(
             quiet |= (at >= lo + guard) & (at < hi - guard // 2)
     found = watts[quiet]
     return Figure(float(np.percentile(found, 10)), Badge.MEASURED) if len(found) >= SAMPLES else None
+
+
+def of_all(channels: Sequence[PowerOnTrace], busy_los: Int64s, busy_his: Int64s) -> Figure | None:
+    """Idle watts of several channels together, over all places where they may lie; None when one of them does not tell."""
+    total = 0.0
+    for channel in channels:
+        found = [power(one, busy_los, busy_his) for one in placing.everywhere(channel)]
+        known = [(place.weight, one.value) for place, one in zip(channel.places, found, strict=True) if one is not None]
+        weight = sum(share for share, _ in known)
+        if weight < 1 - mixture.LEFT_OUT:
+            return None
+        total += sum(share * value for share, value in known) / weight
+    return Figure(total, Badge.MEASURED if all(len(one.places) == 1 for one in channels) else Badge.ESTIMATED)
 
 
 def _pauses(los: Int64s, his: Int64s, first: int, last: int) -> list[tuple[int, int]]:

@@ -311,12 +311,7 @@ def _steps(question: Question, steps: Breakdown, found: Account | None) -> Table
     energies = _step_joules(steps, found) if found is not None else None
     if energies is not None:
         columns = (*columns, energies)
-
-    def place(row: int) -> Place:
-        lo = int(steps.start[row])
-        return Place(question.opened.name, question.host, lo, lo + int(steps.length[row]))
-
-    return Table("steps", "Each step by category", columns, place, None, "No step was measured.", ("stepnum",), "step")
+    return shares.step_table(question, steps, columns)
 
 
 def _step_joules(steps: Breakdown, found: Account) -> Column | None:

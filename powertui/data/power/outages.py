@@ -30,15 +30,16 @@ _OTHERS = 30  # other runs at that level that tell how long one usually is
 
 def without(series: PowerSeries) -> PowerSeries:
     """The channel with such readings as gaps, each kind said."""
-    series = _gaps(series, _marks(series.watts), "far above all others, as a sensor without a value reports")
+    series = as_gaps(series, _marks(series.watts), "far above all others, as a sensor without a value reports")
     if series.kind is PowerKind.INTERVAL:
         return series
-    series = _gaps(series, _restarts(series.times, series.watts), "0 W between readings that never come near it, as a sensor that "
-                   "restarts reports")  # fmt: skip
-    return _gaps(series, _hangs(series.watts), "the same value for longer than it ever stays, as from a sensor that hangs")
+    series = as_gaps(series, _restarts(series.times, series.watts), "0 W between readings that never come near it, as a sensor "
+                     "that restarts reports")  # fmt: skip
+    return as_gaps(series, _hangs(series.watts), "the same value for longer than it ever stays, as from a sensor that hangs")
 
 
-def _gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
+def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
+    """The same without these readings, counted and said."""
     count = int(rows.sum())
     if not count:
         return series

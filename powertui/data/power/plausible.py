@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.model import Badge, PowerSeries, Scope, Warn
+from powertui.data.power.outages import as_gaps
 
 # W that one channel of a scope stays below: twice what the largest device of its kind is built for, or more
 _MOST = {Scope.GPU: 3e3, Scope.PACKAGE: 2e3, Scope.CORE: 2e3, Scope.DRAM: 2e3, Scope.RAIL: 2e4, Scope.NODE: 1e5, Scope.PLUG: 1e5,
@@ -36,12 +37,12 @@ def checked(series: PowerSeries, *, told: bool = False) -> tuple[PowerSeries | N
     if middle < 0:
         return None, Warn(series.path, "", f"{name} is below zero in most rows (median {middle:.4g} W), which drawn power "
                           "cannot be: its sign is reversed or it is something else; left out")  # fmt: skip
-    series = _without(series, watts < -max(_NOISE * high, 1e-9), "below zero, which no load draws")
+    series = as_gaps(series, watts < -max(_NOISE * high, 1e-9), "below zero, which no load draws")
     most = _MOST[series.sensor.scope]
     if _SMALL.search(f"{series.sensor.name} {series.sensor.source}"):
         most = min(most, _SMALL_MOST)
     if middle <= most:
-        series = _without(series, watts > most, f"above {most:,.0f} W, more than {_WHAT[series.sensor.scope]} draws")
+        series = as_gaps(series, watts > most, f"above {most:,.0f} W, more than {_WHAT[series.sensor.scope]} draws")
     if told or high == 0:
         return series, None
     if middle > most:
@@ -61,15 +62,3 @@ def _perhaps(watts: float) -> str:
 def _questioned(series: PowerSeries, why: str) -> PowerSeries:
     said = Warn(series.path, "", f"{why}. Its figures are assumed")
     return replace(series, sensor=replace(series.sensor, scale=Badge.ASSUMED), warnings=(*series.warnings, said))
-
-
-def _without(series: PowerSeries, rows: np.ndarray, why: str) -> PowerSeries:
-    """These readings as gaps."""
-    count = int(rows.sum())
-    if not count:
-        return series
-    seen = f"{float(series.watts[rows][0]):.4g} W"
-    said = Warn(series.path, "", f"{count} reading{'s' if count > 1 else ''} of {series.sensor.name or 'the log'} "
-                f"{'are' if count > 1 else 'is'} {why} (the first: {seen}); left out as gaps")  # fmt: skip
-    joules = None if series.joules is None else np.where(rows, np.nan, series.joules)
-    return replace(series, watts=np.where(rows, np.nan, series.watts), joules=joules, warnings=(*series.warnings, said))

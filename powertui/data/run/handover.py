@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Int32s, Int64s, ProcessKind, Trace
+from powertui.data.model import Int32s, Int64s, Trace
 from powertui.data.run.marks import carried, whole
+from powertui.data.run.work import host_lines
 
 _STATS = ("_pt", "_p", "_ct", "_c")
 _AROUND = 8  # consumers that began before a moment and may still hold it: they nest no deeper
@@ -74,15 +75,7 @@ def of(trace: Trace) -> Handed | None:
     """The hand-overs of the host's threads; None where the file has none."""
     made: list[HandoverEnds] = []
     used: list[HandoverEnds] = []
-    number = -1
-    for process in trace.processes:
-        tracks = []
-        for track in process.tracks:
-            number += 1
-            if process.kind is ProcessKind.HOST and len(track.events) and not track.derived:
-                tracks.append((number, track))
-        if not tracks:
-            continue
+    for process, tracks in host_lines(trace):
         names = carried(trace, process, [track for _, track in tracks], ("_p", "_c"))
         either = names["_p"] | names["_c"]
         for line, track in tracks:

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, Trace, Track, TrackKind
 from powertui.data.run.marks import carried, carriers, whole
+
+_Time = TypeVar("_Time", np.int64, np.float64)
 
 _STATS = ("group_id", "correlation_id", "run_id")
 _NEVER = np.iinfo(np.int64).min  # no launch is known
@@ -130,18 +134,21 @@ def _within(lane: Events, moments: Int64s) -> tuple[Int64s, Bools]:
     return at, (place >= 0) & (moments < lane.start[at] + lane.duration[at])
 
 
+def host_lines(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]]:
+    """Each host that has events, with its lines that hold some, numbered over all lines of the trace."""
+    number = 0
+    for process in trace.processes:
+        numbered = list(enumerate(process.tracks, number))
+        number += len(numbered)
+        lines = [(line, track) for line, track in numbered if len(track.events) and not track.derived]
+        if process.kind is ProcessKind.HOST and lines:
+            yield process, lines
+
+
 def _calls(trace: Trace, stat: str) -> tuple[Int64s, Int64s, Int32s]:
     """(ids ascending, when the call with each began, on which line): of several calls with one id the last counts."""
     ids, starts, lines = [], [], []
-    number = -1
-    for process in trace.processes:
-        tracks = []
-        for track in process.tracks:
-            number += 1
-            if process.kind is ProcessKind.HOST and len(track.events) and not track.derived:
-                tracks.append((number, track))
-        if not tracks:
-            continue
+    for process, tracks in host_lines(trace):
         wanted = carriers(trace, process, [track for _, track in tracks], (stat,))
         for line, track in tracks:
             rows = np.flatnonzero(wanted[track.events.name])
@@ -177,18 +184,22 @@ def covered(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
     new[1:] = key[1:] != key[:-1]
     until = end
     if ((end[1:] < end[:-1]) & ~new[1:]).any():
-        # The furthest end so far of the same key: ranks instead of times, so that a key can be put before them.
-        by_end = np.argsort(end, kind="stable")
-        rank = np.empty(len(end), np.int64)
-        rank[by_end] = np.arange(len(end))
-        reached = np.maximum.accumulate(key * len(end) + rank) - key * len(end)
-        until = end[by_end][reached]
+        until = furthest(key, end)
     before = np.empty_like(until)
     before[1:] = until[:-1]
     before[new] = start[new]
     firsts = np.flatnonzero(new)
     out[key[firsts]] = np.add.reduceat(np.maximum(0, end - np.maximum(start, before)), firsts)
     return out
+
+
+def furthest(key: Int64s, end: npt.NDArray[_Time]) -> npt.NDArray[_Time]:
+    """The furthest end so far of the same key; keys ascend."""
+    # Ranks instead of times, so that a key can be put before them.
+    by_end = np.argsort(end, kind="stable")
+    rank = np.empty(len(end), np.int64)
+    rank[by_end] = np.arange(len(end))
+    return end[by_end][np.maximum.accumulate(key * len(end) + rank) - key * len(end)]
 
 
 def extents(key: Int64s, start: Int64s, end: Int64s, count: int) -> tuple[Int64s, Int64s]:

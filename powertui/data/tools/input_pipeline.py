@@ -17,7 +17,7 @@ from powertui.data.asked import Compat
 from powertui.data.model import Int64s, ProcessKind, Trace
 from powertui.data.opened import Profile
 from powertui.data.run.marks import rows_named
-from powertui.data.table import Column, Fact, Place, Result, Table
+from powertui.data.table import Column, Fact, Result, Table
 from powertui.data.tools import advice, host_ops, hosts, shares
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.event_types import EventType
@@ -201,12 +201,7 @@ def _steps(question: Question, steps: Breakdown) -> Table:
     share = np.divide(steps.category("input"), np.maximum(1, steps.length)) if len(steps) else np.empty(0)
     columns = (*shares.columns(steps), Column("inputPercent", "input of it", "share", share, "%", weight=7,
                                               head="Input time as % of step time"))  # fmt: skip
-
-    def place(row: int) -> Place:
-        lo = int(steps.start[row])
-        return Place(question.opened.name, question.host, lo, lo + int(steps.length[row]))
-
-    return Table("steps", "Each step by category", columns, place, None, "No step was measured.", ("stepnum",), "step")
+    return shares.step_table(question, steps, columns)
 
 
 def _ops(ops: list[InputOp]) -> Table:

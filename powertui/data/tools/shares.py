@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Int64s
-from powertui.data.table import Column
+from powertui.data.table import Column, Place, Table
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.event_types import EventType
+from powertui.data.tools.registry import Question
 
 
 class Spread(NamedTuple):
@@ -77,3 +79,13 @@ def columns(steps: Breakdown) -> tuple[Column, ...]:
         ),
         Column("stepTimeMs", "step time", "duration", steps.length, "ms", weight=9, head="Step time"),
     )
+
+
+def step_table(question: Question, steps: Breakdown, columns: Sequence[Column]) -> Table:
+    """A row for each step, with what is told of it; Enter leads to it."""
+
+    def place(row: int) -> Place:
+        lo = int(steps.start[row])
+        return Place(question.opened.name, question.host, lo, lo + int(steps.length[row]))
+
+    return Table("steps", "Each step by category", tuple(columns), place, None, "No step was measured.", ("stepnum",), "step")

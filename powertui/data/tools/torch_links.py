@@ -18,6 +18,7 @@ from powertui.data.formats.builder import is_sorted
 from powertui.data.model import Bools, Events, Floats, Int32s, Int64s, Process, ProcessKind, Trace, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run.marks import whole
+from powertui.data.run.work import furthest
 
 OPERATORS = frozenset(("cpu_op", "operator"))
 CALLS = frozenset(("cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "xpu_driver", "mtia_runtime"))
@@ -221,11 +222,7 @@ def covered_by(key: Int64s, start: Floats, end: Floats, count: int) -> Floats:
     key, start, end = key[order], start[order], end[order]
     new = np.ones(len(key), np.bool_)
     new[1:] = key[1:] != key[:-1]
-    by_end = np.argsort(end, kind="stable")
-    rank = np.empty(len(end), np.int64)
-    rank[by_end] = np.arange(len(end))
-    reached = np.maximum.accumulate(key * len(end) + rank) - key * len(end)  # the furthest end so far of the same key
-    until = end[by_end][reached]
+    until = furthest(key, end)
     before = np.empty_like(until)
     before[1:] = until[:-1]
     before[new] = start[new]

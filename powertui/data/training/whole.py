@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data import limits
-from powertui.data.energy import idle, integrate, leading, mixture, placing, scopes
+from powertui.data.energy import idle, integrate, leading, scopes
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment, Placed
@@ -261,18 +261,7 @@ def _idle(seen: Seen, channels: Sequence[PowerOnTrace], given: float | None) -> 
     if not channels or not len(stretches) or any(one.status == "none" for one in channels):
         return None
     lo, hi = np.array([seen.at(int(stretches.start[0]))], np.int64), np.array([seen.at(int(stretches.end.max()))], np.int64)
-    total = 0.0
-    for channel in channels:
-        known = [
-            (place.weight, found.value)
-            for place, one in zip(channel.places, placing.everywhere(channel), strict=True)
-            if (found := idle.power(one, lo, hi)) is not None
-        ]
-        weight = sum(share for share, _ in known)
-        if weight < 1 - mixture.LEFT_OUT:
-            return None
-        total += sum(share * value for share, value in known) / weight
-    return Figure(total, Badge.MEASURED if all(len(one.places) == 1 for one in channels) else Badge.ESTIMATED)
+    return idle.of_all(channels, lo, hi)
 
 
 def _per_step(found: Energy | None, steps: tuple[int, int] | None, every: int) -> tuple[float, float, float] | None:
