@@ -22,6 +22,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -153,8 +154,7 @@ def main() -> None:
         outbox.put({"opened": dict.fromkeys(recorder.states)})
         recorder.start()
     else:
-        recorder.start()
-        _await_first_readings(recorder)
+        _await_first_readings(recorder, recorder.start)
         outbox.put({"opened": {name: _info(state.info) for name, state in recorder.states.items()}})
     state: dict[str, Any] = {"reason": "terminated", "window": None}
     listener = threading.Thread(target=_listen, args=(recorder, state, stopped), daemon=True)
@@ -204,13 +204,20 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
     return recorder
 
 
-def _await_first_readings(recorder: Recorder) -> None:
-    """Say that it has begun when it has: a command that starts then is covered from its first moment. Not for long."""
+def _await_first_readings(recorder: Recorder, start: Callable[[], None]) -> None:
+    """Start, and say that it has begun when it has: a command that starts then is covered from its first moment. Not for long."""
+    heard = threading.Event()
+    stop_hearing = recorder.subscribe(lambda _readings: heard.set())  # told when their channels know them
+    start()
     end = time.monotonic() + _FIRST
-    while time.monotonic() < end and not all(s.channels or s.info is None for s in recorder.states.values()):
-        time.sleep(0.005)
-    while time.monotonic() < end and not all(health.readings for _, health in recorder.health()):
-        time.sleep(0.005)
+    while not _all_read(recorder) and heard.wait(max(0.0, end - time.monotonic())):
+        heard.clear()
+    stop_hearing()
+
+
+def _all_read(recorder: Recorder) -> bool:
+    opened = all(state.channels or state.info is None for state in recorder.states.values())
+    return opened and all(health.readings for _, health in recorder.health())
 
 
 def _listen(recorder: Recorder, state: dict[str, Any], stopped: threading.Event) -> None:

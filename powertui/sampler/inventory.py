@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
@@ -27,6 +28,7 @@ _SAME = {
     "ipmitool:open": ("node",), "slurm:": ("node", "package"), "rapl:": ("node",), "perf:": ("node", "package"),
     "nvidia-smi:": ("nvml:",), "amd:": ("hwmon:",), "amd-smi:": ("amd:", "hwmon amdgpu"),
 }  # fmt: skip
+_COUNTED_S = 0.2  # between two readings of a counter
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,6 @@ class FoundSource:
 
 def _values(source: Any, info: Info) -> dict[str, float | None]:
     """One reading, and a second one a moment later for counters."""
-    import time
-
     values: dict[str, float | None] = {c.name: None for c in info.channels}
     most = {c.name: c.most_w for c in info.channels}
     for attempt in range(2):
@@ -60,7 +60,7 @@ def _values(source: Any, info: Info) -> dict[str, float | None]:
             {r.channel: r.watts for r in readings if r.watts is not None and not impossible(r.watts, most.get(r.channel))}
         )
         if attempt == 0 and any(c.kind == "interval" for c in info.channels):
-            time.sleep(0.2)
+            time.sleep(_COUNTED_S)  # power is what it counts in that time
             continue
         break
     return values

@@ -281,7 +281,7 @@ def test_the_command_line_says_what_it_came_to(tmp_path: Path, capsys: pytest.Ca
         (["capture", "9012", "--logdir", ".", "-t", "soon"], "-t soon"),
         (["capture", "9012", "--logdir", ".", "--keep", "0"], "--keep must be 1"),
         (["capture", "9012", "--logdir", ".", "--keep", "2", "--no-power"], "--keep belongs to --every"),
-        (["capture", "9012", "--logdir", ".", "--via", "-x"], "expected one argument"),
+        (["capture", "9012", "--logdir", ".", "--via", "-x"], "--via needs a value"),
         (["capture", "9012", "--logdir", ".", "--no-power", "--host", "x"], "--no-power records nothing"),
         (["capture", "9012", "--logdir", ".", "--server-logdir", "x", "--no-power"], "must be an absolute path"),
     ],
