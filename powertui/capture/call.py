@@ -80,6 +80,7 @@ class Call:
         from h2.config import H2Configuration
         from h2.connection import H2Connection
         from h2.exceptions import ProtocolError
+        from h2.settings import SettingCodes
 
         try:
             self.socket = socket.create_connection((self.address.host, self.address.port), timeout=PATIENCE_S)
@@ -87,6 +88,7 @@ class Call:
             raise problems.unreachable(str(self.address), error) from None
         _probe(self.socket)
         self._h2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
+        self._h2.local_settings[SettingCodes.ENABLE_PUSH] = 0  # nobody has to send us what we did not ask for
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
         until = time.monotonic() + PATIENCE_S
@@ -121,15 +123,19 @@ class Call:
 
     def send(self, method: str, message: bytes) -> None:
         """Ask. Raises where the connection is gone already."""
-        self._stream = self._h2.get_next_available_stream_id()
+        from h2.exceptions import ProtocolError
+
         headers = [
             (":method", "POST"), (":scheme", "http"), (":path", method), (":authority", str(self.address)),
             ("te", "trailers"), ("content-type", "application/grpc"), ("user-agent", "powertui"),
         ]  # fmt: skip
-        self._h2.send_headers(self._stream, headers)
-        self._h2.send_data(self._stream, b"\0" + struct.pack(">I", len(message)) + message, end_stream=True)
         try:
+            self._stream = self._h2.get_next_available_stream_id()
+            self._h2.send_headers(self._stream, headers)
+            self._h2.send_data(self._stream, b"\0" + struct.pack(">I", len(message)) + message, end_stream=True)
             self._flush()
+        except ProtocolError:  # it said goodbye at once, or allows no request, or none of a few hundred bytes
+            raise problems.takes_nothing(str(self.address)) from None
         except OSError as error:
             raise problems.closed(str(self.address), error.strerror or "") from None
 

@@ -9,7 +9,7 @@ import socket
 from powertui.errors import CaptureError
 from powertui.plain import plain
 
-__all__ = ["closed", "empty", "no_answer", "not_a_profiler", "not_waited_for", "refused", "too_old", "unreachable"]
+__all__ = ["closed", "empty", "no_answer", "not_a_profiler", "not_waited_for", "refused", "takes_nothing", "too_old", "unreachable"]
 
 THREE_LINES = """\
 The program has to start its server:
@@ -65,6 +65,11 @@ def closed(where: str, why: str = "") -> CaptureError:
     return CaptureError(
         f"{where} closed the connection before the profile was written{because}.", hint="Look whether the program still runs."
     )
+
+
+def takes_nothing(where: str) -> CaptureError:
+    """It speaks HTTP/2, and takes no request: it is ending, or is no such server."""
+    return CaptureError(f"{where} takes no requests.", hint=f"Look whether the program is ending. {_PORT}")
 
 
 def not_waited_for(where: str, path: str) -> CaptureError:
