@@ -58,11 +58,12 @@ def fields(data: bytes) -> Fields:
     return found
 
 
-def profile(host: str, now_ns: int) -> bytes:
+def profile(now_ns: int) -> bytes:
     """A small profile with three steps of half a second."""
     steps = [xplane.Event("train", n * 6 * 10**11, 5 * 10**11, {"step_num": n}) for n in range(3)]
     environment = xplane.Plane("Task Environment", stats={"profile_start_time": now_ns, "profile_stop_time": now_ns + 2 * 10**9})
-    return xplane.encode([xplane.Plane("/host:CPU", [xplane.Line("python", steps, 1)]), environment], hosts=[host])
+    planes = [xplane.Plane("/host:CPU", [xplane.Line("python", steps, 1)]), environment]
+    return xplane.encode(planes, hosts=[socket.gethostname()])  # whatever the file is to be called
 
 
 @dataclass
@@ -189,7 +190,7 @@ class ProfilerServer:
         if self.writes and not self.results:
             folder = Path(self.root or root) / session
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{host}.xplane.pb").write_bytes(b"\x0a\x00" if self.empty else profile(host, self.began_ns))
+            (folder / f"{host}.xplane.pb").write_bytes(b"\x0a\x00" if self.empty else profile(self.began_ns))
         results = b"".join(xplane.blob(6, xplane.blob(1, name.encode()) + xplane.blob(2, data)) for name, data in self.results)
         message = results + (xplane.number(7, 1) if self.empty else b"")
         wire.send_headers(stream, head)

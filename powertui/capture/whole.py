@@ -64,6 +64,7 @@ class Taken:
     notes: list[str] = field(default_factory=list)
     begun_ns: int = 0  # when the servers were asked, and when the last had answered (Unix ns)
     ended_ns: int = 0
+    ended_s: float = 0.0  # the same moment on the clock that nobody sets
     stopped: bool = False  # before its time, by a person
     unfinished: bool = False  # somebody did not wait until the servers had written
 
@@ -84,9 +85,9 @@ class Waiting:
         self.stopped = self._told(Stage(what, past, of)) or self.stopped
         return self.stopped
 
-    def wait(self, what: str, seconds: float) -> None:
-        """So long, unless somebody stops it: Ctrl+C ends the wait, not the capture."""
-        begun = time.monotonic()
+    def wait(self, what: str, seconds: float, past: float = 0.0) -> None:
+        """So long, of which some may be past, unless somebody stops it: Ctrl+C ends the wait, not the capture."""
+        begun = time.monotonic() - past
         try:
             while (past := time.monotonic() - begun) < seconds and not self.look(what, past, seconds):
                 time.sleep(min(_LOOK_S, seconds - past))
@@ -128,16 +129,19 @@ def take(
 
 def _after(plan: Plan, taken: Taken, power: PowerAround | None, waiting: Waiting, meanwhile: Callable[[Taken], bool]) -> None:
     """Power for some seconds more, from when the servers had answered."""
-    left = plan.after_s - (time.time_ns() - taken.ended_ns) / 1e9 if power is not None and not waiting.stopped else 0.0
-    over = time.monotonic() + left
-    if power is not None and taken.good:
+    goes_on = power is not None and taken.good and not waiting.stopped
+    if power is not None and goes_on:
         power.show(taken.folder)
-        power.end_in(max(0.0, left))
+        power.end_in(max(0.0, plan.after_s - _since(taken)))
         taken.power = power.lies
     if taken.good:
         waiting.stopped = meanwhile(taken) or waiting.stopped
-    if taken.good and not waiting.stopped:
-        waiting.wait(AFTER, over - time.monotonic())
+    if goes_on and not waiting.stopped:
+        waiting.wait(AFTER, plan.after_s, _since(taken))
+
+
+def _since(taken: Taken) -> float:
+    return time.monotonic() - taken.ended_s
 
 
 def _end(power: PowerAround, taken: Taken | None, waiting: Waiting) -> None:
@@ -184,7 +188,7 @@ def _profile(plan: Plan, power: PowerAround | None, waiting: Waiting) -> Taken:
             power.begin(f"profile {session}")
 
     outcomes, early = servers.take(servers.named(plan.addresses), plan.asked, theirs, session, told=look, started=started)
-    taken.ended_ns = time.time_ns()
+    taken.ended_ns, taken.ended_s = time.time_ns(), time.monotonic()
     waiting.stopped = waiting.stopped or early
     if power is not None:
         power.end(f"profile {session}")
@@ -225,7 +229,7 @@ def _of_process(plan: Plan, pid: int, power: PowerAround | None, waiting: Waitin
         taken.problems += [error] if isinstance(error, CaptureError) else [kineto.stopped()]
         with contextlib.suppress(OSError):
             taken.folder.rmdir()
-    taken.ended_ns = time.time_ns()
+    taken.ended_ns, taken.ended_s = time.time_ns(), time.monotonic()
     if power is not None:
         power.end(f"profile {session}")
     return taken

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from powertui import units
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
-from powertui.data.energy import account
+from powertui.data.energy import account, belongs
 from powertui.data.energy.integrate import Energy
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import registry
@@ -36,6 +36,7 @@ def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
         rows.append(("steps", prefix + step_facts.lines(step_facts.of(profile.trace, profile.steps, profile.epochs))[0]))
         rows += [("energy", prefix + line) for line in _energy(profile, aligning)]
         rows.append(("limit", prefix + _limit(profile, aligning)))
+    rows += [("note", plain(note, 400)) for note in dict.fromkeys(_whose(profiles))]
     return text.labelled(rows)
 
 
@@ -45,6 +46,13 @@ def _energy(profile: Profile, aligning: Aligning) -> list[str]:
         return []
     out = [_joules(found.per_step(None), "a step"), _joules(found.energy(*found.trace.span), "in all")]
     return [line for line in out if line]
+
+
+def _whose(profiles: Sequence[Profile]) -> Iterator[str]:
+    """What was assumed of whose power it is, and what belongs to none of the hosts."""
+    for profile in profiles:
+        if profile.opened.run.power:
+            yield from belongs.notes(profile.opened.run, belongs.of_run(profile.opened.run), profile.index)
 
 
 def _joules(one: Energy | None, of_what: str) -> str:

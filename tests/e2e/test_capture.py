@@ -68,6 +68,18 @@ def test_the_real_server_with_power_of_a_bmc(name: str, tmp_path: Path) -> None:
         assert early.returncode == 130
         assert Path(out.splitlines()[0]).stat().st_size > 1000
 
+        # and the program is killed in the middle
+        words[6] = str(tmp_path / "killed")
+        killed = subprocess.Popen(words, env=env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert killed.stderr is not None
+        assert "profiling, 600 s" in killed.stderr.readline()
+        program.process.kill()
+        out, said = killed.communicate(timeout=300)
+        assert killed.returncode == 1
+        assert not out
+        assert "closed the connection before the profile was written" in said
+        assert "Traceback" not in said
+
 
 def refused(program: Program, logdir: Path) -> str:
     """What is said of a capture that comes to nothing."""

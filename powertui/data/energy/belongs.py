@@ -122,13 +122,21 @@ def _machines(traces: Sequence[Trace]) -> tuple[tuple[HostName | None, ...], tup
     names: list[HostName | None] = []
     of_trace = []
     for trace in traces:
-        name = hostnames.parse(trace.host, controller=False)
+        name = _machine_of(trace)
         key = name.full if name is not None else f"\0{len(names)}"
         if key not in found:
             found[key] = len(names)
             names.append(name)
         of_trace.append(found[key])
     return tuple(names), tuple(of_trace)
+
+
+def _machine_of(trace: Trace) -> HostName | None:
+    """By the name of its file: without a port where the profile itself says so (vm_9012, which says vm)."""
+    name = hostnames.parse(trace.host, controller=False)
+    bare = hostnames.without_port(name) if name is not None else None
+    inside = (hostnames.parse(text, controller=False) for text in trace.hostnames) if bare is not name else ()
+    return bare if any(one is not None and bare is not None and hostnames.alike(bare, one) for one in inside) else name
 
 
 def _words(machines: Sequence[HostName | None], traces: Sequence[Trace], of_trace: Sequence[int]) -> tuple[str, ...]:

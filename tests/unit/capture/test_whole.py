@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import shlex
+import socket
 import stat
 import time
 from dataclasses import replace
@@ -17,7 +18,7 @@ from powertui.capture.around import PowerAround
 from powertui.capture.messages import ProfileRequest
 from powertui.capture.whole import Plan, Taken
 from powertui.data import logdir
-from powertui.data.energy import account
+from powertui.data.energy import account, host_energy
 from powertui.data.opened import Opened
 from powertui.errors import Cancelled, CaptureError, PowertuiError, UsageError
 from powertui.report import captured
@@ -63,6 +64,23 @@ def test_profile_and_power_lie_in_one_folder_and_on_one_clock(tmp_path: Path) ->
     assert abs(found.alignment.offset_s - truth) <= 0.005, "both were stamped by this machine's clock"
     assert any(line.strip().startswith("energy") for line in captured.lines(taken.folder))
     assert [entry.name for entry in tmp_path.iterdir()] == ["plugins"], "nothing else is left behind"
+
+
+def test_two_programs_of_one_machine_are_two_profiles_of_one_run_with_its_power_once(tmp_path: Path) -> None:
+    with ProfilerServer() as one, ProfilerServer() as other, Bmc() as bmc:
+        asked = replace(plan(one, tmp_path, power=power_of(bmc)), addresses=tuple(map(address.parse, (one.address, other.address))))
+        taken = whole.take(asked)
+    assert not taken.problems
+    assert one.asked[0][1][6] == other.asked[0][1][6] == [taken.session.encode()], "one session"
+    (entry,) = logdir.scan(str(tmp_path)).runs
+    opened = Opened(entry)
+    name = socket.gethostname()
+    assert sorted(profile.host for profile in opened.profiles) == sorted(f"{name}_{server.port}" for server in (one, other))
+    both = host_energy.of(opened)
+    assert both.hosts == (name,)
+    lines = captured.lines(taken.folder)
+    assert any("ran 2 of the profiled workers: its power is that of all of them." in line for line in lines)
+    assert sum(" in all" in line for line in lines) == 2
 
 
 def last_reading(path: str) -> float:

@@ -190,6 +190,14 @@ def test_a_controller_s_address_under_its_host_s_name() -> None:
     assert [one.machine for one in belongs.of(power[:1], [trace("node17"), trace("10.0.0.7")]).owners] == [1]
 
 
+def test_a_port_behind_a_name_is_one_where_the_profile_itself_says_so() -> None:
+    workers = [trace("vm_37533", "vm"), trace("vm_42313", "vm.example.org"), trace("gpu_1001", "gpu_1001"), trace("gpu_1002")]
+    found = belongs.of([channel("vm"), channel("gpu_1001")], workers)
+    assert found.of_trace == (0, 0, 1, 2), "these are two machines, whose names end in numbers"
+    assert found.machines == ("vm", "gpu_1001", "gpu_1002")
+    assert [owner.machine for owner in found.owners] == [0, 1]
+
+
 def test_workers_of_one_machine_share_it() -> None:
     found = belongs.of([channel("10.0.0.7")], [trace("10.0.0.7_6003"), trace("10.0.0.7_6004"), trace("10.0.0.8_6003")])
     assert found.of_trace == (0, 0, 1)
