@@ -10,7 +10,7 @@ import math
 import re
 import zlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +23,7 @@ from powertui.data.formats.json_columns import ColumnStream
 from powertui.data.formats.json_compiled import COMPILED, CompiledScanner
 from powertui.data.formats.json_pure import FAR_US, PureScanner
 from powertui.data.formats.json_stream import JsonStream
+from powertui.data.formats.makers import TimeOrigin
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile, describe
 from powertui.data.limits import HINT
@@ -31,9 +32,9 @@ from powertui.data.texts import Texts
 from powertui.errors import UnreadableFile
 
 __all__ = [
-    "EVENT_BYTES", "IMPOSSIBLE", "OBJECT_BYTES", "OPEN", "PYTORCH", "UNIX_US", "ArgStats", "Impossible", "Origin", "PairNames",
-    "ThreadEvents", "arg_text", "as_text", "begin", "clean", "clock_of", "coded", "in_reach", "number_of", "picoseconds", "read",
-    "spoken", "spread", "stat",
+    "EVENT_BYTES", "IMPOSSIBLE", "OBJECT_BYTES", "OPEN", "PYTORCH", "UNIX_US", "VIZTRACER", "ArgStats", "Impossible", "Origin",
+    "PairNames", "ThreadEvents", "arg_text", "as_text", "begin", "clean", "clock_of", "coded", "in_reach", "number_of",
+    "picoseconds", "read", "spoken", "spread", "stat",
 ]  # fmt: skip
 
 KEPT = 1 << 62  # positions of args that are kept; those below are places in the file
@@ -47,6 +48,7 @@ TELL = 2_000  # events between two calls of progress
 # What only PyTorch's profiler writes into the beginning of a trace.
 PYTORCH = (b'"deviceProperties"', b'"schemaVersion"', b'"baseTimeNanoseconds"', b'"distributedInfo"', b'"cpu_op"',
            b'"cuda_runtime"', b'"Operator"', b'"user_annotation"', b'"traceName"')  # fmt: skip
+VIZTRACER = re.compile(rb'"viztracer_metadata"\s*:\s*\{[^{}]*\}')  # it holds one of these words, too
 UNIX_US = (1e14, 4e15)  # a ts in here (three years … 2096) is Unix time in µs
 _ORIGIN_NS = 1_000_000  # how well a profiler ties its own clock to the system's, once, at its start
 
@@ -231,7 +233,7 @@ def number_of(tid: Any) -> int:
 IMPOSSIBLE = "events at impossible times were left out"
 OPEN = -(1 << 62)  # the duration of a begin that waits for its end
 REACH_US = 9e12  # from the first event: nothing that can be lies farther
-_TS = re.compile(r'"ts"\s*:\s*(-?\d{1,17})(?:\.(\d{1,6}))?\s*[,}]')
+_TS = re.compile(r'"ts"\s*:\s*"?(-?\d{1,17})(?:\.(\d{1,6}))?"?\s*[,}]')
 
 
 class Impossible(ValueError):
@@ -243,6 +245,8 @@ class Origin:
 
     def __init__(self, digits: int = 6) -> None:
         self.us: int | None = None
+        self.refused = 0  # times too far from it
+        self.refused_us = 0  # the first of them
         self.digits = digits  # decimals that the writer writes
         self._grid, self._unit = 10**digits, 10 ** (6 - digits)
         self._inexact_us = FAR_US * self._unit
@@ -265,8 +269,14 @@ class Origin:
         if self.us is None:
             self.us = whole
         if abs(whole - self.us) > REACH_US:
+            self.refuse(whole, 1)
             raise Impossible
         return (whole - self.us) * PS_PER_US + part
+
+    def refuse(self, us: int, count: int) -> None:
+        """So many times lie too far from the origin, the first of them here."""
+        self.refused_us = self.refused_us if self.refused else us
+        self.refused += count
 
     def length(self, us: float) -> int:
         """A duration in µs as ps."""
@@ -390,7 +400,9 @@ def in_reach(batch: EventBatch, rows: Int64s, origin: Origin, findings: FileWarn
     assert origin.us is not None
     whole = batch.us[rows] - origin.us
     good = np.abs(whole) <= REACH_US
-    findings.add(IMPOSSIBLE, count=int(len(good) - good.sum()))
+    if not good.all():
+        findings.add(IMPOSSIBLE, count=int(len(good) - good.sum()))
+        origin.refuse(int(batch.us[rows[~good][0]]), int(len(good) - good.sum()))
     rows, whole = rows[good], whole[good]
     part = batch.ps[rows].astype(np.int64)
     if origin.digits == 3:
@@ -404,11 +416,11 @@ def spoken(batch: EventBatch, rows: Int64s) -> Iterator[tuple[Any, str]]:
         yield batch.event(row), batch.text(row)
 
 
-def clock_of(base_us: float, origin_ns: int | None) -> Clock:
-    """Where a trace's zero lies in Unix time. `base_us`: the ts that is zero; `origin_ns`: what ts count from, if that is said."""
-    if origin_ns is not None:
-        zero = origin_ns + int(base_us) * 1000
-        return Clock(zero - _ORIGIN_NS, zero + _ORIGIN_NS, "absolute timestamps", "ts counts from the file's baseTimeNanoseconds")
+def clock_of(base_us: float, origin: TimeOrigin | None) -> Clock:
+    """Where a trace's zero lies in Unix time. `base_us`: the ts that is zero; `origin`: what ts count from, if that is said."""
+    if origin is not None:
+        zero = origin.unix_ns + int(base_us) * 1000
+        return Clock(zero - _ORIGIN_NS, zero + _ORIGIN_NS, "absolute timestamps", f"ts counts from the file's {origin.said}")
     if not UNIX_US[0] < base_us < UNIX_US[1]:
         return Clock()
     zero = int(base_us) * 1000
@@ -434,9 +446,27 @@ class Collector(Protocol):
     def build(self, source: OpenedFile, *, complete: bool) -> Trace: ...
 
 
-def read(source: OpenedFile, progress: Progress, collector: Collector) -> Iterator[Trace]:
-    """Every event to the collector, in bounded memory: partial traces as they grow, the whole one last."""
+def read(source: OpenedFile, progress: Progress, make: Callable[[], Collector]) -> Iterator[Trace]:
+    """Every event to a collector, in bounded memory: partial traces as they grow, the whole one last."""
+    collector = make()
+    stream = yield from _fill(source, progress, collector)
+    if collector.origin.refused > collector.count:  # the first event was the odd one: a zero before times of the day, say
+        first, collector = collector, make()
+        collector.origin.us = first.origin.refused_us
+        stream = yield from _fill(source, progress, collector)
     findings = collector.builder.findings
+    if not collector.count and (stream.problem or not stream.listed):
+        problem, hint = describe(source.head, source.path)
+        raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
+    findings.add("damaged events were left out", count=stream.damaged)
+    if stream.problem:
+        findings.add(f"{stream.problem}; what came before was read")
+    progress(source.size, source.size, collector.count)
+    yield collector.build(source, complete=True)
+
+
+def _fill(source: OpenedFile, progress: Progress, collector: Collector) -> Generator[Trace, None, JsonStream]:
+    """All of the stream to this collector."""
     stream = opened(source, collector.origin.digits)
     shown, told = FIRST_PART, 0
     for key, value in stream:
@@ -452,20 +482,13 @@ def read(source: OpenedFile, progress: Progress, collector: Collector) -> Iterat
             told = collector.count
             too_much = source.limit.exceeded(collector.memory)
             if too_much:
-                findings.add(f"its events take {too_much}: the rest was left out. {HINT}")
+                collector.builder.findings.add(f"its events take {too_much}: the rest was left out. {HINT}")
                 break
             progress(source.done, source.size, told)
             if told >= shown:
                 shown = told * 2
                 yield collector.build(source, complete=False)
-    if not collector.count and (stream.problem or not stream.listed):
-        problem, hint = describe(source.head, source.path)
-        raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
-    findings.add("damaged events were left out", count=stream.damaged)
-    if stream.problem:
-        findings.add(f"{stream.problem}; what came before was read")
-    progress(source.size, source.size, collector.count)
-    yield collector.build(source, complete=True)
+    return stream
 
 
 def opened(source: OpenedFile, digits: int) -> JsonStream:

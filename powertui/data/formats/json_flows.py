@@ -18,6 +18,7 @@ from powertui.data.model import Bools, Int64s
 
 PHASES = {"s": START, "t": STEP, "f": FINISH}
 _LETTERS = np.array([ord(phase) for phase in PHASES], np.uint8)
+_OF_ANY_NAME = frozenset(("cpu_to_cuda",))  # PyTorch up to 1.8 calls the ends of a flow by the events that they lie on
 _SPANS = "spans"  # the group of all that have a `bind_id`
 
 
@@ -55,11 +56,11 @@ class JsonFlows(FlowEnds):
         self.extend(groups, batch.id[rows], lines[which], at, kind.astype(np.uint8))
 
     def put(self, event: dict[str, Any], at: int) -> None:
-        """One of them. Raises as a dict does for a pid that cannot be a key."""
+        """One of them."""
         id, bind = bound(event)
         if not bind & HAS_ID:
             return
-        line = self.line((event.get("pid"), event.get("tid")))
+        line = self._place(event.get("pid"), event.get("tid"))
         if event.get("ph") in PHASES:
             kind = PHASES[event["ph"]]
             kind |= NEXT if kind == FINISH and not bind & ENCLOSING else 0
@@ -69,7 +70,7 @@ class JsonFlows(FlowEnds):
             self.add(self.group(_SPANS), id, line, at, kind)
 
     def _of(self, cat: Any, name: Any) -> int:
-        return self.group((str(cat), str(name)))
+        return self.group((str(cat), "" if cat in _OF_ANY_NAME else str(name)))
 
     def _place(self, pid: Any, tid: Any) -> int:
         try:

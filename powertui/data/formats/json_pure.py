@@ -150,7 +150,7 @@ class PureScanner:
         begin = np.array(lo, np.int64)
         told = np.fromiter(map(len, args), np.int64, len(args)) > 0
         letters, timed = _letters(phases), timed & good
-        ids, bind = _ids(every, np.isin(letters, _FLOWS) if "bind_id" not in text else letters > 0)
+        ids, bind = _ids(every, np.isin(letters, _FLOWS) if "flow_" not in text and "\\" not in text else letters > 0)
         spans = timed.all() and (letters == ord("X")).all()  # nobody asks for one of them
         return EventBatch(
             letters, timed, us, ps, length, begin, np.array(hi, np.int64), np.where(told, begin + base, 0), member, ids, bind,
@@ -287,7 +287,7 @@ def _letters(phases: list[Any]) -> UInt8s:
 def bound(event: dict[str, Any]) -> tuple[int, int]:
     """(`identity` of the flow that an event belongs to, `bind` of EventBatch)."""
     told = event.get("id") if "id" in event else event.get("bind_id")
-    if told is None and isinstance(apart := event.get("id2"), dict):
+    if told is None and event.get("ph") != "X" and isinstance(apart := event.get("id2"), dict):
         told = json.dumps([event.get("pid") if "local" in apart else None, apart], sort_keys=True)
     flags = (ENCLOSING if event.get("bp") == "e" else 0) | (FLOW_IN if event.get("flow_in") is True else 0)
     flags |= FLOW_OUT if event.get("flow_out") is True else 0

@@ -511,7 +511,10 @@ static int take_event(Text *text, Texts *texts, Columns *to, const uint8_t *base
         } else if (same(&key, "id") || same(&key, "bind_id")) {
             if (to->bind[row] & HAS_ID)
                 return fail(text, ODD);
-            to->bind[row] |= take_id(&span, c, &to->id[row]);
+            uint8_t told = take_id(&span, c, &to->id[row]);
+            if (!told && c == '"')
+                return fail(text, ODD);
+            to->bind[row] |= told;
         } else if (same(&key, "bp")) {
             to->bind[row] = (uint8_t)((to->bind[row] & ~ENCLOSING) | (c == '"' && span.hi - span.lo == 3 && span.lo[1] == 'e' ? ENCLOSING : 0));
         } else if (same(&key, "flow_in") || same(&key, "flow_out")) {

@@ -39,6 +39,7 @@ class JsonStream:
         self._at = 0
         self._from = 0  # where the last value began
         self._ended = False
+        self._bare = False  # the list is all of the text
 
     def raw(self) -> str:
         """The text of the item that was just given."""
@@ -48,6 +49,7 @@ class JsonStream:
         first = self._peek(_GAP)
         if first == "[":
             self._at += 1
+            self._bare = True
             yield from self._list()
         elif first == "{":
             self._at += 1
@@ -122,7 +124,8 @@ class JsonStream:
             self._at += 1
             return None
         if not char:
-            self.problem = "the list of events ends in the middle: the file is truncated"
+            if not self._bare:  # a bare list needs no end: a writer that is stopped cannot write one
+                self.problem = "the list of events ends in the middle: the file is truncated"
             return None
         value = self._value()
         if value is not _BROKEN:

@@ -28,7 +28,7 @@ from powertui.data.formats.json_events import (
     IMPOSSIBLE,
     OBJECT_BYTES,
     PYTORCH,
-    UNIX_US,
+    VIZTRACER,
     ArgStats,
     Impossible,
     Origin,
@@ -48,6 +48,7 @@ from powertui.data.formats.json_events import (
     stat,
 )  # fmt: skip
 from powertui.data.formats.json_flows import JsonFlows
+from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_US, Int64s, Stat, StatColumn, Trace, Track, UInt64s
@@ -85,6 +86,7 @@ def sniff(head: bytes, path: str) -> int:
         return 0
     if ".pt.trace.json" in path:
         return 96
+    head = VIZTRACER.sub(b"", head)
     marks = sum(mark in head for mark in PYTORCH)
     if text[:1] == b"[":
         return SURE if marks and b'"ph"' in head else 0
@@ -179,7 +181,7 @@ class _Collector:
         self.readings = CounterReadings()
         self.flows = JsonFlows()
         self.held: dict[str, float] = {}  # bytes since the start, by device
-        self.origin_ns: int | None = None
+        self.counts_from: TimeOrigin | None = None
         self.count = 0
 
     @property
@@ -334,9 +336,8 @@ class _Collector:
 
     def member(self, key: str, value: Any) -> None:
         """Something that stands beside the events."""
-        if key == "baseTimeNanoseconds" and str(value).isdecimal() and len(str(value)) < 20 and int(value) < UNIX_US[1] * 1000:
-            self.origin_ns = int(value)
-        elif key == "deviceProperties" and isinstance(value, list):
+        self.counts_from = origin_of(key, value) or self.counts_from
+        if key == "deviceProperties" and isinstance(value, list):
             for one in value:
                 if isinstance(one, dict) and isinstance(one.get("id"), int):
                     self.devices[one["id"]] = tuple(
@@ -355,7 +356,7 @@ class _Collector:
         builder = TraceBuilder(source.path, NAME, size=source.size, host=self.builder.host)
         builder.findings = self.builder.findings if complete else builder.findings
         base = float(math.floor(self.first_us)) if math.isfinite(self.first_us) else float(self.origin.us or 0)
-        builder.clock = clock_of(base, self.origin_ns)
+        builder.clock = clock_of(base, self.counts_from)
 
         shift = (int(base) - (int(base) if self.origin.us is None else self.origin.us)) * PS_PER_US
 
@@ -377,7 +378,9 @@ class _Collector:
         for pid in pids:
             alone = "" if len(pids) == 1 else f" {self.processes.get(pid) or 'process'} {pid}"
             zero = Stat(ZERO, round(base), "int64")
-            process = builder.process(f"/host:CPU{alone}", (*self.about, zero), self.stats)
+            named = process_name(self.processes.get(pid, ""))  # some write kernels without their category
+            named = named if named.startswith("/device:") else f"/host:CPU{alone}"
+            process = builder.process(named, (*self.about, zero), self.stats)
             for (owner, tid, python), thread in self.host.items():
                 if owner == pid:
                     label = self.labels.get((pid, tid)) or f"thread {tid}"
@@ -408,4 +411,4 @@ def _number(named: Any, place: Any) -> int:
 
 def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
-    return read(source, progress, _Collector(TraceBuilder(source.path, NAME, size=source.size), arg_text(source)))
+    return read(source, progress, lambda: _Collector(TraceBuilder(source.path, NAME, size=source.size), arg_text(source)))

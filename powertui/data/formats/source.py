@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from powertui.data import elsewhere, limits
+from powertui.data.formats import foreign
+from powertui.data.formats.foreign import READABLE
 from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.data.model import Warn
 from powertui.data.wire.stored import Stored
@@ -31,20 +33,6 @@ LFS = b"version https://git-lfs"
 REPLACEMENT = b"\xef\xbf\xbd"  # U+FFFD, what a decoder writes for a byte that is no text
 
 PIPE_HINT = "Pipe a profile in: cat vm.xplane.pb | powertui report -"
-
-READABLE = "xplane.pb, traces of TensorFlow, JAX, PyTorch, Chrome and Perfetto, and what rocprofv3 writes"
-
-# What other well-known contents begin with. The reader of none of these is here: say so by name.
-MAGICS = (
-    (b"PK\x03\x04", "a zip archive", "Unpack it and name the file inside."),
-    (b"\xfd7zXZ\x00", "an xz archive", "Unpack it first: xz -dk"),
-    (b"BZh", "a bzip2 archive", "Unpack it first: bzip2 -dk"),
-    (b"\x28\xb5\x2f\xfd", "a zstd archive", "Unpack it first: zstd -d"),
-    (b"SQLite format 3\x00", "a SQLite database", "If it is a power log, give it with --power."),
-    (b"PAR1", "a Parquet table", f"powertui reads the profile itself: {READABLE}."),
-    (b"\x7fELF", "a program, not a profile", f"Name a profile ({READABLE}) or a logdir."),
-    (b"\x89PNG", "a picture", f"Name a profile ({READABLE}) or a logdir."),
-)
 
 
 class OpenedFile:
@@ -237,9 +225,9 @@ MANGLED_HINT = "Copy the original again as binary: scp, rsync, or git with '*.pb
 
 def describe(head: bytes, path: str) -> tuple[str, str]:
     """What a file that no reader takes looks like, and what to do: (problem, hint)."""
-    for magic, what, hint in MAGICS:
-        if head.startswith(magic):
-            return f"looks like {what}", hint
+    known = foreign.named(head, path)
+    if known is not None:
+        return known
     if looks_mangled(head):
         return MANGLED, MANGLED_HINT
     text = head[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.formats import flow_ends, json_flows
-from powertui.data.formats.builder import FileWarnings, TraceBuilder
+from powertui.data.formats.builder import TraceBuilder
 from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import LONG_NAME, PID, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
@@ -27,6 +27,7 @@ from powertui.data.formats.json_events import (
     OPEN,
     PYTORCH,
     UNIX_US,
+    VIZTRACER,
     ArgStats,
     Impossible,
     Origin,
@@ -45,10 +46,11 @@ from powertui.data.formats.json_events import (
     spread,
 )  # fmt: skip
 from powertui.data.formats.json_flows import JsonFlows
+from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
 from powertui.data.formats.own_export import PROCESSES, OwnExport
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import OpenedFile
-from powertui.data.model import Int64s, Trace, Track
+from powertui.data.model import PS_PER_NS, PS_PER_US, Int64s, Trace, Track
 
 NAME = "trace_json"
 SUFFIXES = ("trace.json.gz", "trace.json")
@@ -75,6 +77,7 @@ _UNUSABLE = "events without a usable ts, dur, pid or tid were left out"
 def sniff(head: bytes, path: str) -> int:
     """A list of events with phases, and nothing in it that only another profiler writes."""
     text = head[:8].lstrip(b"\xef\xbb\xbf \t\r\n")
+    head = VIZTRACER.sub(b"", head)
     if text[:1] not in (b"{", b"["):
         return 0
     if any(mark in head for mark in _FOREIGN) or ".pt.trace" in path:
@@ -95,7 +98,7 @@ class _Collector:
         self.threads: dict[tuple[Any, Any], ThreadEvents] = {}
         self.processes: dict[Any, str] = {}
         self.origin = Origin()  # the ts that is the trace's zero: 0 where times count from the session's start
-        self.origin_ns: int | None = None  # where the file says that its ts count from, in Unix ns
+        self.counts_from: TimeOrigin | None = None
         self.count = 0
         self.last = 0  # ps
         self.readings = CounterReadings()
@@ -130,14 +133,14 @@ class _Collector:
         rows = np.flatnonzero(spans)
         if len(rows):
             self._spans(batch, rows, tokens)
-        counted = self.builder.findings, FileWarnings("")  # spans are counted as spans
-        for flows, findings in zip((ends, spans & json_flows.tied(batch)), counted, strict=True):
-            self.flows.take(batch, *in_reach(batch, np.flatnonzero(flows), self.origin, findings), tokens)
+        self.flows.take(batch, *in_reach(batch, np.flatnonzero(ends), self.origin, self.builder.findings), tokens)
         for event, text in spoken(batch, np.flatnonzero(~spans & ~told & ~ends)):
             self.add(event, text)
 
     def _spans(self, batch: EventBatch, rows: Int64s, tokens: Tokens) -> None:
         rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
+        tied = json_flows.tied(batch)[rows]
+        self.flows.take(batch, rows[tied], start[tied], tokens)
         places, which = coded(batch.member[PID][rows], batch.member[TID][rows])
         threads, usable = [], np.ones(len(places), np.bool_)
         for at, (pid, tid) in enumerate(places):
@@ -220,7 +223,8 @@ class _Collector:
 
     def _span(self, event: dict[str, Any], length: int, raw: str, thread: ThreadEvents | None = None) -> ThreadEvents:
         start = self._ps(event, raw)
-        if "bind_id" in event:
+        start, length = self._exactly(event, start, length)
+        if "flow_in" in event or "flow_out" in event:
             self.flows.put(event, start)
         thread = self._thread(event.get("pid"), event.get("tid")) if thread is None else thread
         args = event.get("args") or event.get("attr")  # IBM's AIU writes `attr`
@@ -234,6 +238,18 @@ class _Collector:
         self.last = max(self.last, start if length == OPEN else start + length)
         self.count += 1
         return thread
+
+    def _exactly(self, event: dict[str, Any], start: int, length: int) -> tuple[int, int]:
+        """The same where rocprof writes whole µs and beside them the ns."""
+        args = event.get("args")
+        begin, end = (args.get("BeginNs"), args.get("EndNs")) if isinstance(args, dict) and "BeginNs" in args else (None, None)
+        if not all(isinstance(one, (str, int)) and str(one).isdecimal() and len(str(one)) < 19 for one in (begin, end)):
+            return start, length
+        assert self.origin.us is not None
+        exact = int(str(begin)) * PS_PER_NS - self.origin.us * PS_PER_US
+        if abs(exact - start) > 2 * PS_PER_US:
+            return start, length
+        return exact, max(0, int(str(end)) - int(str(begin))) * PS_PER_NS
 
     def _asynchronous(self, event: dict[str, Any], what: str, raw: str) -> None:
         """All of one category on one line, which packs what overlaps into lanes."""
@@ -272,9 +288,8 @@ class _Collector:
 
     def member(self, key: str, value: Any) -> None:
         """Something that stands beside the events."""
-        if key == "baseTimeNanoseconds" and str(value).isdecimal() and len(str(value)) < 20 and int(value) < UNIX_US[1] * 1000:
-            self.origin_ns = int(value)
-        elif key == "otherData":
+        self.counts_from = origin_of(key, value) or self.counts_from
+        if key == "otherData":
             self.own = OwnExport.of(value)
 
     def build(self, source: OpenedFile, *, complete: bool) -> Trace:
@@ -283,7 +298,7 @@ class _Collector:
         builder = TraceBuilder(source.path, NAME, size=source.size, host=self.builder.host)
         builder.findings = self.builder.findings if complete else builder.findings
         base = self._base()
-        builder.clock = clock_of(base, self.origin_ns)
+        builder.clock = clock_of(base, self.counts_from)
         if self.own is not None:
             builder.clock, builder.host = self.own.clock, self.own.host or builder.host
             try:
@@ -298,11 +313,13 @@ class _Collector:
             of_process.setdefault(pid, []).append((tid, thread))
         lines: dict[Any, Track | None] = {}
         for pid, threads in of_process.items():
-            process = builder.process(self.processes.get(pid) or f"process {pid}", (), self.stats)
+            process = builder.process(process_name(self.processes.get(pid) or _called(pid, "process")), (), self.stats)
             for tid, thread in threads:
                 if not len(thread):
                     continue
-                lines[pid, tid] = process.add(number_of(tid), thread.label, thread.line(0, self.last, final=complete))
+                lines[pid, tid] = process.add(
+                    number_of(tid), thread.label or _called(tid), thread.line(0, self.last, final=complete)
+                )
                 left = len(thread.open) + waiting.get((pid, tid), 0)
                 builder.findings.add("begins (ph B) without an end were extended to the end of the trace", count=left)
         builder.draw(self.flows.arrows(), [lines.get(place) for place in self.flows.lines])
@@ -318,6 +335,13 @@ class _Collector:
         return float(self.origin.us)
 
 
+def _called(number: Any, what: str = "") -> str:
+    """What a process or thread without a name is called: by its text; a number leaves the name to others."""
+    if isinstance(number, str) and not number.isdecimal():
+        return clean(number)
+    return (what or "events") if number is None else f"{what} {number}" if what else ""
+
+
 def _identity(event: dict[str, Any]) -> str:
     """What an async event shares with its begin."""
     return as_text(event.get("id2") or event.get("id", "")) + as_text(event.get("scope", ""))
@@ -325,4 +349,4 @@ def _identity(event: dict[str, Any]) -> str:
 
 def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
-    return read(source, progress, _Collector(TraceBuilder(source.path, NAME, size=source.size), arg_text(source)))
+    return read(source, progress, lambda: _Collector(TraceBuilder(source.path, NAME, size=source.size), arg_text(source)))

@@ -1,0 +1,67 @@
+"""Well-known contents that no reader takes: what each is, and the way to one that opens."""
+
+from __future__ import annotations
+
+READABLE = "xplane.pb, traces of TensorFlow, JAX, PyTorch, Chrome and Perfetto, and what rocprofv3 writes"
+_OWN = "Record with the program's own profiler: torch.profiler, jax.profiler or tf.profiler."
+_NSIGHT = "is a report of NVIDIA Nsight, which only NVIDIA's tools read", _OWN
+
+# What a file begins with.
+MAGICS = (
+    (b"PK\x03\x04", "looks like a zip archive", "Unpack it and name the file inside."),
+    (b"\xfd7zXZ\x00", "looks like an xz archive", "Unpack it first: xz -dk"),
+    (b"BZh", "looks like a bzip2 archive", "Unpack it first: bzip2 -dk"),
+    (b"\x28\xb5\x2f\xfd", "looks like a zstd archive", "Unpack it first: zstd -d"),
+    (b"PAR1", "looks like a Parquet table", f"powertui reads the profile itself: {READABLE}."),
+    (b"\x7fELF", "looks like a program, not a profile", f"Name a profile ({READABLE}) or a logdir."),
+    (b"\x89PNG", "looks like a picture", f"Name a profile ({READABLE}) or a logdir."),
+    (b"\x10\x00\x04FxT\x16\x00", "is a Fuchsia trace (magic-trace writes them)", "Open it at ui.perfetto.dev."),
+    (b"PERFILE2", "is recorded by perf: samples, no timeline of a program's events", f"Readable are {READABLE}."),
+    (b"tr\xfdP", "is a Tracy capture", "Export it first: tracy-export writes a Chrome trace."),
+    (b"\x80\x04\x95", "is a Python pickle (PyTorch's memory snapshots are some)", "Open a snapshot at pytorch.org/memory_viz."),
+    (b"# tracer:", "is the kernel's trace as text (ftrace)", "Record with Perfetto: its .pftrace opens."),
+)
+# What a file that begins like a database or JSON holds near its beginning: all of these words.
+SQLITE = (
+    (
+        (b"rocpd_",),
+        "is a rocpd database of rocprofv3",
+        "Let it write what opens: rocprofv3 --output-format json (or csv, pftrace).",
+    ),
+    ((b"CUPTI_ACTIVITY",), *_NSIGHT),
+    ((b"TARGET_INFO_",), *_NSIGHT),
+)
+JSON = (
+    ((b"speedscope.app/file-format-schema",), "is a speedscope profile: sampled stacks, no timeline of events",
+     "py-spy record --format chrometrace writes one that opens."),
+    ((b'"callFrame"', b'"nodes"'), "is a CPU profile of V8 (Node.js, Chrome): sampled stacks, no timeline of events",
+     "node --trace-events-enabled writes a trace that opens."),
+    ((b'"libs"', b'"meta"', b'"interval"'), "is a profile of the Firefox Profiler", "Open it at profiler.firefox.com."),
+    ((b'"ctrl_deps"', b'"nodes"'), "is an execution trace of PyTorch: a graph of operators, no timeline",
+     "Use torch.profiler and export_chrome_trace: that trace opens."),
+    ((b'"CudaEvent"',), *_NSIGHT), ((b'"TraceProcessEvent"',), *_NSIGHT), ((b'"timeMs"', b'"averageMs"'),
+     "is a table of layer times of TensorRT, no timeline", _OWN),
+)  # fmt: skip
+_NAMES = ((".nsys-rep", *_NSIGHT), (".qdrep", *_NSIGHT), (".ncu-rep", *_NSIGHT))
+_PPROF = (b"\x32\x07samples", b"\x32\x03cpu", b"\x32\x0binuse_space", b"\x32\x0balloc_space")
+
+
+def named(head: bytes, path: str) -> tuple[str, str] | None:
+    """(what it is, what to do) for what is known by name; None for all else."""
+    for magic, problem, hint in MAGICS:
+        if head.startswith(magic):
+            return problem, hint
+    for ending, problem, hint in _NAMES:
+        if path.endswith(ending):
+            return problem, hint
+    if head.startswith(b"SQLite format 3\x00"):
+        return _holds(head, SQLITE) or ("looks like a SQLite database", "If it is a power log, give it with --power.")
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        return _holds(head, JSON)
+    if head[:1] == b"\x0a" and b"\x32\x00" in head and any(word in head for word in _PPROF):
+        return "is a pprof profile: sampled stacks, no timeline of events", f"Readable are {READABLE}."
+    return None
+
+
+def _holds(head: bytes, table: tuple[tuple[tuple[bytes, ...], str, str], ...]) -> tuple[str, str] | None:
+    return next(((problem, hint) for words, problem, hint in table if all(word in head for word in words)), None)
