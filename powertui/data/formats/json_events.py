@@ -232,6 +232,7 @@ def number_of(tid: Any) -> int:
 
 IMPOSSIBLE = "events at impossible times were left out"
 OPEN = -(1 << 62)  # the duration of a begin that waits for its end
+_PLACES = 1000  # of times that cannot be
 REACH_US = 9e12  # from the first event: nothing that can be lies farther
 _TS = re.compile(r'"ts"\s*:\s*"?(-?\d{1,17})(?:\.(\d{1,6}))?"?\s*[,}]')
 
@@ -245,8 +246,7 @@ class Origin:
 
     def __init__(self, digits: int = 6) -> None:
         self.us: int | None = None
-        self.refused = 0  # times too far from it
-        self.refused_us = 0  # the first of them
+        self._refused: dict[int, tuple[int, int]] = {}  # times too far from it: how many, and the first, by where they lie
         self.digits = digits  # decimals that the writer writes
         self._grid, self._unit = 10**digits, 10 ** (6 - digits)
         self._inexact_us = FAR_US * self._unit
@@ -269,14 +269,21 @@ class Origin:
         if self.us is None:
             self.us = whole
         if abs(whole - self.us) > REACH_US:
-            self.refuse(whole, 1)
+            self.refuse(whole)
             raise Impossible
         return (whole - self.us) * PS_PER_US + part
 
-    def refuse(self, us: int, count: int) -> None:
-        """So many times lie too far from the origin, the first of them here."""
-        self.refused_us = self.refused_us if self.refused else us
-        self.refused += count
+    def refuse(self, us: int) -> None:
+        """A time lies too far from the origin."""
+        where = us // int(REACH_US)
+        if where in self._refused or len(self._refused) < _PLACES:
+            count, first = self._refused.get(where, (0, us))
+            self._refused[where] = count + 1, min(first, us)
+
+    def better(self, kept: int) -> int | None:
+        """An origin from which more events than so many lie within reach; None where there is none."""
+        count, first = max(self._refused.values(), default=(0, 0))
+        return first if count > kept else None
 
     def length(self, us: float) -> int:
         """A duration in µs as ps."""
@@ -402,7 +409,8 @@ def in_reach(batch: EventBatch, rows: Int64s, origin: Origin, findings: FileWarn
     good = np.abs(whole) <= REACH_US
     if not good.all():
         findings.add(IMPOSSIBLE, count=int(len(good) - good.sum()))
-        origin.refuse(int(batch.us[rows[~good][0]]), int(len(good) - good.sum()))
+        for us in batch.us[rows[~good]].tolist():
+            origin.refuse(us)
     rows, whole = rows[good], whole[good]
     part = batch.ps[rows].astype(np.int64)
     if origin.digits == 3:
@@ -450,9 +458,10 @@ def read(source: OpenedFile, progress: Progress, make: Callable[[], Collector]) 
     """Every event to a collector, in bounded memory: partial traces as they grow, the whole one last."""
     collector = make()
     stream = yield from _fill(source, progress, collector)
-    if collector.origin.refused > collector.count:  # the first event was the odd one: a zero before times of the day, say
-        first, collector = collector, make()
-        collector.origin.us = first.origin.refused_us
+    better = collector.origin.better(collector.count)
+    if better is not None:  # the first event was the odd one: a zero before times of the day, say
+        collector = make()
+        collector.origin.us = better
         stream = yield from _fill(source, progress, collector)
     findings = collector.builder.findings
     if not collector.count and (stream.problem or not stream.listed):
