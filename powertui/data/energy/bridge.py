@@ -75,10 +75,11 @@ def build(
     out[0, holes] = np.where(missing, filled, 0.0)
     out[1, holes] = length**2 * varies / seconds[holes]
     out[2, holes] = np.where(missing, length, 0.0) ** 2
-    return Bridges(out[0], out[1], _prefix(out[0] * ~known * seconds), _prefix(out[1] * seconds), _prefix(out[2]))
+    return Bridges(out[0], out[1], summed_up(out[0] * ~known * seconds), summed_up(out[1] * seconds), summed_up(out[2]))
 
 
-def _prefix(values: Floats) -> Floats:
+def summed_up(values: Floats) -> Floats:
+    """Up to each place, from 0."""
     out = np.zeros(len(values) + 1)
     np.cumsum(values, out=out[1:])
     return out

@@ -17,7 +17,7 @@ import numpy as np
 
 from powertui.data.energy import bridge
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.bridge import Bridges
+from powertui.data.energy.bridge import Bridges, summed_up
 from powertui.data.model import PS_PER_NS, PS_PER_S, Bools, Figure, Floats, Int32s, Int64s, PowerKind, PowerOnTrace, Sensor
 
 BLOCK = 256  # knots per block of the maxima
@@ -226,10 +226,10 @@ def _build(power: PowerOnTrace) -> Curve:
         if kind is PowerKind.INTERVAL:
             moved[1:] = np.where(known[:-1], moved[1:], 0.0)
     window = _value(sensor.window_s)
-    squares, turns = _prefix(moved * moved), _prefix(_turns(knots, seconds, moved, refresh))
+    squares, turns = summed_up(moved * moved), summed_up(_turns(knots, seconds, moved, refresh))
     steep, steep_s = _steep(knots, seconds, level, known, squares, max(refresh, window), kind)
-    covered = None if whole else _prefix(np.where(known, seconds, 0.0))
-    energy = _prefix(area)
+    covered = None if whole else summed_up(np.where(known, seconds, 0.0))
+    energy = summed_up(area)
     hold_at, hold_power, hold_end = knots, left, int(knots[-1]) if len(knots) else 0
     if kind is PowerKind.INTERVAL:
         hold_energy = energy
@@ -239,7 +239,7 @@ def _build(power: PowerOnTrace) -> Curve:
         if gaps.any() or np.isnan(watts).any():
             hold_power = np.nan_to_num(watts)
             hold_power[:-1][gaps] = 0.0
-        hold_energy = _prefix(hold_power[:-1] * (np.diff(times) / _S))
+        hold_energy = summed_up(hold_power[:-1] * (np.diff(times) / _S))
         hold_end = int(hold_at[-1]) + round(refresh * PS_PER_S) if len(times) else 0  # the last one for a refresh, too
     return Curve(
         knots=_shared(knots),
@@ -325,14 +325,14 @@ def _steep(
     if lag == 1 or kind is PowerKind.INTERVAL:
         if seconds.max() <= PAUSE * reach:
             return squares, reach
-        return _prefix(np.maximum(seconds, reach) * np.diff(squares)), 1.0
+        return summed_up(np.maximum(seconds, reach) * np.diff(squares)), 1.0
     middle = knots[:-1] + np.diff(knots) // 2
     half = round(reach / 2 * PS_PER_S)
     later = np.minimum(knots.searchsorted(middle + half), len(knots) - 1)
     earlier = np.maximum(knots.searchsorted(middle - half, side="right") - 1, 0)
     # What repeats within the window is not seen in means over it; but one mean and the next differ by what came and what went.
     across, along = (level[later] - level[earlier]) ** 2, lag * np.diff(level) ** 2
-    return _prefix(np.where(known, seconds * (_ACROSS * across + _ALONG * along), 0.0)), 1.0
+    return summed_up(np.where(known, seconds * (_ACROSS * across + _ALONG * along), 0.0)), 1.0
 
 
 _SAMPLE = 65_536  # differences that tell how a whole log behaves
@@ -399,12 +399,6 @@ def _averaged(sensor: Sensor, kind: PowerKind) -> float:
     if sensor.window_err_s is not None and share < 1:
         share = max(0.0, (3 * share - 1) / 2)  # power that moves while a reading is taken looks like a mean, too
     return min(1.0, share)
-
-
-def _prefix(values: Floats) -> Floats:
-    out = np.zeros(len(values) + 1)
-    np.cumsum(values, out=out[1:])
-    return out
 
 
 def _knots(times: Int64s, watts: Floats, gaps: Bools, sensor: Sensor) -> tuple[Int64s | None, Bools]:

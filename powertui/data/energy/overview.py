@@ -21,7 +21,7 @@ from powertui.data.model import PS_PER_S, Badge, ProcessKind, Trace, TrackKind
 from powertui.data.run.steps import work_of
 from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Table, optional, text_column
 from powertui.data.tools import advice, environment, hosts, shares, suggestions, threads, top_ops, tpu_cores, utilisation, xla_ops
-from powertui.data.tools.advice import Advice
+from powertui.data.tools.advice import Advice, percent
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.registry import Question
@@ -93,7 +93,7 @@ def _verdict(question: Question, steps: Breakdown, parts: Shares | None, tops: S
     if told.limit.startswith("computing") and computing and ": see " in told.sentence:
         limit = (parts.compute if told.limit.endswith("device") else parts.host) * float(steps.length.sum(dtype=np.float64))
         if computing[0].share >= _WORTH and computing[0].self_time >= _WORTH * limit:
-            most = f", first of all {_short(computing[0].name)} ({_percent(computing[0].share)} of all ops' time)"
+            most = f", first of all {_short(computing[0].name)} ({percent(computing[0].share)} of all ops' time)"
             told = told._replace(sentence=told.sentence.replace(": see ", f"{most}: see ", 1))
     if told.limit == "computing on the device":
         told = told._replace(sentence=told.sentence + _against_peaks(_use(question)))
@@ -102,15 +102,11 @@ def _verdict(question: Question, steps: Breakdown, parts: Shares | None, tops: S
     return told
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
 def _against_peaks(use: Use) -> str:
     """What holds the computing up, where the profile tells how well the device was used."""
     if use.memory is None or use.arithmetic is None:
         return ""
-    words = f" Memory runs at {_percent(use.memory)} of its peak, arithmetic at {_percent(use.arithmetic)}"
+    words = f" Memory runs at {percent(use.memory)} of its peak, arithmetic at {percent(use.arithmetic)}"
     if use.memory > suggestions.HIGH and use.arithmetic < suggestions.LOW:
         return f"{words}: memory holds it up."
     return f"{words}."
@@ -119,7 +115,7 @@ def _against_peaks(use: Use) -> str:
 def _without_steps(question: Question, tops: Sequence[Top]) -> str:
     """What can be said all the same: what took most time, and how busy the busiest line was."""
     lo, hi = question.window
-    said = f" Most time went into {_short(tops[0].name)} ({_percent(tops[0].share)} of all ops' own time)" if tops else ""
+    said = f" Most time went into {_short(tops[0].name)} ({percent(tops[0].share)} of all ops' own time)" if tops else ""
     best = 0.0, ""
     for _, track in question.profile.trace.tracks():
         if track.lane_count and len(track.events) and not track.derived and track.kind is not TrackKind.COUNTER:
@@ -127,7 +123,7 @@ def _without_steps(question: Question, tops: Sequence[Top]) -> str:
             inside = np.minimum(lane.start + lane.duration, hi) - np.maximum(lane.start, lo)
             best = max(best, (float(np.maximum(0, inside).sum()) / max(1, hi - lo), track.name))
     if best[0] > 0:
-        line = f"he busiest line, {plain(best[1], 80)}, is busy in {_percent(min(1.0, best[0]))} of the time: see op_stats."
+        line = f"he busiest line, {plain(best[1], 80)}, is busy in {percent(min(1.0, best[0]))} of the time: see op_stats."
         return f"{said}; t{line}" if said else f" T{line}"
     return f"{said}: see op_stats." if said else ""
 
@@ -140,16 +136,16 @@ def _dispatched(question: Question, tops: Sequence[Top], told: advice.Verdict) -
     steps = question.profile.steps
     lo = int(steps.start.min())
     busy = xla_ops.covered(question.profile.trace, lo, lo + round(mean * count)) / (mean * count)
-    most = f", first of all {_short(tops[0].name)} ({_percent(tops[0].share)} of all ops' time)" if tops else ""
+    most = f", first of all {_short(tops[0].name)} ({percent(tops[0].share)} of all ops' time)" if tops else ""
     if busy >= 0.5:
         words = (
-            f"Computing on the host limits this run: ops run in {_percent(busy)} of the time. Steps are dispatched ahead; with its "
+            f"Computing on the host limits this run: ops run in {percent(busy)} of the time. Steps are dispatched ahead; with its "
             f"work a step takes {units.duration(round(mean))} on average. Look at the ops that take most of it{most}: see op_stats."
         )
         return told._replace(limit="asynchronous", sentence=words)
     words = (
         f"The program limits this run: steps are dispatched ahead; with its work a step takes {units.duration(round(mean))} on "
-        f"average, and ops run in only {_percent(busy)} of that. Look what the threads do in between: see timeline."
+        f"average, and ops run in only {percent(busy)} of that. Look what the threads do in between: see timeline."
     )
     return told._replace(limit="asynchronous", sentence=words)
 

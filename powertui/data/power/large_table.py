@@ -101,9 +101,7 @@ def _parsed(body: bytes, delimiter: str, width: int, texts: set[int]) -> list[An
         if i not in texts and pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
             columns.append(column.to_numpy(np.float64))
         else:
-            columns.append(
-                [cell.strip() if isinstance(cell, str) else "" if cell != cell else str(cell) for cell in column.tolist()]
-            )
+            columns.append([_text(cell) for cell in column.tolist()])
     return columns
 
 

@@ -39,7 +39,8 @@ class Verdict(NamedTuple):
     bound: str  # TensorBoard's word for the input: "host", "both", "device", "unknown"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share as a person reads it."""
     return f"{100 * share:.1f} %"
 
 
@@ -48,16 +49,16 @@ def bound_by_input(shares: Shares | None) -> tuple[str, str]:
     if shares is None:
         return "unknown", "No step was measured, so it is not known whether the program waits for its input."
     if shares.input >= INPUT_HIGH:
-        return "host", f"The program waits for its input much of the time: {_percent(shares.input)} of its steps. Fix this first."
+        return "host", f"The program waits for its input much of the time: {percent(shares.input)} of its steps. Fix this first."
     if shares.input >= INPUT_SOME:
-        return "both", f"The program waits for its input some of the time: {_percent(shares.input)} of its steps."
+        return "both", f"The program waits for its input some of the time: {percent(shares.input)} of its steps."
     if shares.other >= OTHER_SOME:
         return "both", (
-            f"{_percent(shares.other)} of the steps' time falls into no known category: it may be input, Python, or both."
+            f"{percent(shares.other)} of the steps' time falls into no known category: it may be input, Python, or both."
         )
     return (
         "device",
-        f"The program does not wait for its input ({_percent(shares.input)} of its steps): reading faster gains nothing.",
+        f"The program does not wait for its input ({percent(shares.input)} of its steps): reading faster gains nothing.",
     )
 
 
@@ -96,14 +97,14 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
     do, page = _DO[limit]
     ms = parts[limit] * mean.mean
     name = limit[0].upper() + limit[1:]
-    amount = f"{_percent(parts[limit])} of a step ({units.duration(round(ms))} of {units.duration(round(mean.mean))})"
+    amount = f"{percent(parts[limit])} of a step ({units.duration(round(ms))} of {units.duration(round(mean.mean))})"
     if limit == "time without any event":
         sentence = f"No event accounts for most of a step: {amount}; {do}: see {page}."
     else:
         does = "limit" if limit in ("collectives", "copies between devices") else "limits"
         sentence = f"{name} {does} this run: {amount}; {do}: see {page}."
     also = [
-        f"{name} {_percent(share)}" for name, share in parts.items()
+        f"{name} {percent(share)}" for name, share in parts.items()
         if name != limit and share >= (INPUT_SOME if name in ("input", "output") else OTHER_SOME)
         and name not in ("computing on the device", "computing on the host")
     ]  # fmt: skip
@@ -114,8 +115,8 @@ def _starved(shares: Shares, mean: float) -> str:
     """The devices stand idle most of the time, whatever the host does meanwhile."""
     told = (("computing on the host", shares.host), ("launching", shares.launch), ("input", shares.input),
             ("copies to the host", shares.output), ("time without any event", shares.other))  # fmt: skip
-    meanwhile = ", ".join(f"{name} {_percent(share)}" for name, share in told if share >= OTHER_SOME)
-    amount = f"{_percent(shares.idle)} of a step ({units.duration(round(shares.idle * mean))} of {units.duration(round(mean))})"
+    meanwhile = ", ".join(f"{name} {percent(share)}" for name, share in told if share >= OTHER_SOME)
+    amount = f"{percent(shares.idle)} of a step ({units.duration(round(shares.idle * mean))} of {units.duration(round(mean))})"
     return (
         f"The host limits this run: the devices compute nothing in {amount}; meanwhile {meanwhile or 'nothing was recorded'}. "
         "Give the devices more at a time (larger batches, compiled steps) and see in the timeline what the host does in between."
@@ -149,14 +150,14 @@ def of_shares(steps: Breakdown, shares: Shares | None, *, uses_tf_data: bool, as
     ):  # fmt: skip
         if share >= some:
             weight = "high" if share >= high else "moderate"
-            out.append(Advice(id, weight, f"{_percent(share)} of the steps' time goes into {what}.", do, page))
+            out.append(Advice(id, weight, f"{percent(share)} of the steps' time goes into {what}.", do, page))
     if shares.half is not None and shares.half < LITTLE_HALF:
-        what = f"{_percent(shares.half)} of the devices' compute is in 16 bit."
+        what = f"{percent(shares.half)} of the devices' compute is in 16 bit."
         out.append(
             Advice("precision", "hint", what, "Mixed precision may be faster, if its accuracy is sufficient.", "kernel_stats")
         )
     if shares.compile >= COMPILE_SOME:
-        what = f"{_percent(shares.compile)} of the steps' time goes into compiling."
+        what = f"{percent(shares.compile)} of the steps' time goes into compiling."
         out.append(Advice("compile", "moderate", what, "Keep input shapes the same from step to step.", "op_stats"))
     if asynchronous:
         what = "Steps are dispatched ahead: a step's mark ends before its work does."
@@ -169,6 +170,6 @@ def of_eager(sides: Sides) -> list[Advice]:
     out = []
     for side, share in (("host", sides.host_eager), ("device", sides.device_eager)):
         if share is not None and share > EAGER:
-            what = f"{_percent(share)} of the ops' own time on the {side} ran eagerly."
+            what = f"{percent(share)} of the ops' own time on the {side} ran eagerly."
             out.append(Advice(f"eager_{side}", "hint", what, "Wrap the step in tf.function, or compile it.", "framework_op_stats"))
     return out

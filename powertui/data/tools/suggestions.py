@@ -7,9 +7,10 @@ the converter's: that for one op that stands out, which is a rule of our own, an
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from powertui.data.tools.advice import Advice
+from powertui.data.tools.advice import Advice, percent
 
 INPUT_BOUND = 0.10  # of the steps' time
 TRANSFER_BOUND, PROCESSING_BOUND = 0.30, 0.50  # of the time that input takes
@@ -45,21 +46,17 @@ def of(signals: Signals) -> list[Advice]:
     return [advice for rule in RULES if (advice := rule(signals)) is not None]
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
 def _input_bound(s: Signals) -> Advice | None:
     if s.input is None or s.input <= INPUT_BOUND or s.transfer is not None:  # the two below say more
         return None
-    return Advice("input_bound", "high", f"{_percent(s.input)} of a step waits for input.",
+    return Advice("input_bound", "high", f"{percent(s.input)} of a step waits for input.",
                   "See which part of the input takes it.", "input_pipeline_analyzer")  # fmt: skip
 
 
 def _data_transfer(s: Signals) -> Advice | None:
     if s.input is None or s.transfer is None or s.input <= INPUT_BOUND or s.transfer < TRANSFER_BOUND:
         return None
-    what = f"{_percent(s.input)} of a step waits for input, {_percent(s.transfer)} of that for copies to the device."
+    what = f"{percent(s.input)} of a step waits for input, {percent(s.transfer)} of that for copies to the device."
     return Advice(
         "data_transfer", "high", what, "Copy fewer and larger pieces, and prefetch to the device.", "input_pipeline_analyzer"
     )
@@ -68,31 +65,15 @@ def _data_transfer(s: Signals) -> Advice | None:
 def _host_processing(s: Signals) -> Advice | None:
     if s.input is None or s.transfer is None or s.input <= INPUT_BOUND or 1 - s.transfer < PROCESSING_BOUND:
         return None
-    told = f"{_percent(1 - s.transfer)} of that for reading and preparing it on the host."
-    return Advice("host_processing", "high", f"{_percent(s.input)} of a step waits for input, {told}",
+    told = f"{percent(1 - s.transfer)} of that for reading and preparing it on the host."
+    return Advice("host_processing", "high", f"{percent(s.input)} of a step waits for input, {told}",
                   "Prepare in parallel, or once before training.", "tf_data_bottleneck_analysis")  # fmt: skip
-
-
-def _collective_bound(s: Signals) -> Advice | None:
-    if s.collectives is None or s.collectives < COLLECTIVE_BOUND:
-        return None
-    return Advice("collective_bound", "high", f"Collectives take {_percent(s.collectives)} of a step.",
-                  "Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.",
-                  "op_stats")  # fmt: skip
-
-
-def _data_shuffle(s: Signals) -> Advice | None:
-    if s.shuffles is None or s.shuffles < SHUFFLE_BOUND:
-        return None
-    return Advice("data_shuffle", "high", f"Gathering, scattering, sorting and transposing take {_percent(s.shuffles)} of the "
-                  "devices' time.", "Keep layouts as the ops want them, and gathered sizes at multiples of 128.",
-                  "op_stats")  # fmt: skip
 
 
 def _memory_bound(s: Signals) -> Advice | None:
     if s.memory is None or s.arithmetic is None or s.memory <= HIGH or s.arithmetic >= LOW:
         return None
-    what = f"Memory runs at {_percent(s.memory)} of its peak, arithmetic at {_percent(s.arithmetic)}."
+    what = f"Memory runs at {percent(s.memory)} of its peak, arithmetic at {percent(s.arithmetic)}."
     return Advice("memory_bound", "high", what,
                   "Fuse element-wise ops, use smaller types, or do more with what was read.", "op_profile")  # fmt: skip
 
@@ -100,70 +81,84 @@ def _memory_bound(s: Signals) -> Advice | None:
 def _compute_bound(s: Signals) -> Advice | None:
     if s.memory is None or s.arithmetic is None or s.arithmetic <= HIGH or s.memory >= LOW:
         return None
-    what = f"Arithmetic runs at {_percent(s.arithmetic)} of its peak, memory at {_percent(s.memory)}."
+    what = f"Arithmetic runs at {percent(s.arithmetic)} of its peak, memory at {percent(s.memory)}."
     return Advice("compute_bound", "hint", what,
                   "The device is used well: only less work (smaller types, sparsity) or more devices make it faster.",
                   "op_profile")  # fmt: skip
 
 
-def _core_idle(s: Signals) -> Advice | None:
-    if s.core_idle is None or s.core_idle < CORE_IDLE:
-        return None
-    return Advice("tensor_core_idle", "high", f"The TPU's cores do nothing in {_percent(s.core_idle)} of a step.",
-                  "Look what the host does before each launch, and whether programs are dispatched ahead.", "timeline")  # fmt: skip
-
-
-def _sparse_core_bound(s: Signals) -> Advice | None:
-    if s.sparse is None or s.sparse < SPARSE_BOUND:
-        return None
-    return Advice("sparse_core_bound", "high", f"The TPU's cores wait for the sparse cores in {_percent(s.sparse)} of a step.",
-                  "Overlap embedding look-ups with the dense layers, or shard the tables more evenly.", "op_profile")  # fmt: skip
-
-
 def _sparse_core_offload(s: Signals) -> Advice | None:
     if s.async_done is None or s.memory_used is None or s.async_done <= ASYNC_BOUND or s.memory_used >= MEMORY_FREE:
         return None
-    what = f"{_percent(s.async_done)} of the devices' time ends asynchronous collectives"
-    return Advice("sparse_core_offload", "hint", f"{what}, and at most {_percent(s.memory_used)} of the memory is used.",
+    what = f"{percent(s.async_done)} of the devices' time ends asynchronous collectives"
+    return Advice("sparse_core_offload", "hint", f"{what}, and at most {percent(s.memory_used)} of the memory is used.",
                   "Let collectives begin earlier, or run on the sparse cores.", "op_profile")  # fmt: skip
-
-
-def _barrier_cores(s: Signals) -> Advice | None:
-    if s.barrier is None or s.barrier < BARRIER_BOUND:
-        return None
-    what = f"The TPU's cores wait for each other in {_percent(s.barrier)} of a step (barrier-cores)."
-    return Advice("barrier_cores", "high", what,
-                  "Look for a host or a core that is slower than the others.", "overview_page")  # fmt: skip
-
-
-def _infeed(s: Signals) -> Advice | None:
-    if s.infeed is None or s.infeed < INFEED_BOUND:
-        return None
-    return Advice("infeed", "moderate", f"The TPU's cores wait for infeed in {_percent(s.infeed)} of a step.",
-                  "Prepare and enqueue batches ahead.", "input_pipeline_analyzer")  # fmt: skip
 
 
 def _host_cpu_bound(s: Signals) -> Advice | None:
     if s.infeed is None or s.enqueue is None or s.infeed < INFEED_BOUND or s.enqueue < ENQUEUE_BOUND:
         return None
-    return Advice("host_cpu_bound", "high", f"EnqueueDevice takes {_percent(s.enqueue)} of the steps' time on the host while the "
-                  f"TPU's cores wait for infeed in {_percent(s.infeed)}.",
+    return Advice("host_cpu_bound", "high", f"EnqueueDevice takes {percent(s.enqueue)} of the steps' time on the host while the "
+                  f"TPU's cores wait for infeed in {percent(s.infeed)}.",
                   "Give the host more processor time, or let the sparse cores format the data.", "op_stats")  # fmt: skip
-
-
-def _debug_print(s: Signals) -> Advice | None:
-    if s.printing is None or s.printing < PRINT_BOUND:
-        return None
-    return Advice("debug_print", "moderate", f"debug_print takes {_percent(s.printing)} of the steps' time.",
-                  "Take jax.debug.print out of the step.", "op_stats")  # fmt: skip
 
 
 def _special_op(s: Signals) -> Advice | None:
     if s.special is None or s.special[1] < SPECIAL_OP:
         return None
-    return Advice("special_op", "hint", f"{s.special[0]} alone takes {_percent(s.special[1])} of the devices' time.",
+    return Advice("special_op", "hint", f"{s.special[0]} alone takes {percent(s.special[1])} of the devices' time.",
                   "See its kernels, shapes and use of tensor cores.", "kernel_stats")  # fmt: skip
 
+
+@dataclass(frozen=True)
+class _Beyond:
+    """The rule for one signal alone: it fires from a threshold on."""
+
+    signal: str
+    least: float
+    id: str
+    weight: str
+    what: str  # {} is the share
+    do: str
+    page: str
+
+    def __call__(self, signals: Signals) -> Advice | None:
+        share: float | None = getattr(signals, self.signal)
+        if share is None or share < self.least:
+            return None
+        return Advice(self.id, self.weight, self.what.format(percent(share)), self.do, self.page)
+
+
+_collective_bound = _Beyond(
+    "collectives", COLLECTIVE_BOUND, "collective_bound", "high", "Collectives take {} of a step.",
+    "Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.", "op_stats",
+)  # fmt: skip
+_data_shuffle = _Beyond(
+    "shuffles", SHUFFLE_BOUND, "data_shuffle", "high",
+    "Gathering, scattering, sorting and transposing take {} of the devices' time.",
+    "Keep layouts as the ops want them, and gathered sizes at multiples of 128.", "op_stats",
+)  # fmt: skip
+_core_idle = _Beyond(
+    "core_idle", CORE_IDLE, "tensor_core_idle", "high", "The TPU's cores do nothing in {} of a step.",
+    "Look what the host does before each launch, and whether programs are dispatched ahead.", "timeline",
+)  # fmt: skip
+_sparse_core_bound = _Beyond(
+    "sparse", SPARSE_BOUND, "sparse_core_bound", "high", "The TPU's cores wait for the sparse cores in {} of a step.",
+    "Overlap embedding look-ups with the dense layers, or shard the tables more evenly.", "op_profile",
+)  # fmt: skip
+_barrier_cores = _Beyond(
+    "barrier", BARRIER_BOUND, "barrier_cores", "high",
+    "The TPU's cores wait for each other in {} of a step (barrier-cores).",
+    "Look for a host or a core that is slower than the others.", "overview_page",
+)  # fmt: skip
+_infeed = _Beyond(
+    "infeed", INFEED_BOUND, "infeed", "moderate", "The TPU's cores wait for infeed in {} of a step.",
+    "Prepare and enqueue batches ahead.", "input_pipeline_analyzer",
+)  # fmt: skip
+_debug_print = _Beyond(
+    "printing", PRINT_BOUND, "debug_print", "moderate", "debug_print takes {} of the steps' time.",
+    "Take jax.debug.print out of the step.", "op_stats",
+)  # fmt: skip
 
 RULES: tuple[Callable[[Signals], Advice | None], ...] = (
     _input_bound, _data_transfer, _host_processing, _collective_bound, _data_shuffle, _memory_bound, _compute_bound, _core_idle,
