@@ -64,7 +64,7 @@ READ = {
         5, ("DistributedSGD_Allreduce/grad.1", "events"), ("NCCL_ALLREDUCE", 1210 * US, 90 * US),
     ),
     "onnxruntime_profile__2024.json": Form(
-        "ONNX Runtime, onnxruntime/core/common/profiler.cc", 
+        "ONNX Runtime, onnxruntime/core/common/profiler.cc",
         4, ("process 99", "line 99"), ("void cudnn::conv", 1310 * US, 100 * US),
     ),
     "unitrace.123.json": Form(
