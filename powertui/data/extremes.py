@@ -2,6 +2,7 @@
 
 Every 16 rows make a block that knows its least and greatest value, their sum and how many there are; 16 blocks make one of the next
 level, and so on. A stretch is some rows at either end and whole blocks between, level by level: exact, whatever its ends.
+What a block says is kept in as few bytes as hold it exactly.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui.data.model import Floats, Int64s
+from powertui.data.packed import KeptColumn
 
 BLOCK = 16
+_AT_ONCE = 1 << 16  # rows whose blocks are made together
 
 
 class StretchExtremes(NamedTuple):
@@ -33,16 +36,17 @@ class StretchExtremes(NamedTuple):
 
 
 class _Level(NamedTuple):
-    low: Floats
-    high: Floats
+    low: npt.NDArray[Any]
+    high: npt.NDArray[Any]
     total: Floats
-    known: Int64s
+    known: Int64s | None  # None: no block of it holds anything unknown
+    rows: int  # values in each block
 
 
 class Extremes:
-    """Of one column; NaN is no value. The column itself is kept as it is (a view), the blocks take a quarter of it."""
+    """Of one column; NaN is no value. The column itself is kept as it is, the blocks take an eighth of it."""
 
-    def __init__(self, values: Floats) -> None:
+    def __init__(self, values: KeptColumn) -> None:
         self.values = values
         self._levels: list[_Level] = []
         rows = len(values)
@@ -52,13 +56,14 @@ class Extremes:
 
     def _above(self) -> _Level:
         """Blocks of the level below; what is left over at its end is reached through the level below alone."""
-        if self._levels:
-            below = self._levels[-1]
-            low, high, total, count = (_blocks(column) for column in below)
-            return _Level(np.fmin.reduce(low, axis=1), np.fmax.reduce(high, axis=1), total.sum(axis=1), count.sum(axis=1))
-        values = _blocks(self.values)
-        count = np.isfinite(values).sum(axis=1)
-        return _Level(np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1), np.nansum(values, axis=1), count)
+        if not self._levels:
+            parts = [_first(self.values[at : at + _AT_ONCE]) for at in range(0, len(self.values), _AT_ONCE)]
+            low, high, total, known = (np.concatenate(column) for column in zip(*parts, strict=True))
+            return _Level(_short(low), _short(high), total, None if (known == BLOCK).all() else known, BLOCK)
+        below = self._levels[-1]
+        counted = _blocks(below.known).sum(axis=1) if below.known is not None else None
+        low, high = np.fmin.reduce(_blocks(below.low), axis=1), np.fmax.reduce(_blocks(below.high), axis=1)
+        return _Level(low, high, _blocks(below.total).sum(axis=1), counted, below.rows * BLOCK)
 
     def of(self, first: Int64s, end: Int64s) -> StretchExtremes:
         """Of the rows [first, end) of each stretch."""
@@ -92,7 +97,8 @@ class Extremes:
             column = self._levels[level - 1]
             rows = np.minimum(rows, len(column.low) - 1)
             low, high = np.where(held, column.low[rows], np.nan), np.where(held, column.high[rows], np.nan)
-            total, count = np.where(held, column.total[rows], 0.0), np.where(held, column.known[rows], 0)
+            total = np.where(held, column.total[rows], 0.0)
+            count = np.where(held, column.known[rows] if column.known is not None else column.rows, 0)
         else:
             values = np.where(held, self.values[np.minimum(rows, len(self.values) - 1)], np.nan)
             low = high = values
@@ -106,7 +112,22 @@ class Extremes:
     @property
     def nbytes(self) -> int:
         """Memory of the blocks."""
-        return sum(column.nbytes for level in self._levels for column in level)
+        columns = (column for level in self._levels for column in level[:4] if column is not None)
+        return sum(column.nbytes for column in columns)
+
+
+def _first(column: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats, Int64s]:
+    """Least, most, sum and number of the values of each whole block."""
+    values = _blocks(column)
+    known = np.isfinite(values).sum(axis=1)
+    return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1), np.nansum(values, axis=1), known
+
+
+def _short(column: Floats) -> npt.NDArray[Any]:
+    """The same in half the bytes, where that is the same to the bit: whole watts, and what was logged so."""
+    with np.errstate(over="ignore"):
+        short = column.astype(np.float32)
+    return short if np.array_equal(short, column, equal_nan=True) else column
 
 
 def _blocks(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -147,13 +147,3 @@ def _lines(path: Path) -> list[str]:
         return path.read_text("utf-8", "replace").splitlines()
     except OSError:
         return []
-
-
-def give_back() -> None:
-    """Hand back what was freed: glibc keeps it, in holes, after something large was read. Elsewhere nothing is done."""
-    import ctypes
-
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
-    except (AttributeError, OSError):  # another C library
-        return

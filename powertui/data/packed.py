@@ -7,16 +7,18 @@ Columns are packed in pieces of `PIECE` rows, each in the smallest form that giv
                      else as they are
 
 A dataclass says which of its fields are kept so (`packs`). Whoever asks for one gets the array: the one that was unpacked lately,
-or it is unpacked again. Such an array cannot be written to.
+or it is unpacked again. Such an array cannot be written to. Whoever wants but some rows asks the column as it is kept (`kept`):
+packed or not, it answers `len`, `column[rows]` and `searchsorted`, and unpacks no more than the pieces that hold them.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +49,16 @@ class _Deltas(NamedTuple):
             out[1:] += self.rest
         np.cumsum(out, out=out)
 
+    def at(self, rows: npt.NDArray[np.int64]) -> Array:
+        """Some of its rows."""
+        if self.rest is None:
+            return self.first + rows * self.least
+        out = np.empty(int(rows.max()) + 1, np.int64)
+        out[0] = self.first
+        out[1:] = self.least
+        out[1:] += self.rest[: len(out) - 1]
+        return np.asarray(np.cumsum(out, out=out)[rows])
+
     @property
     def nbytes(self) -> int:
         return 0 if self.rest is None else self.rest.nbytes
@@ -66,11 +78,19 @@ class _Decimals(NamedTuple):
 
     def unpack(self, out: Array) -> None:
         """Into a column of float64."""
-        np.add(self.code, float(self.least - self.gaps), out=out)
+        self._values(self.code, out)
+
+    def at(self, rows: npt.NDArray[np.int64]) -> Array:
+        """Some of its rows."""
+        return self._values(self.code[rows], np.empty(len(rows)))
+
+    def _values(self, code: Array, out: Array) -> Array:
+        np.add(code, float(self.least - self.gaps), out=out)
         if self.scale != 1.0:
             out /= self.scale
         if self.gaps:
-            out[self.code == 0] = np.nan
+            out[code == 0] = np.nan
+        return out
 
     @property
     def nbytes(self) -> int:
@@ -89,6 +109,10 @@ class _Plain(NamedTuple):
     def unpack(self, out: Array) -> None:
         """Into a column of either kind."""
         out[:] = self.values
+
+    def at(self, rows: npt.NDArray[np.int64]) -> Array:
+        """Some of its rows."""
+        return self.values[rows]
 
     @property
     def nbytes(self) -> int:
@@ -117,6 +141,45 @@ class Packed:
     def unpack(self) -> Array:
         """The column as an array that cannot be written to; the one that was made lately, where there is one."""
         return _LATELY.of(self)
+
+    @overload
+    def __getitem__(self, rows: int) -> Any: ...
+    @overload
+    def __getitem__(self, rows: slice | Array) -> Array: ...
+    def __getitem__(self, rows: Any) -> Any:
+        """Some of the rows, as of an array: only the pieces that hold them are looked at."""
+        if isinstance(rows, slice):
+            return self[np.arange(*rows.indices(self.rows))]
+        if isinstance(rows, int):
+            return self[np.array([range(self.rows)[rows]])][0]
+        asked = np.asarray(rows, np.int64)
+        flat = asked.ravel()
+        out = np.empty(len(flat), self.dtype)
+        number, within = np.divmod(flat, PIECE)
+        touched = np.flatnonzero(np.bincount(number, minlength=1)).tolist() if len(flat) else []
+        for one in touched:
+            mine = number == one if len(touched) > 1 else slice(None)
+            out[mine] = self.pieces[one].at(within[mine])
+        return out.reshape(asked.shape)
+
+    def searchsorted(self, values: Any, side: Literal["left", "right"] = "left") -> Any:
+        """As of an array, where the column ascends: only the pieces in which values lie are looked at."""
+        asked = np.atleast_1d(values)
+        if not self.rows:
+            return np.zeros(np.shape(values), np.int64)[()]
+        number = np.maximum(self._firsts.searchsorted(asked, side=side) - 1, 0)
+        out = np.empty(len(asked), np.int64)
+        for one in np.unique(number).tolist():
+            mine, piece = number == one, self.pieces[one]
+            column = np.empty(piece.rows, self.dtype)
+            piece.unpack(column)
+            out[mine] = one * PIECE + column.searchsorted(asked[mine], side=side)
+        return out if np.ndim(values) else out[0]
+
+    @functools.cached_property
+    def _firsts(self) -> Array:
+        """The first row of each piece."""
+        return self[np.arange(0, self.rows, PIECE)]
 
     def made(self) -> Array:
         """A new array."""
@@ -269,6 +332,12 @@ class _Lately:
         self._arrays[packed] = reference
         self._packed[number] = (reference, packed)
 
+    def let_go(self) -> None:
+        """Of what nobody holds."""
+        with self._lock:
+            self._held.clear()
+            self._bytes = 0
+
     def _hold(self, array: Array) -> None:
         if id(array) in self._held:
             self._held.move_to_end(id(array))
@@ -281,6 +350,38 @@ class _Lately:
 
 
 _LATELY = _Lately()
+
+
+def give_back() -> None:
+    """After long columns were looked at: what was unpacked for that is let go, and what was freed is handed back to the system.
+
+    glibc keeps it, in holes. With another C library nothing is handed back.
+    """
+    import ctypes
+
+    _LATELY.let_go()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError):
+        return
+
+
+KeptColumn = Array | Packed
+"""Rows that can be asked for, packed or not."""
+
+
+def of(values: Array) -> KeptColumn:
+    """The column, packed where it is long and that saves a quarter of it."""
+    if len(values) < LONG or values.ndim != 1 or values.dtype not in (np.int64, np.float64):
+        return values
+    packed = _LATELY.packed(values)
+    return packed if packed.nbytes <= values.nbytes * 3 // 4 else values
+
+
+def kept(instance: object, name: str) -> KeptColumn:
+    """A field that `packs` names, as it is kept."""
+    found: KeptColumn = instance.__dict__[name]
+    return found
 
 
 # ── fields of a dataclass ────────────────────────────────────────────────────────────────────────
@@ -313,7 +414,6 @@ class _Column:
     def __set__(self, instance: Any, value: Any) -> None:
         if isinstance(value, Packed):
             value = value if len(value) >= LONG else value.made()
-        elif isinstance(value, np.ndarray) and len(value) >= LONG and value.ndim == 1 and value.dtype in (np.int64, np.float64):
-            packed = _LATELY.packed(value)
-            value = packed if packed.nbytes <= value.nbytes * 3 // 4 else value
+        elif isinstance(value, np.ndarray):
+            value = of(value)
         instance.__dict__[self._name] = value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from powertui.data import logdir, watch
+from powertui.data import logdir, packed, watch
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.loading import stream_run
 from powertui.data.logdir import RunEntry
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 TELL_EVERY_S = 0.2  # a person reads no faster, and each telling costs a few bytes on the line
 PREPARED = 6  # strips that are drawn unless a person chooses
 TELLING = 20  # readings in a profile from which it can tell what stands out in it
+MANY = 1 << 20  # readings: what looking at all of them took is worth handing back
 PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading needs
 
 
@@ -157,6 +158,8 @@ class Loader:
         else:
             part = whole(opened, index, model, self._aligning)
             part = replace(part, changed=watch.changed(run))
+        if opened is not None and sum(len(one) for one in run.power) > MANY:
+            packed.give_back()
         if not self._cancelled.is_set():
             self._on_part(part)
 
@@ -219,7 +222,10 @@ def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Around | No
         inside = {one for one in (*found, *own) if min(one.end_ps, hi) - max(one.start_ps, lo) > (one.end_ps - one.start_ps) // 2}
         # Each tells of what it knows best: the profile of what lies inside of it.
         found = [*(one for one in found if one not in inside), *(one for one in own if one in inside)]
-    return around.of(part.seen, told.epochs() if told else (), told.phases() if told else (), found)
+    lies = around.of(part.seen, told.epochs() if told else (), told.phases() if told else (), found)
+    if sum(len(one) for one in opened.run.power) > MANY:
+        packed.give_back()
+    return lies
 
 
 def training_of(opened: Opened) -> Training | None:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui import units
+from powertui.data import packed
 from powertui.data.model import NS_PER_S, PS_PER_NS, Epochs, Int64s, Phase
+from powertui.data.packed import KeptColumn
 from powertui.view.curve import Envelope
 from powertui.view.step_curve import StepCurve, before, of_points
 from powertui.view.viewport import Viewport
@@ -88,8 +90,8 @@ class Strip:
 class Numbers:
     """Steps that are known by their numbers: records of (ns, number), rising. Between two of them numbers are interpolated."""
 
-    at_ns: Int64s
-    numbers: Int64s
+    at_ns: KeptColumn
+    numbers: KeptColumn
     zero_ns: int
 
     def number_at(self, ps: int) -> int:
@@ -357,7 +359,7 @@ def _counted(one: Counter) -> StepCurve:
 def _rate_curve(rate: parts.Rate) -> StepCurve:
     known = _curves.get(rate)
     if known is None:
-        known = _curves[rate] = StepCurve(rate.at_ns, rate.per_s)
+        known = _curves[rate] = StepCurve(rate.at_ns, rate.per_s.astype(np.float32))  # a picture asks no more of them
     return known
 
 
@@ -366,4 +368,7 @@ def _numbers(rate: parts.Rate, zero_ns: int) -> tuple[Numbers, ...]:
     if len(rate) < 2:
         return ()
     bounds = [0, *(np.flatnonzero(~rate.goes_on[1:]) + 1).tolist(), len(rate)]
-    return tuple(Numbers(rate.at_ns[lo:hi], rate.step[lo:hi], zero_ns) for lo, hi in pairwise(bounds) if hi - lo > 1)
+    at, step = packed.kept(rate, "at_ns"), packed.kept(rate, "step")
+    if len(bounds) == 2:
+        return (Numbers(at, step, zero_ns),)
+    return tuple(Numbers(packed.of(at[lo:hi]), packed.of(step[lo:hi]), zero_ns) for lo, hi in pairwise(bounds) if hi - lo > 1)

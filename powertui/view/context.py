@@ -121,10 +121,10 @@ def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Sectio
     out = []
     for one in power[:FEW_SENSORS] if not len(model.tracks) else ():
         sensor = one.series.sensor
-        known = one.watts[np.isfinite(one.watts)]
+        curve = curve_of(one)
         facts = [ContextLine("readings", f"{len(one.series):,}")]
-        if len(known):
-            facts.append(ContextLine("range", f"{units.quantity(known.min(), 'W')} to {units.quantity(known.max(), 'W')}"))
+        if curve.range is not None:
+            facts.append(ContextLine("range", f"{units.quantity(curve.range[0], 'W')} to {units.quantity(curve.range[1], 'W')}"))
         for name, figure, unit in (
             ("refresh", sensor.refresh_s, "s"),
             ("step", sensor.quantum_w, "W"),
@@ -132,8 +132,7 @@ def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Sectio
         ):
             if figure is not None:
                 facts.append(ContextLine(name, units.quantity(figure.value, unit, 3), figure.badge))
-        gaps = int((~curve_of(one).envelope(curve_of(one).at).known).sum()) if len(one.times) > 1 else 0
-        facts.append(ContextLine("gaps", f"{gaps:,}" if gaps else "none"))
+        facts.append(ContextLine("gaps", f"{curve.unknown:,}" if curve.unknown else "none"))
         if len(one.times) > 1:
             facts += energy_facts(mixture.energy(one, int(one.times[0]), int(one.times[-1])))
         out.append(Section(plain(sensor.label, 40), tuple(facts)))

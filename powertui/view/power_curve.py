@@ -21,7 +21,6 @@ class PowerCurve(StepCurve):
     """One series, prepared once: `values[i]` holds from `at[i]` to `at[i + 1]`; NaN is a hole."""
 
     def __init__(self, power: PowerOnTrace) -> None:
-        self.power = power
         series = power.series
         if series.sensor.poll_s is None and len(series) > 1:
             series = sensors.describe(series)

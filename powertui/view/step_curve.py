@@ -1,6 +1,7 @@
 """A value that stands until the next one: what the strips above the timeline draw of scalars, counters and power.
 
-A frame costs its cells: two binary searches and some blocks for each (`data/extremes.py`), however long the column is.
+A frame costs its cells: two binary searches and some blocks for each (`data/extremes.py`), however long the column is. Long columns
+are kept packed, and only the pieces that a frame asks for are unpacked.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import math
 
 import numpy as np
 
+from powertui.data import packed
 from powertui.data.extremes import Extremes
 from powertui.data.model import Floats, Int64s
 from powertui.view.curve import Envelope
@@ -18,13 +20,13 @@ class StepCurve:
     """`values[i]` stands from `at[i]` to `at[i + 1]`, the last one until `end`; NaN is no value."""
 
     def __init__(self, at: Int64s, values: Floats, end: int | None = None) -> None:
-        self.at, self.values = at, values
-        self._from = at[: len(values)]
+        self.at, self.values = packed.of(at), packed.of(values)
         self.end = int(at[-1]) if end is None and len(at) else end or 0
-        self.extremes = Extremes(values)
+        self.extremes = Extremes(self.values)
         whole = self.extremes.of(np.array([0]), np.array([len(values)]))
-        known = int(whole.known[0]) > 0
+        known = int(whole.known[0])
         self.range: tuple[float, float] | None = (float(whole.low[0]), float(whole.high[0])) if known else None
+        self.unknown = len(values) - known  # stretches without a value
 
     @property
     def span(self) -> tuple[int, int]:
@@ -33,17 +35,20 @@ class StepCurve:
 
     def value(self, moment: int) -> float:
         """What stands at a moment; NaN in a hole and outside."""
-        row = int(self._from.searchsorted(moment, side="right")) - 1
+        row = min(int(self.at.searchsorted(moment, side="right")), len(self.values)) - 1
         return float(self.values[row]) if row >= 0 and moment < self.end else math.nan
 
     def envelope(self, edges: Int64s) -> Envelope:
         """The least and the most of all values in force in each [edge, next edge)."""
-        if not len(self.values):
+        rows = len(self.values)
+        if not rows:
             nothing = np.full(len(edges) - 1, math.nan)
             return Envelope(nothing, nothing.copy())
-        first = self._from.searchsorted(edges)
+        first = np.minimum(self.at.searchsorted(edges), rows)
         found = self.extremes.of(first[:-1], first[1:])
-        entering = self._from.searchsorted(edges[:-1], side="right") - 1  # what stands where the cell begins
+        entering = first[:-1] - 1  # what stands where the cell begins …
+        begins = np.flatnonzero(self.at[np.minimum(first[:-1], rows - 1)] == edges[:-1])  # … or begins there
+        entering[begins] = np.minimum(self.at.searchsorted(edges[begins], side="right"), rows) - 1
         held = np.where((entering >= 0) & (edges[:-1] < self.end), self.values[np.maximum(entering, 0)], math.nan)
         return Envelope(np.fmin(found.low, held), np.fmax(found.high, held))
 

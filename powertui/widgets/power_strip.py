@@ -14,7 +14,7 @@ from powertui.plain import plain
 from powertui.plain import width as plain_width
 from powertui.view.curve import Axis, axis, columns_per_cell, draw
 from powertui.view.navigation import State
-from powertui.view.power_curve import PowerCurve
+from powertui.view.power_curve import PowerCurve, curve_of
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
@@ -48,6 +48,7 @@ class PowerStrip(TimeLane):
 
     def __init__(self, power: PowerOnTrace | None = None, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
+        self.power: PowerOnTrace | None = None
         self.curve: PowerCurve | None = None
         self._lines: tuple[object, list[list[Segment]]] | None = None
         self.pins: tuple[int, ...] = ()  # moments (ps) to which a person tied an edge
@@ -55,7 +56,7 @@ class PowerStrip(TimeLane):
             self.set_power(power)
 
     def set_power(self, power: PowerOnTrace) -> None:
-        self.curve = PowerCurve(power)
+        self.power, self.curve = power, curve_of(power)
         self._lines = None
         self.refresh()
 
@@ -72,8 +73,8 @@ class PowerStrip(TimeLane):
     def axis(self) -> Axis:
         """Of the whole series: the scale stays while one moves along it."""
         lo, hi = self.curve.range if self.curve and self.curve.range else (math.nan, math.nan)
-        if self.curve is not None:  # a limit that is far away would press the curve flat
-            hi = max([hi, *(cap.watts for cap in self.curve.power.series.limits if hi < cap.watts <= FAR * hi)])
+        if self.power is not None:  # a limit that is far away would press the curve flat
+            hi = max([hi, *(cap.watts for cap in self.power.series.limits if hi < cap.watts <= FAR * hi)])
         return axis(lo, hi, max(1, self.size.height))
 
     # ── the gutter: name, unit and axis; the value under the cursor ──────────────────────────────
@@ -102,8 +103,8 @@ class PowerStrip(TimeLane):
 
     def _names(self, room: int, height: int) -> tuple[str, str]:
         """Host and sensor in one line where both fit; else the sensor, and the host for the line below, where there is one."""
-        assert self.curve is not None
-        sensor = self.curve.power.series.sensor
+        assert self.power is not None
+        sensor = self.power.series.sensor
         whole = plain(sensor.label, 100)
         if plain_width(whole) <= room or not sensor.host:
             return whole, ""
@@ -114,8 +115,8 @@ class PowerStrip(TimeLane):
         return f"{kept.rstrip()} {own}", ""
 
     def _certainty(self) -> str:
-        assert self.curve is not None
-        power = self.curve.power
+        assert self.power is not None
+        power = self.power
         if power.status == "none":
             return "not aligned"
         half = (power.offset_hi_ps - power.offset_lo_ps) // 2
@@ -123,8 +124,8 @@ class PowerStrip(TimeLane):
         return f"{mark}?" if power.status == "ambiguous" else mark
 
     def _source(self) -> str:
-        assert self.curve is not None
-        return plain(self.curve.power.source, 40)
+        assert self.power is not None
+        return plain(self.power.source, 40)
 
     # ── the cells ────────────────────────────────────────────────────────────────────────────────
 
@@ -161,8 +162,8 @@ class PowerStrip(TimeLane):
 
     def _limits(self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]) -> None:
         """What the channel was held to, as a line wherever no curve is, with its watts at the left end that is in sight."""
-        assert self.curve is not None
-        power, scale, height = self.curve.power, self.axis, len(chars)
+        assert self.power is not None
+        power, scale, height = self.power, self.axis, len(chars)
         caps = power.series.limits
         edges = view.edges()
         starts = [power.offset_ps + cap.start_ns * 1000 for cap in caps] + [int(edges[-1])]
@@ -179,8 +180,8 @@ class PowerStrip(TimeLane):
 
     def _uncertainty(self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]) -> None:
         """A bar as long as the 95 % interval of the offset, in that corner where it covers least of the curve."""
-        assert self.curve is not None
-        power = self.curve.power
+        assert self.power is not None
+        power = self.power
         length = min(-(-(power.offset_hi_ps - power.offset_lo_ps) // view.cell_ps), view.width)
         if power.status == "none" or length < 2 or len(chars) < 2:
             return

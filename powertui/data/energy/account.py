@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from powertui.data import limits
+from powertui.data import packed
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
 from powertui.data.energy import align, belongs, devices, idle, integrate, leading, mixture, placing, predict, scopes
@@ -245,7 +245,7 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
         account = of(profile, how)
         found = account.compare(ops, profile.opened.run.scalars, around=rest)
         if rest and account.power is not None and len(account.power.times) > _LONG:
-            limits.give_back()
+            packed.give_back()
         return found if around is None else cast("Findings", around.findings(profile, found, how))
 
     return profile.opened.cached(_findings_key(profile.index, how), compare)

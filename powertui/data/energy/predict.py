@@ -11,6 +11,7 @@ tell. There the profile's own mixture of work is assumed, so that the end of tra
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -255,9 +256,19 @@ def _root(joins: Sequence[int], kind: int) -> int:
     return kind
 
 
+_kept: weakref.WeakKeyDictionary[Trace, tuple[Activity, ...]] = weakref.WeakKeyDictionary()
+
+
 def activities(trace: Trace) -> tuple[Activity, ...]:
-    """What ran in a trace, device by device. The host alone counts when no device recorded anything:
+    """What ran in a trace, device by device: worked out once. The host alone counts when no device recorded anything:
     beside a busy device its threads mostly wait, and the watts are the device's."""
+    found = _kept.get(trace)
+    if found is None:
+        found = _kept[trace] = _activities(trace)
+    return found
+
+
+def _activities(trace: Trace) -> tuple[Activity, ...]:
     planes = enumerate(trace.processes)
     devices = [[i] for i, p in planes if p.kind is ProcessKind.DEVICE and any(not t.derived and len(t.events) for t in p.tracks)]
     groups = devices or [[i for i, p in enumerate(trace.processes) if p.kind is ProcessKind.HOST]]
@@ -342,7 +353,9 @@ def _joined(parts: Sequence[Intervals]) -> Intervals:
 def _edges(trace: Trace, group: Sequence[int]) -> Int64s:
     """All moments at which an event of these planes begins or ends, by time."""
     parts = [column for track in _tracks(trace, group) for column in (track.events.start, track.events.end)]
-    return np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
+    edges = np.concatenate([np.empty(0, np.int64), *parts])
+    edges.sort()
+    return edges
 
 
 def _unseen(host: Intervals, edges: Int64s) -> Intervals:

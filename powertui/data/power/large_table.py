@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from powertui.data import packed
 from powertui.data.model import Floats, Int64s
 from powertui.data.packed import GrowingColumn
 from powertui.data.power.cells import FileCells, Shape, irregular, was_cut
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 
-PIECE = 4 << 20
+PIECE = 1 << 20
+_REST = 32  # pieces after which what parsing took is handed back: little columns that stay lie among it
 _STRANGE = 4096  # bytes in which a line that ends in a bare CR is looked for
 
 
@@ -31,9 +33,11 @@ def read(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, e
     texts: set[int] = set()
     while True:  # twice where a column has numbers first and words later: then it is all as it was written
         table = _Columns(len(names), texts)
-        for lines in _lines(source, layout, len(names), end):
+        for number, lines in enumerate(_lines(source, layout, len(names), end), 1):
             if lines is None or not table.take(lines, layout.delimiter):
                 return None
+            if not number % _REST:
+                packed.give_back()
         if not table.mixed:
             break
         texts |= table.mixed
@@ -103,10 +107,6 @@ def _parsed(body: bytes, delimiter: str, width: int, texts: set[int]) -> list[An
         else:
             columns.append([_text(cell) for cell in column.tolist()])
     return columns
-
-
-def _text(cell: Any) -> str:
-    return cell.strip() if isinstance(cell, str) else "" if cell != cell else str(cell)
 
 
 def _lines(source: LogFile, layout: Shape, width: int, end: str) -> Iterator[_Lines | None]:

@@ -17,7 +17,7 @@ from types import ModuleType
 import numpy as np
 
 from powertui import plugins
-from powertui.data import elsewhere, limits
+from powertui.data import elsewhere, packed
 from powertui.data.asked import LogColumns
 from powertui.data.model import PowerSeries, Warn
 from powertui.data.power import outages, own, plausible
@@ -128,7 +128,7 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
         raise UnreadableFile(path, f"looks like {dialect.NAME}, but has no readings", hint=_HINT)
     found = _with_guess(_plausible(log, told=options.unit is not None or getattr(dialect, "UNITS_WRITTEN", False)))
     if sum(map(len, found.series)) > _MANY:
-        limits.give_back()
+        packed.give_back()
     return found
 
 

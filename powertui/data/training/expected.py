@@ -52,8 +52,7 @@ class ExpectedOfTraining:
 
 def of(data: Samples, known: KnownCourse, unsure: Unsure) -> ExpectedOfTraining:
     """Every reading; `data` lies on the axis already, and `unsure` tells how well its windows are known."""
-    lo_ns, hi_ns = (known.zero_ns + np.round(side * NS_PER_S).astype(np.int64) for side in (data.lo, data.hi))
-    shares = known.stretches.shares(lo_ns, hi_ns)
+    shares = _shares(data.lo, data.hi, known)
     good = np.isfinite(data.watts) & (data.watts > 0)
     inside = shares.sum(axis=1)
     judged = good & (inside >= _WHOLE) & (shares[:, KINDS.index(STARTING)] < 1 - _WHOLE) & ~_covered(data, known.islands)
@@ -86,6 +85,16 @@ def of(data: Samples, known: KnownCourse, unsure: Unsure) -> ExpectedOfTraining:
     return ExpectedOfTraining(found, tuple(zip(kinds, watts.tolist(), strict=True)))
 
 
+def _shares(lo: Floats, hi: Floats, known: KnownCourse) -> Floats:
+    """[windows, kinds]: the share of each window (s) that each kind fills."""
+    out = np.empty((len(lo), len(KINDS)))
+    for first in range(0, len(lo), _AT_ONCE):
+        rows = slice(first, first + _AT_ONCE)
+        lo_ns, hi_ns = (known.zero_ns + np.round(side[rows] * NS_PER_S).astype(np.int64) for side in (lo, hi))
+        out[rows] = known.stretches.shares(lo_ns, hi_ns)
+    return out
+
+
 def _covered(data: Samples, islands: tuple[tuple[float, float], ...]) -> Bools:
     """Windows that lie wholly in an island: there the trace tells more."""
     out = np.zeros(len(data), np.bool_)
@@ -112,9 +121,8 @@ def _fitted(columns: Floats, watts: Floats, low: float, quantum: float) -> Float
         weight = np.clip(1 - (residual / (_CUT * scale)) ** 2, 0, None) ** 2
         if weight.sum() < LEAST / 2:
             break
-        moved = np.linalg.solve(
-            (columns * weight[:, None]).T @ columns + ridge, (columns * weight[:, None]).T @ watts + ridge @ start
-        )
+        weighted = (columns * weight[:, None]).T
+        moved = np.linalg.solve(weighted @ columns + ridge, weighted @ watts + ridge @ start)
         done = float(np.abs(moved - found).max()) < 1e-3 * scale
         found = np.maximum(moved, 0.5 * low)
         if done:
@@ -155,10 +163,7 @@ def _windows(data: Samples, known: KnownCourse, kinds: list[str], watts: Floats,
         for first in range(0, len(data), _AT_ONCE):
             rows = slice(first, first + _AT_ONCE)
             hi = data.hi[rows]
-            lo_ns, hi_ns = (
-                known.zero_ns + np.round(side * NS_PER_S).astype(np.int64) for side in (hi - factor * (hi - data.lo[rows]), hi)
-            )
-            out[rows] = known.stretches.shares(lo_ns, hi_ns)[:, columns] @ watts
+            out[rows] = _shares(hi - factor * (hi - data.lo[rows]), hi, known)[:, columns] @ watts
         return out
 
     usual = held(1.0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from powertui.data.model import NS_PER_S, Floats, Int64s
-from powertui.data.packed import packs
+from powertui.data.packed import kept, packs
 
 if TYPE_CHECKING:
     from powertui.data.logdir import RunEntry
@@ -57,6 +57,7 @@ class TrainedEpoch:
     scalars: tuple[tuple[str, float], ...] = ()
 
 
+@packs("at_ns", "step")
 @dataclass(frozen=True, eq=False)
 class Rate:
     """How many steps were done when: one row for every record that tells. Between two rows steps are numbered by interpolation."""
@@ -70,7 +71,7 @@ class Rate:
     within: tuple[tuple[int, int], ...] = ()  # sessions that it comes from: of other times it tells nothing; () for records of all
 
     def __len__(self) -> int:
-        return len(self.at_ns)
+        return len(kept(self, "at_ns"))
 
     def part(self, first: int, last: int) -> Rate:
         """Rows first … last - 1 alone."""
@@ -96,34 +97,35 @@ class Rate:
         found = self._step_at(ns)
         if found is None or not self.half_ns:
             return found
-        sides = [
-            self._step_at(min(max(at, int(self.at_ns[0])), int(self.at_ns[-1]))) for at in (ns - self.half_ns, ns + self.half_ns)
-        ]
+        at = kept(self, "at_ns")
+        sides = [self._step_at(min(max(one, int(at[0])), int(at[-1]))) for one in (ns - self.half_ns, ns + self.half_ns)]
         low, high = (side or found for side in sides)
         return min(low[0], found[0]), found[1], max(high[2], found[2])
 
     def _step_at(self, ns: int) -> tuple[int, float, int] | None:
-        row = int(self.at_ns.searchsorted(ns, side="right")) - 1
+        at, step = kept(self, "at_ns"), kept(self, "step")
+        row = int(at.searchsorted(ns, side="right")) - 1
         if row < 0 or row + 1 >= len(self):
-            return (int(self.step[row]),) * 3 if row >= 0 and ns == int(self.at_ns[row]) else None
+            return (int(step[row]),) * 3 if row >= 0 and ns == int(at[row]) else None
         if not self.goes_on[row + 1]:
             return None
-        first, last = int(self.step[row]), int(self.step[row + 1])
-        share = (ns - int(self.at_ns[row])) / max(1, int(self.at_ns[row + 1]) - int(self.at_ns[row]))
+        first, last = int(step[row]), int(step[row + 1])
+        share = (ns - int(at[row])) / max(1, int(at[row + 1]) - int(at[row]))
         return first, first + share * (last - first), last
 
     def ns_at(self, step: float, lo_ns: int, hi_ns: int) -> int | None:
         """When so many steps were done, between two moments (a number may come again when training starts over)."""
-        lo, hi = int(self.at_ns.searchsorted(lo_ns)), int(self.at_ns.searchsorted(hi_ns, side="right"))
-        steps = self.step[lo:hi]
+        at, every = kept(self, "at_ns"), kept(self, "step")
+        lo, hi = int(at.searchsorted(lo_ns)), int(at.searchsorted(hi_ns, side="right"))
+        steps = every[lo:hi]
         row = lo + int(np.searchsorted(steps, step))
         if row >= hi or (row == lo and steps[0] != step):
             return None
         if row == lo:
-            return int(self.at_ns[row])
-        first, last = float(self.step[row - 1]), float(self.step[row])
+            return int(at[row])
+        first, last = float(every[row - 1]), float(every[row])
         share = (step - first) / max(last - first, 1e-9)
-        return int(self.at_ns[row - 1]) + round(share * (int(self.at_ns[row]) - int(self.at_ns[row - 1])))
+        return int(at[row - 1]) + round(share * (int(at[row]) - int(at[row - 1])))
 
 
 @packs("at_ns", "step", "values")

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from powertui.data import limits
+from powertui.data import packed
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import marks as recorded_marks
 from powertui.data.energy import sensor as sensors
@@ -33,7 +33,7 @@ from powertui.errors import UnreadableFile
 
 _WORKED_OUT = ("logs", "strips", "told_rate", "scalar_span", "epochs", "stretches", "power", "marks")  # let go when something came
 
-_MANY = 1 << 20  # readings
+_MANY = 1 << 20  # readings, or records: what reading them took is worth handing back
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +134,8 @@ class Training:
                 continue
             events.append(log)
             warnings += log.warnings
+            if log.records > _MANY:
+                packed.give_back()  # each window of a file takes many times what is kept of it
         options = self.options.columns or LogColumns(tz=self.options.tz, limit=self.options.limit)
         found = [file.path for file in self.entry.power] if self.options.find_power else []
         for path in dict.fromkeys((*self.options.power, *found)):
@@ -146,6 +148,8 @@ class Training:
                 continue
             power += [one if one.sensor.poll_s is not None else sensors.describe(one) for one in read.series]
             warnings += read.warnings
+        if sum(len(one) for one in power) > _MANY:
+            packed.give_back()
         return Logs(tuple(events), tuple(power), tuple(warnings))
 
     @property
@@ -218,7 +222,7 @@ class Training:
         """Its power channels, and where each lies."""
         found = placing.all_of(self)
         if sum(len(one.series) for one in found) > _MANY:
-            limits.give_back()  # each was looked at as a whole
+            packed.give_back()  # each was looked at as a whole
         return found
 
     @functools.cached_property

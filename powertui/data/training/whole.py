@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from powertui.data import limits
+from powertui.data import packed
 from powertui.data.energy import idle, integrate, leading, scopes
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
@@ -168,7 +168,7 @@ def of(seen: Seen, idle_w: float | None = None) -> Whole:
     found = account_of(seen, idle_w)
     whole = Whole(seen, found, findings.of(seen.training, seen, found))
     if found.power is not None and len(found.power.times) > _LONG:
-        limits.give_back()
+        packed.give_back()
     return whole
 
 

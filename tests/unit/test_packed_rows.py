@@ -1,0 +1,75 @@
+"""Some rows of a packed column, and where values lie in it: as an array answers, from the pieces that hold them alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from powertui.data import packed
+from powertui.data.packed import PIECE, Packed, pack
+from powertui.view.step_curve import StepCurve
+from tests.unit.test_packed import FLOATS, INTS, ROWS
+
+COLUMNS = {**{name: values for name, (values, _) in FLOATS.items()}, **{name: v.astype(np.int64) for name, (v, _) in INTS.items()}}
+WEEK = 604_800
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_any_rows_are_those_of_the_array(name: str) -> None:
+    values, found = COLUMNS[name], pack(COLUMNS[name])
+    rng = np.random.default_rng(3)
+    for rows in (
+        rng.integers(0, ROWS, 500),
+        np.arange(5),
+        np.array([ROWS - 1]),
+        np.empty(0, np.int64),
+        rng.integers(0, ROWS, (7, 4)),
+    ):
+        assert np.array_equal(found[rows], values[rows], equal_nan=values.dtype.kind == "f")
+    for part in (slice(PIECE - 3, PIECE + 3), slice(None, 7), slice(ROWS - 2, None)):
+        assert np.array_equal(found[part], values[part], equal_nan=values.dtype.kind == "f")
+    assert [found[0], found[-1]] == pytest.approx([values[0], values[-1]], nan_ok=True, rel=0)
+
+
+@pytest.mark.parametrize("name", ["one by one", "the same", "wall time", "with a pause", "many alike"])
+def test_where_values_lie(name: str) -> None:
+    values = np.sort(np.arange(ROWS) // 9_000 if name == "many alike" else COLUMNS[name])
+    found = pack(values)
+    rng = np.random.default_rng(4)
+    asked = np.concatenate([values[rng.integers(0, ROWS, 300)], values[[0, PIECE - 1, PIECE, -1]] + 1, values[:1] - 5])
+    for side in ("left", "right"):
+        assert np.array_equal(found.searchsorted(asked, side=side), values.searchsorted(asked, side=side))
+        assert found.searchsorted(int(asked[7]), side=side) == values.searchsorted(asked[7], side=side)
+    assert pack(values[:0]).searchsorted(3) == 0
+
+
+@pytest.mark.parametrize("rows", [3600, 86_400, WEEK])
+def test_a_frame_unpacks_pieces_of_its_cells_and_a_pan_close_by_no_more_than_a_short_column_has(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that are unpacked for a frame of 400 cells over ten minutes: those of a piece or two, however long the column is."""
+    rng = np.random.default_rng(5)
+    second = 1_000_000_000
+    at = np.arange(rows, dtype=np.int64) * second + rng.integers(0, second // 2, rows)
+    values = rng.integers(190, 270, rows).astype(np.float64)
+    curve = StepCurve(at, values)
+    looked: list[int] = []
+    for kind in (packed._Deltas, packed._Decimals, packed._Plain):
+        for name in ("at", "unpack"):
+            plain = getattr(kind, name)
+
+            def counted(self: Any, given: Any, plain: Any = plain, of: str = name) -> Any:
+                looked.append(int(given.max()) + 1 if of == "at" and isinstance(self, packed._Deltas) else len(given))
+                return plain(self, given)
+
+            monkeypatch.setattr(kind, name, counted)
+    monkeypatch.setattr(Packed, "made", lambda self: pytest.fail("the whole column was unpacked"))
+    for first in (0, rows // 2, rows - 700):
+        looked.clear()
+        edges = first * second + np.linspace(0, 600 * second, 401).astype(np.int64)
+        shape = curve.envelope(edges)
+        assert sum(looked) <= 8 * PIECE  # a search, twice, in one piece or two; and the values of some rows a cell
+        here = values[(at >= edges[0]) & (at < edges[-1])]
+        assert (np.nanmin(shape.low[1:]), np.nanmax(shape.high[1:])) == (here[1:].min(), here[1:].max())
