@@ -109,6 +109,10 @@ def _parsed(body: bytes, delimiter: str, width: int, texts: set[int]) -> list[An
     return columns
 
 
+def _text(cell: Any) -> str:
+    return cell.strip() if isinstance(cell, str) else "" if cell != cell else str(cell)
+
+
 def _lines(source: LogFile, layout: Shape, width: int, end: str) -> Iterator[_Lines | None]:
     """Piece by piece; None where the file has to be read otherwise."""
     mark = f"\n{end}".encode() if end else b""
