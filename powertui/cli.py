@@ -22,7 +22,7 @@ EXIT_CODES = "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 noth
 IN_ORDER = ("export", "record", "sensors", "live", "capture")
 
 # What stands in the place of a verb.
-OPTIONS = ("-h", "--help", "--version", "--licenses", "--completions")
+OPTIONS = ("-h", "--help", "--version", "--licenses", "--clear-cache", "--completions")
 
 # Verbs of the standard library: they work whatever is installed beside them.
 ALONE = ("record", "sensors")
@@ -40,6 +40,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     )
     parser.verb = only or ""
     parser.add_argument("--completions", metavar="SHELL", help="print completions for bash, zsh or fish; `man` prints the man page")
+    parser.add_argument("--clear-cache", action="store_true", help="delete what was fetched from other machines")
     parser.add_argument("--licenses", action="store_true", help="print the packages that powertui uses, with versions and licenses")
     parser.add_argument("--version", action="version", version=f"powertui {__version__}")
     tree = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
@@ -73,11 +74,7 @@ def normalise(argv: Sequence[str]) -> list[str]:
     args = list(argv)
     if not args:
         return ["open", "."]
-    if (
-        args[0] in verbs.VERBS
-        or args[0] in ("-h", "--help", "--version", "--licenses", "--completions")
-        or args[0].startswith("--completions=")
-    ):
+    if args[0] in verbs.VERBS or args[0] in OPTIONS or args[0].startswith("--completions="):
         return args
     if args[0].isalpha() and not os.path.lexists(args[0]):
         import difflib
@@ -93,6 +90,16 @@ def _completions(words: Sequence[str]) -> int:
 
     shell = words[0].partition("=")[2] or (words[1] if len(words) > 1 else "")
     print(completion.tell(shell, build_parser()), end="")
+    return 0
+
+
+def _clear_cache() -> int:
+    from powertui.data import limits
+    from powertui.data.elsewhere import keeping, mirror
+
+    gone, kept = keeping.clear(mirror.cache())
+    left = f" What is open stays: {limits.size(kept)}." if kept else ""
+    print(f"{limits.size(gone)} deleted in {mirror.cache()}.{left}")
     return 0
 
 
@@ -126,6 +133,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             print(dependencies.tell_licenses(), end="")
             return 0
+        if words[0] == "--clear-cache":
+            return _clear_cache()
         verb = words[0] if words[0] in verbs.VERBS else None
         args = build_parser(verb).parse_args(words)
         if args.verb not in ALONE:

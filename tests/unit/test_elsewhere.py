@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -16,9 +17,10 @@ import pytest
 
 from powertui import cli
 from powertui.data import elsewhere, logdir
-from powertui.data.elsewhere import cloud
+from powertui.data.elsewhere import cloud, keeping, mirror
 from powertui.data.elsewhere.address import RemoteAddress, parse
 from powertui.data.elsewhere.mirror import Mirror
+from powertui.data.formats import registry
 from powertui.data.loading import load_run
 from powertui.errors import Cancelled, UnreadableFile, UsageError
 from tests.synthetic import xplane
@@ -407,3 +409,59 @@ def test_a_bucket_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnreadableFile, match="gs:// is read through the package gcsfs") as caught:
         logdir.scan("gs://bucket/logs")
     assert "pip install 'powertui[cloud]'" in caught.value.hint
+
+
+# ── what is kept ─────────────────────────────────────────────────────────────────────────────────
+
+
+def here(path: str) -> bool:
+    return not elsewhere.away(path)
+
+
+def test_what_was_used_longest_ago_goes_when_there_is_no_room(far: Far, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = runs(tmp_path / "there", 4)
+    found = logdir.scan(f"ssh://box{there}")
+    first, second, third, fourth = (run.profiles[0].path for run in found.runs)
+    for path in (first, second, third):
+        elsewhere.at_hand(path)
+    elsewhere.at_hand(first)  # again: now the second is the oldest
+    block = os.stat(first).st_blocks * 512
+    monkeypatch.setenv(keeping.VARIABLE, str(3 * block))
+    elsewhere.at_hand(fourth)
+    assert [here(path) for path in (first, second, third, fourth)] == [True, False, True, True]
+    asked = len(far.reads)
+    elsewhere.at_hand(second)  # its name and size were kept: it comes again
+    assert here(second)
+    assert len(far.reads) == asked + 1
+    assert not here(third)
+
+
+def test_what_is_open_stays(far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = runs(tmp_path / "there", 3)
+    paths = [run.profiles[0].path for run in logdir.scan(f"ssh://box{there}").runs]
+    held = registry.open_file(paths[0])
+    elsewhere.at_hand(paths[1])
+    assert cli.main(["--clear-cache"]) == 0
+    assert "What is open stays" in capsys.readouterr().out
+    assert here(paths[0])
+    assert not Path(paths[1]).exists()
+    held.content.check()
+    assert held.content.read(0, held.size).tobytes() == Path(paths[0]).read_bytes()
+    del held
+    gc.collect()
+    assert cli.main(["--clear-cache"]) == 0
+    assert not mirror.cache().exists()
+    assert cli.main(["--clear-cache"]) == 0
+    assert capsys.readouterr().out.endswith(f"0 bytes deleted in {mirror.cache()}.\n")
+
+
+@pytest.mark.parametrize(("said", "bytes_kept"), [("5G", 5 << 30), ("12kB", 12 << 10), ("0", 0), ("4096", 4096)])
+def test_the_limit_is_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, bytes_kept: int) -> None:
+    monkeypatch.setenv(keeping.VARIABLE, said)
+    assert keeping.limit(tmp_path) == bytes_kept
+
+
+@pytest.mark.parametrize("said", ["", "much", "-5", "G"])
+def test_without_a_limit_it_is_never_more_than_half_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv(keeping.VARIABLE, said)
+    assert 0 < keeping.limit(tmp_path) <= min(keeping.LIMIT, shutil.disk_usage(tmp_path).total // 2)

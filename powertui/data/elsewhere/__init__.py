@@ -16,10 +16,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from powertui.data.elsewhere import keeping
 from powertui.data.elsewhere.address import RemoteAddress, is_address, parse
 from powertui.data.elsewhere.mirror import HEAD, BytesProgress, LocalCopy, Mirror, cache
 
-__all__ = ["HEAD", "NotedFiles", "at_hand", "away", "gathered", "head", "is_address", "listed", "look", "parse", "shown", "sum_of"]
+__all__ = [
+    "HEAD", "NotedFiles", "at_hand", "away", "gathered", "head", "hold", "is_address", "listed", "look", "parse", "shown", "sum_of",
+]  # fmt: skip
 
 
 class NotedFiles(NamedTuple):
@@ -49,10 +52,19 @@ def away(path: str) -> bool:
 
 def at_hand(path: str, progress: BytesProgress | None = None) -> None:
     """Have a file here before it is opened. Raises `UnreadableFile` when it cannot be had."""
+    mirror = _mirror(path)
+    if mirror is None:
+        return
     if away(path):
-        mirror = _mirror(path)
-        assert mirror is not None
         mirror.bring(path, progress) if progress is not None else mirror.bring(path)
+        keeping.trim(cache(), keeping.limit(cache()), path)
+    keeping.used(path)
+
+
+def hold(file: int, path: str) -> None:
+    """A file that came from elsewhere stays while it is open."""
+    if _mirror(path) is not None:
+        keeping.hold(file)
 
 
 def head(path: str, count: int) -> bytes | None:

@@ -126,13 +126,16 @@ class Mirror:
         if entry.kind == "d":
             if status is None or not stat.S_ISDIR(status.st_mode):
                 _remove(here, status)
-                os.makedirs(here, mode=0o700)  # noqa: PTH103
+                _folder(here)
             return
         if status is not None and stat.S_ISREG(status.st_mode) and (status.st_size, status.st_mtime_ns) == entry.state:
             return
         _remove(here, status)
-        os.makedirs(os.path.dirname(here), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
-        file = os.open(here, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, _AWAY)
+        try:
+            file = os.open(here, _NEW, _AWAY)
+        except FileNotFoundError:
+            _folder(os.path.dirname(here))  # noqa: PTH120
+            file = os.open(here, _NEW, _AWAY)
         try:
             os.ftruncate(file, entry.state.size)
             os.utime(file, ns=(entry.state.mtime_ns, entry.state.mtime_ns))
@@ -283,6 +286,17 @@ def _clean(path: str) -> str | None:
 
 def _key(path: str, state: RemoteState) -> str:
     return f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}-{state.size}-{state.mtime_ns}"
+
+
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
+
+
+def _folder(here: str) -> None:
+    """Make a folder, and those above it where they are missing: seldom, since a listing names them first."""
+    try:
+        os.mkdir(here, 0o700)  # noqa: PTH102
+    except FileNotFoundError:
+        os.makedirs(here, mode=0o700)  # noqa: PTH103
 
 
 def _remove(here: str, status: os.stat_result | None) -> None:

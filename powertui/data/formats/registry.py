@@ -94,8 +94,12 @@ def silent(done: int, total: int, events: int, /) -> None:
 
 def readers() -> tuple[Reader, ...]:
     """All formats, imported now: `--help` and a recorder never pay for them. Those of other packages come last."""
-    own = tuple(cast(Reader, importlib.import_module(f"powertui.data.formats.{name}")) for name in READERS)
-    return (*own, *(cast(Reader, plugin.found) for plugin in plugins.of(plugins.FORMATS).plugins))
+    return (*_own(), *(cast(Reader, plugin.found) for plugin in plugins.of(plugins.FORMATS).plugins))
+
+
+@functools.cache
+def _own() -> tuple[Reader, ...]:
+    return tuple(cast(Reader, importlib.import_module(f"powertui.data.formats.{name}")) for name in READERS)
 
 
 def suffixes() -> tuple[str, ...]:

@@ -109,6 +109,7 @@ def open_file(path: str | os.PathLike[str], limit: MemoryLimit = MACHINE) -> Ope
             return _open(name, sys.stdin.buffer, limit)
         elsewhere.at_hand(name)
         with Path(name).open("rb") as file:
+            elsewhere.hold(file.fileno(), name)
             return _open(name, file, limit)
     except OSError as error:
         raise _refused(name, error) from None
