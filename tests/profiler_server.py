@@ -14,6 +14,7 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -58,9 +59,10 @@ def fields(data: bytes) -> Fields:
     return found
 
 
-def profile(now_ns: int) -> bytes:
-    """A small profile with three steps of half a second."""
-    steps = [xplane.Event("train", n * 6 * 10**11, 5 * 10**11, {"step_num": n}) for n in range(3)]
+def profile(now_ns: int, numbers: Sequence[int] = (0, 1, 2)) -> bytes:
+    """A small profile with steps of half a second."""
+    steps = [xplane.Event("train", at * 6 * 10**11, 5 * 10**11, {"step_num": number}) for at, number in enumerate(numbers)]
+    steps = steps or [xplane.Event("work", 0, 10**12)]
     environment = xplane.Plane("Task Environment", stats={"profile_start_time": now_ns, "profile_stop_time": now_ns + 2 * 10**9})
     planes = [xplane.Plane("/host:CPU", [xplane.Line("python", steps, 1)]), environment]
     return xplane.encode(planes, hosts=[socket.gethostname()])  # whatever the file is to be called
@@ -76,6 +78,7 @@ class ProfilerServer:
     root: str = ""  # instead of the repository root that the request names: a disk that is not ours
     empty: bool = False
     results: tuple[tuple[str, bytes], ...] = ()
+    steps: Sequence[int] = (0, 1, 2)  # of the profile
     hold: bool = False  # answer only to Terminate
     stubborn: bool = False  # and not even then
     takes_s: float = 0.0  # before it answers
@@ -190,7 +193,7 @@ class ProfilerServer:
         if self.writes and not self.results:
             folder = Path(self.root or root) / session
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{host}.xplane.pb").write_bytes(b"\x0a\x00" if self.empty else profile(self.began_ns))
+            (folder / f"{host}.xplane.pb").write_bytes(b"\x0a\x00" if self.empty else profile(self.began_ns, self.steps))
         results = b"".join(xplane.blob(6, xplane.blob(1, name.encode()) + xplane.blob(2, data)) for name, data in self.results)
         message = results + (xplane.number(7, 1) if self.empty else b"")
         wire.send_headers(stream, head)

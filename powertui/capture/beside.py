@@ -1,7 +1,8 @@
 """A profile of a command that is being recorded: wait for its server, then capture between two steps, or after some time.
 
 Steps are read from the scalars that the program logs. A writer keeps them to itself for a while (TensorFlow's for up to two minutes
-unless it is flushed), so a capture by steps begins at the first look that shows the step; the profile says which steps it has.
+unless it is flushed), so when the steps come is told by the rate of those that were seen; the capture begins earlier and ends later
+by as much as that may be off. Which steps it caught is said afterwards, when the log is complete.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from powertui.capture import servers, whole
+from powertui.capture.step_clock import StepClock
 from powertui.capture.whole import Plan, Stage, Taken
 from powertui.data.watch import Watch
 from powertui.errors import CaptureError, PowertuiError, UsageError
@@ -22,7 +23,10 @@ from powertui.plain import plain
 __all__ = ["WantedProfile", "WhileRecording", "steps_of"]
 
 _ASK_S = 0.5  # between two looks for the server, and at the logdir
-_NO_STEPS_S = 120.0  # without any step logged it is captured by time instead
+_NO_STEPS_S = 150.0  # without any step logged it is captured by time instead: TensorFlow's writer keeps them for 120
+_LEAD_S = 0.4  # until a profiler has begun
+_LATE_S = 5.0  # a log that is so far behind deserves a word
+_HOW = "TensorBoard(update_freq=10) or tf.summary.scalar log steps; a writer's flush() lets them out."
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class WhileRecording:
         self._thread = threading.Thread(target=self._run, name="powertui-capture", daemon=True)
         self._watch = Watch(wanted.plan.logdir) if wanted.steps is not None else None
         self._looked_s = 0.0
-        self._step: int | None = None
+        self._steps = StepClock()
+        self._until: int | None = None  # the last step that is wanted
         self.taken: Taken | None = None
 
     def __enter__(self) -> WhileRecording:
@@ -64,6 +69,8 @@ class WhileRecording:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
+        if self.taken is not None and self.taken.files and self._wanted.steps is not None:
+            self._say_steps(self.taken)
 
     def _run(self) -> None:
         address = self._wanted.plan.addresses[0]
@@ -74,7 +81,8 @@ class WhileRecording:
             plan = self._when()
             if plan is None:
                 at = f"step {self._wanted.steps[0]}" if self._wanted.steps else f"{self._wanted.after_s:g} s"
-                self._say(f"No profile was taken: the command ended before {at}.")
+                none = self._wanted.steps is not None and self._steps.last is None
+                self._say(f"No profile was taken: the command ended before {at}." + f" It logged no step. {_HOW}" * none)
                 return
             self.taken = whole.take(plan, self._enough)
         except PowertuiError as error:
@@ -103,38 +111,101 @@ class WhileRecording:
         """What to capture, once it is time; None when the command ended before."""
         plan, steps = self._wanted.plan, self._wanted.steps
         begun = time.monotonic()
-        while not self._over.wait(_ASK_S if steps else 0.05):
-            waited = time.monotonic() - begun
-            if steps is None:
-                if waited >= self._wanted.after_s:
-                    return plan
-                continue
-            if (self._now() or 0) >= steps[0]:
-                self._say(f"step {self._step}: capturing until step {steps[1]}")
-                return plan
-            if self._step is None and waited > _NO_STEPS_S:
-                length = self._wanted.by_time_s
-                self._say(f"No step has been logged in {plan.logdir} so far: capturing {length:g} s now.")
-                self._watch = None
-                return replace(plan, asked=replace(plan.asked, seconds=length))
+        if steps is None:
+            return None if self._over.wait(self._wanted.after_s) else plan
+        wait = 0.0
+        while not self._over.wait(wait):
+            self._look()
+            last, wait = self._steps.last, _ASK_S
+            expected = self._steps.when(steps[0])
+            due = expected.at - expected.half - _LEAD_S - time.time() if expected is not None else _ASK_S
+            if (last is not None and last >= steps[0]) or due <= 0:
+                self._until = self._last_wanted(*steps)
+                return (
+                    plan
+                    if self._until is not None
+                    else self._by_time(f"The log does not tell how fast steps go: step {last} is all.")
+                )
+            if last is None and time.monotonic() - begun > _NO_STEPS_S:
+                return self._by_time(f"No step has been logged in {plan.logdir} so far. {_HOW}")
+            wait = min(wait, due)
         return None
+
+    def _last_wanted(self, first: int, last: int) -> int | None:
+        """Until which step to capture: the one that was asked for, or as many from now on where that is over."""
+        now, end = self._steps.at(time.time()), self._steps.when(last)
+        if now is None or end is None:
+            return last if (self._steps.last or 0) < last else None
+        if time.time() < end.at:
+            self._say(f"about step {now:.0f}: capturing until step {last}")
+            return last
+        self._say(
+            f"Steps {first} to {last} were over when the log told of them: capturing {last - first} steps from about {now:.0f} on."
+        )
+        return round(now) + last - first
+
+    def _by_time(self, why: str) -> Plan:
+        plan, length = self._wanted.plan, self._wanted.by_time_s
+        self._say(f"{why} Capturing {length:g} s now.")
+        return replace(plan, asked=replace(plan.asked, seconds=length))
 
     def _enough(self, _stage: Stage) -> bool:
         if self._over.is_set():
             return True
-        steps = self._wanted.steps
-        return steps is not None and self._watch is not None and (self._now() or 0) >= steps[1]
+        if self._until is None:
+            return False
+        self._look()
+        end = self._steps.when(self._until)
+        return (self._steps.last or 0) >= self._until or (end is not None and time.time() >= end.at + end.half)
 
-    def _now(self) -> int | None:
-        """The last step that was logged, looked up twice a second at most. Epochs are no steps."""
+    def _look(self) -> None:
+        """What was logged since, twice a second at most. Epochs are no steps."""
         if self._watch is not None and time.monotonic() - self._looked_s >= _ASK_S:
-            self._watch.poll()
-            logged = [one.step for (_, tag), one in self._watch.latest.items() if not tag.startswith(("epoch_", "evaluation_"))]
-            self._step = max(logged, default=self._step)
+            found = self._watch.poll().scalars
+            made = [(one.step, one.wall_ns / 1e9) for one in found if not one.tag.startswith(("epoch_", "evaluation_"))]
+            self._steps.add(made, time.time())
             self._looked_s = time.monotonic()
-        return self._step
+
+    def _say_steps(self, taken: Taken) -> None:
+        """Which steps it caught: as the profile numbers them, else as the log has them now that the command is over."""
+        assert self._wanted.steps is not None
+        self._looked_s = 0.0
+        self._look()
+        numbers = _numbered(taken)
+        begin, end = taken.begun_ns / 1e9, taken.ended_ns / 1e9
+        by_log = self._steps.at(begin), self._steps.at(end)
+        if numbers is not None:
+            caught, how = numbers, "by its own numbers"
+        elif by_log[0] is not None and by_log[1] is not None:
+            sure = self._steps.told(begin) and self._steps.told(end)
+            caught, how = (
+                (round(by_log[0]), round(by_log[1])),
+                "by the log" if sure else "by the rate of the steps that were logged",
+            )
+        else:
+            self._say("Which steps it caught, nothing tells: the profile numbers none, and the log has too few.")
+            return
+        first, last = self._wanted.steps
+        held = "" if caught[0] <= first and caught[1] >= last else f" Asked for were {first} to {last}."
+        self._say(f"It holds steps {caught[0]} to {caught[1]}, {how}.{held}")
+        if held and self._steps.behind_s > _LATE_S:
+            self._say(
+                f"The log was {self._steps.behind_s:.0f} s behind the program. It tells sooner where its writer is flushed, with "
+                "tf.summary.create_file_writer(…, flush_millis=1000) or writer.flush()."
+            )  # fmt: skip
 
 
-def session_of(taken: Taken | None) -> Path | None:
-    """The folder of the profile that was taken and lies here."""
-    return taken.folder if taken is not None and taken.files else None
+def _numbered(taken: Taken) -> tuple[int, int] | None:
+    """The first and the last step of a profile that numbers its steps itself."""
+    from powertui.data import logdir
+    from powertui.data.opened import Opened
+
+    try:
+        profiles = [profile for entry in logdir.scan(str(taken.folder)).runs for profile in Opened(entry).profiles]
+    except PowertuiError:
+        return None
+    for profile in profiles:
+        steps = profile.steps
+        if len(steps) and steps.confidence.startswith("sure") and not steps.inferred and int(steps.number.min()) >= 0:
+            return int(steps.number.min()), int(steps.number.max())
+    return None

@@ -43,6 +43,7 @@ class News:
     epochs: list[FinishedEpoch] = field(default_factory=list)
     profiles: list[RunEntry] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # for a person: what is followed, what cannot be read
+    scalars: list[tfevents.Scalar] = field(default_factory=list)  # all that came
 
     def __bool__(self) -> bool:
         return bool(self.epochs or self.profiles or self.notes)
@@ -107,6 +108,7 @@ class Watch:
             except UnreadableFile as error:
                 self._complain(error, news)
                 continue
+            news.scalars += scalars
             for scalar in scalars:
                 self.latest[tail.group, scalar.tag] = scalar
                 if scalar.tag.startswith(_EPOCH) and not _validates(tail.group):

@@ -12,6 +12,7 @@ from powertui import cli
 from powertui.capture import address, beside
 from powertui.capture.beside import WantedProfile, WhileRecording
 from powertui.capture.messages import ProfileRequest
+from powertui.capture.step_clock import StepClock
 from powertui.capture.whole import Plan
 from powertui.errors import UsageError
 from tests.profiler_server import ProfilerServer
@@ -24,25 +25,103 @@ def wanted(server: ProfilerServer, logdir: Path, **more: object) -> WantedProfil
     return WantedProfile(Plan((address.parse(server.address),), str(logdir), ProfileRequest(30)), **more)  # type: ignore[arg-type]
 
 
-def test_from_step_to_step_as_they_are_logged(tmp_path: Path) -> None:
+def logged(file: Path, steps: range, last_s: float, each_s: float) -> None:
+    """What a program logs that makes its last step at this moment."""
+    file.parent.mkdir(exist_ok=True)
+    records = [(last_s - each_s * (steps[-1] - step), step, "batch_loss", 1.0) for step in steps]
+    write_scalars(file, [*records, (last_s, 999, "epoch_loss", 1.0)], last_s)
+
+
+def test_the_steps_are_met_by_their_rate_though_the_log_says_no_more(tmp_path: Path) -> None:
+    now, said = time.time(), []
+    logged(tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2", range(100), now, 0.1)
+    with ProfilerServer(hold=True) as server, WhileRecording(wanted(server, tmp_path, steps=(120, 130)), said.append) as one:
+        assert server.began.wait(LIMIT_S)
+        began = time.time()
+        assert server.terminated.wait(LIMIT_S)
+        ended = time.time()
+        one._thread.join(LIMIT_S)
+    assert now + 0.5 < began, "not at the first look: step 120 is 2.1 s away"
+    assert ended >= now + 3.1, "step 130 ends then"
+    assert one.taken is not None
+    assert Path(one.taken.files[0]).exists()
+    assert said[0].endswith(": capturing until step 130")
+    assert any(line.startswith("profile: ") for line in said)
+    assert said[-1].startswith("It holds steps 0 to 2, by its own numbers. Asked for were 120 to 130.")
+
+
+def test_steps_that_were_over_when_the_log_told_of_them(tmp_path: Path) -> None:
+    """As many are taken from now on, and it is said which."""
+    now, said = time.time(), []
+    logged(tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2", range(0, 200, 20), now - 9, 0.1)
+    with (
+        ProfilerServer(hold=True, steps=()) as server,
+        WhileRecording(wanted(server, tmp_path, steps=(20, 30)), said.append) as one,
+    ):
+        assert server.terminated.wait(LIMIT_S)
+        one._thread.join(LIMIT_S)
+    assert said[0].startswith("Steps 20 to 30 were over when the log told of them: capturing 10 steps from about 2")
+    assert said[-1].startswith("It holds steps 2")
+    assert said[-1].endswith(", by the rate of the steps that were logged. Asked for were 20 to 30.")
+
+
+def test_a_log_that_comes_late_is_said_with_what_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, "_LATE_S", 1.0)
     now, said = time.time(), []
     file = tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2"
-    file.parent.mkdir()
-    write_scalars(file, [(now, 3, "batch_loss", 1.0), (now, 999, "epoch_loss", 1.0)], now)
-    with ProfilerServer(hold=True) as server, WhileRecording(wanted(server, tmp_path, steps=(100, 110)), said.append) as one:
-        assert not server.began.wait(1.5), "an epoch's number is no step"
-        with file.open("ab") as more:
-            more.write(frame(scalar(now + 1, 104, "batch_loss", 0.5)))
+    with ProfilerServer(steps=()) as server, WhileRecording(wanted(server, tmp_path, steps=(5, 8)), said.append) as one:
+        time.sleep(2.5)  # the program makes its steps, and its writer keeps them
+        logged(file, range(20), time.time(), 0.1)
+        one._thread.join(LIMIT_S)
+    assert said[0].startswith("Steps 5 to 8 were over")
+    assert "s behind the program" in said[-1]
+    assert "flush" in said[-1]
+
+
+def test_the_last_step_that_is_logged_ends_it(tmp_path: Path) -> None:
+    """However the rate was."""
+    now, said = time.time(), []
+    file = tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2"
+    logged(file, range(0, 100, 10), now, 10.0)
+    with ProfilerServer(hold=True) as server, WhileRecording(wanted(server, tmp_path, steps=(90, 100)), said.append) as one:
         assert server.began.wait(LIMIT_S)
         assert not server.terminated.wait(1.5)
         with file.open("ab") as more:
-            more.write(frame(scalar(now + 2, 111, "batch_loss", 0.4)))
+            more.write(frame(scalar(time.time(), 101, "batch_loss", 0.4)))
         assert server.terminated.wait(LIMIT_S)
         one._thread.join(LIMIT_S)
     assert one.taken is not None
-    assert Path(one.taken.files[0]).exists()
-    assert said[0] == "step 104: capturing until step 110"
-    assert said[-1].startswith("profile: ")
+
+
+def test_one_step_alone_tells_no_rate(tmp_path: Path) -> None:
+    now, said = time.time(), []
+    logged(tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2", range(500, 501), now, 1.0)
+    with ProfilerServer() as server, WhileRecording(wanted(server, tmp_path, steps=(100, 110)), said.append) as one:
+        one._thread.join(LIMIT_S)
+        (_, request), *_ = server.asked
+    assert request[1] == [2000]
+    assert said[0] == "The log does not tell how fast steps go: step 500 is all. Capturing 2 s now."
+
+
+def test_a_rate_is_as_good_as_what_was_logged() -> None:
+    clock = StepClock()
+    assert clock.when(5) is None
+    assert clock.at(0.0) is None
+    clock.add([], 99.0)
+    clock.add([(0, 100.0), (10, 101.0), (10, 101.001), (20, 102.2), (30, 103.0)], 110.0)
+    assert clock.behind_s == pytest.approx(10.0)
+    near, far = clock.when(40), clock.when(400)
+    assert near is not None
+    assert far is not None
+    assert near.at == pytest.approx(104.0)
+    assert 0.2 < near.half < 0.5, "a step came 0.2 s late"
+    assert far.half > 3
+    assert clock.at(101.6) == pytest.approx(15.0), "between two records"
+    assert clock.at(105.0) == pytest.approx(50.0), "by the rate"
+    assert clock.told(103.0)
+    assert not clock.told(103.1)
+    clock.add([(40, 90.0)], 110.0)
+    assert clock.when(50) is None, "a clock that was set tells no rate"
 
 
 def test_after_some_time_where_no_steps_are_named(tmp_path: Path) -> None:
