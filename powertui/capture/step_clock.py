@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Expected", "StepClock"]
+__all__ = ["StepTime", "StepClock"]
 
 _RECENT = 64  # records by which the rate is told: a program may become slower
 _LEAST = 0.05  # of the time ahead: no rate is known better than that
 
 
-class Expected(NamedTuple):
+class StepTime(NamedTuple):
     """A moment in Unix seconds, and how far off it may be."""
 
     at: float
@@ -42,7 +42,7 @@ class StepClock:
         """The last step that was logged."""
         return max(self._made, default=None)
 
-    def when(self, step: int) -> Expected | None:
+    def when(self, step: int) -> StepTime | None:
         """When this step was or will be at its end; None where the log tells no rate."""
         known = sorted(self._made)[-_RECENT:]
         if len(known) < 2:
@@ -53,7 +53,7 @@ class StepClock:
             return None  # two programs, or a clock that was set
         off = max(abs(self._made[one] - began - each * (one - first)) for one in known)
         ahead = abs(step - last) if step > last else 0
-        return Expected(
+        return StepTime(
             self._made[last] + each * (step - last), each + off * (1 + ahead / (last - first)) + _LEAST * each * ahead
         )  # fmt: skip
 
