@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["StepTime", "StepClock"]
+__all__ = ["StepClock", "StepTime"]
 
 _RECENT = 64  # records by which the rate is told: a program may become slower
 _LEAST = 0.05  # of the time ahead: no rate is known better than that
