@@ -74,6 +74,10 @@ class EnclosingTraining(Protocol):
         """Power on one of its profiles, where the whole training places it surer than the profile alone."""
         ...
 
+    def by_wall(self, profile: Profile, account: Any, aligning: Aligning) -> Any:
+        """The account of one of its profiles as wall time alone knows power and epochs; None where it does not."""
+        ...
+
     def looks_around(self, profile: Profile, aligning: Aligning) -> bool:
         """Whether it looks itself at the power around one of its profiles."""
         ...

@@ -16,10 +16,10 @@ from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.integrate import Energy
-from powertui.data.logdir import RunEntry
 from powertui.data.model import PS_PER_S
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import op_stats
+from powertui.data.training.training import Trainings
 from powertui.plain import plain
 from powertui.report import text
 from powertui.report.step_facts import Facts
@@ -35,7 +35,7 @@ def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning) 
     """Print it. Exit code 3 when nothing of what was named could be read."""
     found = logdir.scan(path)
     entries = found.chosen(name)
-    runs = [_run(entry, reading, aligning) for entry in entries[:LOOKED_INTO]]
+    runs = [_run(opened, aligning) for opened in Trainings(found, reading, aligning).each(entries[:LOOKED_INTO])]
     whole = {"powertui": __version__, "path": plain(path, 300), "runs": runs, "runs_left_out": len(entries) - len(runs)}
     whole["next"] = _next(path, runs, len(entries))
     text.out(within(whole))
@@ -67,10 +67,9 @@ def _shortened(runs: list[Facts]) -> bool:
     return False
 
 
-def _run(entry: RunEntry, reading: ReadOptions, aligning: Aligning) -> Facts:
-    opened = Opened(entry, reading)
+def _run(opened: Opened, aligning: Aligning) -> Facts:
     run, problem = load(opened)
-    one: Facts = {"name": plain(entry.name, LONG)}
+    one: Facts = {"name": plain(opened.name, LONG)}
     if run is None or not (run.traces or run.power or run.scalars):
         return {**one, "error": plain(problem or "nothing readable was found", 200)}
     if not run.traces:
@@ -96,10 +95,7 @@ def _run(entry: RunEntry, reading: ReadOptions, aligning: Aligning) -> Facts:
 def _energy(profile: Profile, aligning: Aligning) -> Facts:
     found = account.of(profile, aligning)
     lo, hi = found.trace.span
-    epochs = [
-        {"epoch": found.epoch_number(index), **_joules(found.energy(start, end, edge_ps=edge))}
-        for index, start, end, edge in found.epoch_windows()[:4]
-    ]
+    epochs = [{"epoch": one.number, **_joules(one.energy)} for one in found.epoch_energies[:4]]
     alignment = found.alignment
     placed = None if alignment is None else {"status": alignment.status, "by": plain(alignment.source, 60)}
     return {

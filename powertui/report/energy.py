@@ -249,11 +249,10 @@ _HEAD = ("energy", "95% interval", "mean", "max", "badge")
 
 def _energies(found: Account, style: training.Style) -> list[str]:
     rows = []
-    for index, lo, hi, edge in found.epoch_windows():
-        rows.append(
-            [f"epoch {found.epochs[index].number}", f"{(hi - lo) / PS_PER_S:.2f} s", *_cells(found.energy(lo, hi, edge_ps=edge))]
-        )
-        mean, count = found.per_step(index), int((found.steps.epoch == index).sum())
+    epochs = found.epoch_energies
+    for one in epochs:
+        rows.append([f"epoch {one.number}", f"{(one.hi - one.lo) / PS_PER_S:.2f} s", *_cells(one.energy)])
+        mean, count = found.per_step(one.index), int((found.steps.epoch == one.index).sum())
         if mean is not None:
             rows.append([f"  mean step (of {count})", "", *_cells(mean)])
     lo, hi = found.trace.span
@@ -271,7 +270,7 @@ def _energies(found: Account, style: training.Style) -> list[str]:
     unresolved = [e for e in steps if not e.resolved]
     if unresolved:
         lines.append(style.line(f"single steps: {len(unresolved)} of {len(steps)} {unresolved[0].reason}"))
-    shown = [whole, *unresolved[:1], *(found.energy(lo, hi, edge_ps=edge) for _, lo, hi, edge in found.epoch_windows())]
+    shown = [whole, *unresolved[:1], *(one.energy for one in epochs)]
     return [*lines, style.line(badges.legend(shown))]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from powertui import __version__
 from powertui.data.energy import device_energy, host_energy, integrate, marks, mixture, window_energy
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.account import Account
+from powertui.data.energy.account import Account, EpochEnergy
 from powertui.data.energy.align import Alignment
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings.finding import Finding, Findings
@@ -126,11 +126,11 @@ def _json_run(one: TraceEnergy) -> dict[str, Any]:
     shown["counted"] = {"channels": [found.placed[i].power.series.sensor.name for i in found.counted], "text": found.text}
     shown["idle_watts"] = _figure(found.idle)
     shown["profile"] = json_energy(found.energy(*found.trace.span))
-    for index, lo, hi, edge in found.epoch_windows():
+    for epoch in found.epoch_energies:
         shown["epochs"].append(
-            {"number": found.epochs[index].number, "start_s": lo / PS_PER_S, "end_s": hi / PS_PER_S}
-            | json_energy(found.energy(lo, hi, edge_ps=edge))
-            | {"per_step": json_energy(found.per_step(index)), "channels": _json_channels(found, lo, hi, edge)}
+            {"number": epoch.number, "start_s": epoch.lo / PS_PER_S, "end_s": epoch.hi / PS_PER_S}
+            | json_energy(epoch.energy)
+            | {"per_step": json_energy(found.per_step(epoch.index), _no_steps(found)), "channels": _json_channels(found, epoch)}
         )
     shown["devices"] = [_json_device(one, found) for one in one.devices]
     energies = found.step_energies
@@ -154,14 +154,13 @@ def _json_run(one: TraceEnergy) -> dict[str, Any]:
 def _json_device(one: DevicePower, found: Account) -> dict[str, Any]:
     """A device of the trace: its channel, how sure that is, and its joules over the profile, each epoch and a mean step."""
     name = _json_name(one.channel) if one.channel is not None else {"sensor": None, "host": None}
-    windows = found.epoch_windows()
     return {
         "device": one.pair.device, **name, "how": one.pair.how.value, "sure": one.pair.sure, "why": one.pair.why,
         **json_energy(one.energy(*found.trace.span), one.pair.why), "per_step": json_energy(one.per_step(None), one.pair.why),
         "epochs": [
-            {"number": found.epochs[index].number, "start_s": lo / PS_PER_S, "end_s": hi / PS_PER_S}
-            | json_energy(one.energy(lo, hi, edge_ps=edge), one.pair.why)
-            for index, lo, hi, edge in windows
+            {"number": epoch.number, "start_s": epoch.lo / PS_PER_S, "end_s": epoch.hi / PS_PER_S}
+            | json_energy(energy, one.pair.why)
+            for epoch, energy in one.epoch_energies(found)
         ],
     }  # fmt: skip
 
@@ -231,8 +230,13 @@ def _json_own(found: Account) -> list[dict[str, Any]]:
     ]
 
 
-def _json_channels(found: Account, lo: int, hi: int, edge: float) -> list[dict[str, Any]]:
-    energies = mixture.across([p.power for p in found.placed], lo, hi, edge_ps=edge)
+def _no_steps(found: Account) -> str:
+    return "none of its steps is in this profile" if found.counted else NO_POWER
+
+
+def _json_channels(found: Account, epoch: EpochEnergy) -> list[dict[str, Any]]:
+    placed = epoch.told_by.placed[: len(found.placed)]  # a sum of them may follow
+    energies = mixture.across([p.power for p in placed], epoch.lo, epoch.hi, edge_ps=epoch.edge)
     return [
         _json_name(p.power.series) | {"counted": i in found.counted} | json_energy(energy)
         for i, (p, energy) in enumerate(zip(found.placed, energies, strict=True))

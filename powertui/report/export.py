@@ -68,11 +68,12 @@ def write(
     power = tuple(one.power for one in told.placed)
     if told.share is not None and (short := belongs.in_short(found, told.share)):
         text.write(sys.stderr, plain(short))
-    edge = next((edge for _, first, last, edge in told.epoch_windows() if (first, last) == (lo, hi)), 0.0)
+    epoch = next((one for one in told.epoch_energies if (one.lo, one.hi) == (lo, hi)), None)
     if format == "parquet" and output == "-" and sys.stdout.isatty():
         raise UsageError("Parquet is not for a terminal.", hint="Name a file with -o FILE.")
     said = export.write(found, index, lo, hi, what=what, path=output, format=format, force=force, power=power,
-                        comments=comments, edge_ps=edge, total=told.energy(lo, hi, edge_ps=edge))  # fmt: skip
+                        comments=comments, edge_ps=epoch.edge if epoch is not None else 0.0,
+                        total=epoch.energy if epoch is not None else told.energy(lo, hi))  # fmt: skip
     text.write(sys.stderr, said)
     return 0
 

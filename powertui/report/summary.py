@@ -37,8 +37,9 @@ def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
     entries = found.chosen(name)
     if form == "csv":
         return _csv(entries, reading)
-    known = list(_read(entries, reading))
-    around = Trainings(found, reading).chosen(entries, name is None)
+    trainings = Trainings(found, reading)
+    known = list(_read(entries, trainings))
+    around = trainings.chosen(entries, name is None)
     # Scalars and power without a profile are a training; scalars alone are one whose profile is missing.
     whole_alone = any(not one.entry.sessions and one.logs.power for one in around)
     if form == "json":
@@ -58,16 +59,17 @@ def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
     return 0 if any(readable for _, readable in known) or whole_alone else 3
 
 
-def _read(entries: Sequence[RunEntry], reading: ReadOptions) -> Iterator[tuple[Facts, bool]]:
+def _read(entries: Sequence[RunEntry], trainings: Trainings) -> Iterator[tuple[Facts, bool]]:
     """(facts, whether anything of it could be read) of each run: traces are let go of before the next."""
 
     few = len(entries) <= FEW
 
     def read(entry: RunEntry) -> tuple[Facts, bool]:
-        opened = Opened(entry, reading)
-        run, problem = load(opened)
-        readable = run is not None and bool(run.traces or run.scalars or run.power)
-        return {**facts.of_run(entry, run, problem), "findings": _found(opened) if readable and few else None}, readable
+        for opened in trainings.each([entry]):
+            run, problem = load(opened)
+            readable = run is not None and bool(run.traces or run.scalars or run.power)
+            told = {**facts.of_run(entry, run, problem), "findings": _found(opened) if readable and few else None}
+        return told, readable
 
     return many.each(read, entries, max((entry.size for entry in entries), default=0))
 

@@ -14,6 +14,7 @@ from powertui.data.opened import Opened
 from powertui.data.table import Result, Table, stacked, text_column
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question, Tool
+from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.report import text
@@ -37,7 +38,8 @@ def tell(
 ) -> int:  # fmt: skip
     """Print the answers about the runs that were named. Raises `UnreadableFile` where none of them holds a profile."""
     tool = registry.get(name)
-    runs = (Opened(entry, reading) for entry in logdir.scan(path).chosen(run) if entry.profiles)
+    around = Trainings(logdir.scan(path), reading, aligning)
+    runs = around.each(entry for entry in around.found.chosen(run) if entry.profiles)
     answers = list(ask(runs, tool, aligning, compat, match, window, host))
     if not answers:
         raise UnreadableFile(path, "has no readable profile", hint=f"See what is there: powertui doctor {path}")

@@ -128,7 +128,7 @@ class Around:
     key: object = None  # the training: two of one key lie on one axis
     zero_ns: int = 0  # the profile's zero on that axis (Unix time, where a clock is known)
     clock: bool = False  # whether it is
-    energies: tuple[tuple[int, str], ...] = ()  # (epoch number, its joules in words)
+    energies: tuple[tuple[int, Energy], ...] = ()  # (epoch number, what it drew)
     beside: tuple[Noted, ...] = ()  # what was no epoch's training: validation, pauses, the time before and after
     notes: tuple[str, ...] = ()
 
@@ -191,8 +191,13 @@ class Around:
 
     @cached_property
     def joules_of(self) -> dict[int, str]:
-        """The energy of an epoch, by its number."""
-        return dict(self.energies)
+        """The energy of an epoch in words, by its number."""
+        return {number: joules(energy) for number, energy in self.energies}
+
+    def energy_of(self, epochs: Epochs, lo: int, hi: int) -> Energy | None:
+        """What a stretch drew that is an epoch."""
+        number = next((epoch.number for epoch in epochs if (epoch.start, epoch.end) == (lo, hi)), None)
+        return dict(self.energies).get(number) if number is not None else None
 
 
 def beside(found: Sequence[Noted], ps: int, direction: int) -> Noted | None:
@@ -280,7 +285,7 @@ def of(
     return Around(
         (seen.start, seen.end), tuple(sessions.values()), list(sessions).index(here) if here is not None else -1, seen.epochs,
         _numbers(rate, zero), tuple(strips), tuple(_noted(one) for one in found), seen.training, zero, seen.wall,
-        tuple((one.epoch, joules(one.energy)) for one in epochs if one.epoch is not None and one.energy is not None),
+        tuple((one.epoch, one.energy) for one in epochs if one.epoch is not None and one.energy is not None),
         tuple(_beside(one) for one in phases),
         tuple(dict.fromkeys(unplaced)),
     )  # fmt: skip

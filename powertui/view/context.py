@@ -286,7 +286,8 @@ def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[LineP
         extent = f" ({int(numbers.min())} to {int(numbers.max())})" if numbers.min() >= 0 and len(steps) > 1 else ""
         facts.append(ContextLine("steps", f"{len(steps):,}{extent}"))
     facts.extend(_busy(model, lo, hi))
-    facts.extend(_energies(power, lo, hi))
+    epoch = model.around.energy_of(model.epochs, lo, hi) if model.around is not None else None
+    facts.extend(energy_facts(epoch) if epoch is not None and len(power) == 1 else _energies(power, lo, hi))
     return Section("window", tuple(facts))
 
 

@@ -112,7 +112,7 @@ def test_scalars_give_bounds_numbers_and_values(tmp_path: Path) -> None:
     assert counts(marked, found) == {0: 3, 1: 3}
     assert bounds(found) == [(0, -0.1, 3.4), (1, 3.4, 7.0)]
     assert found[1].scalars == (("epoch_loss", 0.25),)
-    assert found[0].slack == 10**9  # the clock's +- 1 ms
+    assert found[0].slack == 21 * 10**9  # the clock's +- 1 ms, and within 20 ms a record is written
     assert "tfevents" in found[0].source
 
 

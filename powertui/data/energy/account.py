@@ -62,6 +62,7 @@ class Account:
     text: str  # which they are, and why
     idle: Figure | None  # idle power of the counted channels
     share: Share | None = None  # of the run's power: on what evidence it is this host's, and what is nobody's
+    around: Callable[[Account], Account | None] | None = None  # the same, as the training around it knows it by wall time
 
     @functools.cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -161,6 +162,31 @@ class Account:
                 known.append((index, *bounds, epoch.slack / 1.96))
         return known
 
+    @functools.cached_property
+    def by_wall(self) -> Account | None:
+        """The same channels as wall time alone places them, with the epochs that are known so. How well the profile's own clock is
+        known makes no difference to their joules; None: nothing tells."""
+        return self.around(self) if self.around is not None else None
+
+    @functools.cached_property
+    def epoch_energies(self) -> tuple[EpochEnergy, ...]:
+        """What each epoch drew: the one figure that every page, table and file tells of it."""
+        wall = self.by_wall
+        told = {epoch.number: epoch for epoch in wall.epochs} if wall is not None else {}
+        out = []
+        for index, lo, hi, edge in self.epoch_windows():
+            number = self.epochs[index].number
+            known, using = told.get(number), self
+            if wall is not None and known is not None and (known.start, known.end) == (lo, hi):
+                using, edge = wall, known.slack / 1.96
+            out.append(EpochEnergy(index, number, lo, hi, edge, using.energy(lo, hi, edge_ps=edge), using))
+        return tuple(out)
+
+    def of_window(self, lo: int, hi: int) -> Energy | None:
+        """What any window drew; of one that is an epoch, what is told of the epoch."""
+        epoch = next((one for one in self.epoch_energies if (one.lo, one.hi) == (lo, hi)), None)
+        return epoch.energy if epoch is not None else self.energy(lo, hi)
+
     @property
     def apart(self) -> str:
         """A sentence when the power lies on the profile's clock, but wholly before or after the profile; else ""."""
@@ -197,6 +223,19 @@ class Account:
         return summed([placing.within(one, lo - reach, hi + reach, _SURROUNDINGS) for one in self.channels])
 
 
+@dataclass(frozen=True, eq=False)
+class EpochEnergy:
+    """What an epoch drew."""
+
+    index: int  # in the account's epochs
+    number: int
+    lo: int  # ps
+    hi: int
+    edge: float  # one sigma of the bounds
+    energy: Energy | None
+    told_by: Account  # whose channels these are, and where they lie
+
+
 def _long(ps: int) -> str:
     """A length that may be days."""
     seconds = ps / PS_PER_S
@@ -215,7 +254,16 @@ def of(profile: Profile, aligning: Aligning | None = None) -> Account:
         found: Sequence[Placed] = opened.around.placed(profile, placed, how) if opened.around is not None else placed
         return found
 
-    return opened.cached(key(profile.index, how), lambda: of_run(opened.run, profile.index, opened.entry, how, place))
+    def make() -> Account:
+        found = of_run(opened.run, profile.index, opened.entry, how, place)
+        training = opened.around
+        return (
+            found
+            if training is None
+            else replace(found, around=lambda one: cast("Account | None", training.by_wall(profile, one, how)))
+        )
+
+    return opened.cached(key(profile.index, how), make)
 
 
 def key(index: int, aligning: Aligning) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, replace
 
-from powertui.data.energy.account import Account
+from powertui.data.energy.account import Account, EpochEnergy
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import Badge, PowerSeries
@@ -22,6 +22,12 @@ class DevicePower:
     def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """Over any window."""
         return self._badged(self.account.energy(lo_ps, hi_ps, edge_ps=edge_ps)) if self.account is not None else None
+
+    def epoch_energies(self, host: Account) -> list[tuple[EpochEnergy, Energy | None]]:
+        """Of each epoch that the host's account knows; a device without a channel has no joules."""
+        if self.account is None:
+            return [(one, None) for one in host.epoch_energies]
+        return [(one, self._badged(one.energy)) for one in self.account.epoch_energies]
 
     def per_step(self, epoch: int | None) -> Energy | None:
         """Mean energy of one step."""

@@ -67,8 +67,7 @@ def _span(mine: Sequence[Account], lead: Account) -> tuple[int, int]:
 
 
 def _epoch(one: Account, number: int) -> Energy | None:
-    found = next((w for w in one.epoch_windows() if one.epochs[w[0]].number == number), None)
-    return None if found is None else one.energy(found[1], found[2], edge_ps=found[3])
+    return next((epoch.energy for epoch in one.epoch_energies if epoch.number == number), None)
 
 
 def _sum(parts: Sequence[Energy | None], hosts: Sequence[str]) -> Energy | None:

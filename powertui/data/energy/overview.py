@@ -219,7 +219,7 @@ def _joules(question: Question, found: Account) -> list[Fact]:
         return []
     facts = []
     if question.lo is not None or question.hi is not None:
-        facts.append(_energy("energy", "energy of the window", found.energy(*question.window)))
+        facts.append(_energy("energy", "energy of the window", found.of_window(*question.window)))
     else:
         facts.append(_energy("energy", "energy of the profile", found.energy(*found.trace.span)))
     each = found.per_step(None)
@@ -254,11 +254,11 @@ def _epochs(found: Account) -> list[Fact]:
     """The joules of each epoch, and by how much the last one differs from the first, where both have the same steps."""
     facts = []
     told: list[tuple[int, Energy, int]] = []
-    for index, lo, hi, edge in found.epoch_windows():
-        number, one = found.epoch_number(index), found.energy(lo, hi, edge_ps=edge)
+    for epoch in found.epoch_energies:
+        number, one = epoch.number, epoch.energy
         facts.append(_energy(f"epoch_{number}_joules", f"epoch {number}", one))
-        if number is not None and one is not None and one.resolved:
-            told.append((number, one, int((found.steps.epoch == index).sum())))
+        if one is not None and one.resolved:
+            told.append((number, one, int((found.steps.epoch == epoch.index).sum())))
     if len(told) < 2 or told[0][2] != told[-1][2]:
         return facts
     (first, a, _), (last, b, _) = told[0], told[-1]

@@ -33,7 +33,7 @@ def energy(question: Question) -> Result:
     found = account.of(question.profile, question.aligning)
     whole = question.lo is None and question.hi is None
     lo, hi = found.trace.span if whole else question.window
-    total = found.energy(lo, hi)
+    total = found.of_window(lo, hi)
     facts = [_joules("energy", "energy of the profile" if whole else "energy of the window", total)]
     if total is not None and total.resolved:
         facts += _parts(total)
@@ -85,7 +85,7 @@ def _notes(found: Account, total: Energy | None) -> tuple[str, ...]:
     unresolved = [one for one in steps if not one.resolved]
     if unresolved:
         notes.append(f"Single steps: {len(unresolved):,} of {len(steps):,} {unresolved[0].reason}.")
-    epochs = (found.energy(lo, hi, edge_ps=edge) for _, lo, hi, edge in found.epoch_windows())
+    epochs = (one.energy for one in found.epoch_energies)
     if legend := badges.legend([total, *unresolved[:1], *epochs]):
         notes.append(f"{legend[0].upper()}{legend[1:]}.")
     return tuple(notes)
@@ -100,20 +100,19 @@ def _figures(found: Sequence[Energy | None]) -> tuple[Column, ...]:
 
 
 def _epochs(question: Question, found: Account) -> Table:
-    windows = found.epoch_windows()
+    windows = list(found.epoch_energies)
     if question.lo is not None or question.hi is not None:
-        lo, hi = (np.array([window[side] for window in windows], np.int64) for side in (1, 2))
+        lo, hi = (np.array(side, np.int64) for side in ([one.lo for one in windows], [one.hi for one in windows]))
         windows = [windows[at] for at in np.flatnonzero(touches(lo, hi, *question.window)).tolist()]
-    energies = [found.energy(lo, hi, edge_ps=edge) for _, lo, hi, edge in windows]
-    per_step = [found.per_step(index) for index, *_ in windows]
+    per_step = [found.per_step(one.index) for one in windows]
     means = [None if e is None or not e.resolved else e.joules for e in per_step]
-    starts, ends = (np.array([window[side] for window in windows], np.int64) for side in (1, 2))
+    starts, ends = (np.array(side, np.int64) for side in ([one.lo for one in windows], [one.hi for one in windows]))
     columns = (
-        Column("number", "epoch", "integer", np.array([found.epochs[window[0]].number for window in windows], np.int64), weight=9),
+        Column("number", "epoch", "integer", np.array([one.number for one in windows], np.int64), weight=9),
         Column("start_s", "start", "instant", starts, weight=6),
         Column("end_s", "end", "instant", ends, weight=3),
         Column("duration_s", "duration", "duration", ends - starts, weight=7),
-        *_figures(energies),
+        *_figures([one.energy for one in windows]),
         optional("joules_per_step", "a step", "number", means, unit="J", weight=5),
     )
 

@@ -16,7 +16,7 @@ from powertui.data.table import Column, Place, Table, optional, text_column
 
 NO_POWER = "no power log covers this profile"
 
-_Asked: TypeAlias = "tuple[str, int | None, int, int, float]"  # name, epoch's number, start, end (ps), one sigma of both
+_Asked: TypeAlias = "tuple[str, int | None, int, int, Energy | None]"  # name, epoch's number, start, end (ps), what it drew
 
 
 def energies(
@@ -26,29 +26,27 @@ def energies(
     found = account.of(profile, aligning)
     windows: list[_Asked] = []
     if window is not None:
-        windows.append(("window", None, *window, 0.0))
+        windows.append(("window", None, *window, found.of_window(*window)))
     else:
-        for index, lo, hi, edge in found.epoch_windows():
-            number = found.epochs[index].number
-            if epoch is None or epoch == number:
-                windows.append((f"epoch {number}", number, lo, hi, edge))
+        for one in found.epoch_energies:
+            if epoch is None or epoch == one.number:
+                windows.append((f"epoch {one.number}", one.number, one.lo, one.hi, one.energy))
         if epoch is None:
-            windows.append(("whole", None, *profile.trace.span, 0.0))
+            windows.append(("whole", None, *profile.trace.span, found.energy(*profile.trace.span)))
 
     def place(row: int) -> Place:
         return Place(profile.opened.name, profile.index, windows[row][2], windows[row][3])
 
-    joules = [found.energy(lo, hi, edge_ps=edge) for _, _, lo, hi, edge in windows]
-    return replace(NO_ENERGIES, columns=_energy_columns(windows, joules), place=place)
+    return replace(NO_ENERGIES, columns=_energy_columns(windows), place=place)
 
 
-def _energy_columns(windows: Sequence[_Asked], found: Sequence[Energy | None]) -> tuple[Column, ...]:
+def _energy_columns(windows: Sequence[_Asked]) -> tuple[Column, ...]:
     return (
         text_column("window", "window", [name for name, *_ in windows], weight=9),
         optional("epoch", "epoch", "integer", [number for _, number, *_ in windows], weight=0),
         optional("start_s", "start", "instant", [lo for _, _, lo, _, _ in windows], weight=3),
         optional("end_s", "end", "instant", [hi for _, _, _, hi, _ in windows], weight=3),
-        *figures(found),
+        *figures([energy for *_, energy in windows]),
     )
 
 
@@ -111,9 +109,7 @@ def _finding_columns(all: Sequence[Finding]) -> tuple[Column, ...]:
     )
 
 
-NO_ENERGIES = Table(
-    "energy", "Energy", _energy_columns([], []), empty="No epoch lies in this profile.", key=("window",), noun="window"
-)
+NO_ENERGIES = Table("energy", "Energy", _energy_columns([]), empty="No epoch lies in this profile.", key=("window",), noun="window")
 NO_FINDINGS = Table(
     "findings", "What stands out", _finding_columns([]), noun="finding",
     empty="Nothing stands out that matters.",

@@ -54,8 +54,8 @@ def write(
     if what != "perfetto":
         _check(window, what)
     energies = export_rows.energies(window, edge_ps=edge_ps)
-    if total is not None and len(energies) > 1:
-        energies = [("all counted channels", total), *energies]
+    if total is not None:
+        energies = [("all counted channels", total), *energies] if len(energies) > 1 else [(name, total) for name, _ in energies]
     facts = export_rows.about(window, run.name, __version__, energies)
     counter = _Counter()
     if what == "perfetto":

@@ -17,7 +17,7 @@ from powertui.data.by_number import ByNumber
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import PS_PER_NS, Clock, Epoch, Epochs, Int32s, Steps, Trace
 from powertui.data.run import clocks, steps
-from powertui.data.run.logged import Logged, from_logs, in_trace
+from powertui.data.run.logged import LOGGED_NS, Logged, from_logs, in_trace
 from powertui.data.run.phases import phases_of
 from powertui.data.run.steps import FoundSteps
 
@@ -104,7 +104,7 @@ def _logged_number(marked: Steps, clock: Clock, logged: Sequence[Logged]) -> Int
 def _table(marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[Logged], how: str) -> tuple[Epoch, ...]:
     of_log = {epoch.number: epoch for epoch in logged}
     of_steps = sorted({number for number in numbers.tolist() if number >= 0})
-    slack = clock.half_ns * PS_PER_NS if clock.known else 0
+    slack = (clock.half_ns + LOGGED_NS) * PS_PER_NS if clock.known else 0
     # Numbers are the program's own and may be far apart: their places are counted.
     place = {number: index for index, number in enumerate(of_steps)}
     groups = ByNumber(np.where(numbers >= 0, np.searchsorted(np.array(of_steps, np.int32), numbers), -1), len(of_steps))

@@ -14,6 +14,7 @@ from powertui.data.model import PS_PER_NS, Clock
 
 _TRAIN = ("train", "training", "")
 LIMIT_NS = 1 << 52  # 52 days in ps fit an int64 many times over; farther away it is another training
+LOGGED_NS = 20_000_000  # a record is written within so long of what it tells: callbacks run before it
 _SAME_MOMENT = 5_000_000_000  # a validation point belongs to the training point that it follows so closely
 
 

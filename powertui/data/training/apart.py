@@ -25,6 +25,7 @@ _ALIKE = (0.6, 1.7)  # heights of two stretches that may be one
 _PAUSE = 0.5  # of both together: so long a time between them may show nothing
 _STRADDLE = 0.25  # of the readings between two stretches
 _LEAST = 2  # readings of a stretch
+_SHOWN = 0.5  # of what its upper readings show: those that show less are left aside
 
 
 def found(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
@@ -36,9 +37,13 @@ def found(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
 def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]:
     first, noise = boxes.found(readings, looks=looks)
     clusters = _clusters(readings)
-    if not 1 < len(clusters) <= _MOST or sum(b - a for a, b in clusters) > _SHARE * max(int(readings.judged.sum()), 1):
+    if not 0 < len(clusters) <= _MOST or sum(b - a for a, b in clusters) > _SHARE * max(int(readings.judged.sum()), 1):
         return first, noise
     out = list(first)
+    shown = np.abs(readings.beyond())
+    calm = readings.judged.copy()
+    for a, b in clusters:
+        calm[max(0, a - 1) : b + 1] = False
     for number, (a, b) in enumerate(clusters):
         start, end = float(readings.lo[a]), float(readings.hi[b - 1])
         if any(box.start < end and box.end > start for box in out):
@@ -47,7 +52,9 @@ def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]
         for other, (c, d) in enumerate(clusters):
             if other != number:
                 judged[max(0, c - 1) : d + 1] = False
-        alone, quiet = boxes.found(replace(readings, judged=judged), looks=looks * len(clusters))
+        # Where other epochs draw as much, a load shows less of itself: what shows is one stretch, and not noise to itself.
+        judged[a + 1 : b - 1] &= shown[a + 1 : b - 1] >= _SHOWN * float(np.percentile(shown[a:b], 75))
+        alone, quiet = boxes.found(replace(readings, judged=judged), looks=looks * len(clusters), quiet=calm)
         out += [box for box in alone if box.start < end and box.end > start]
         noise = quiet if quiet.one < noise.one or not first else noise
     return bridged(sorted(out, key=lambda one: one.start)), noise

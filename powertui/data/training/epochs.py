@@ -16,10 +16,9 @@ import numpy as np
 
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import Mark
-from powertui.data.run.logged import Logged, from_logs
+from powertui.data.run.logged import LOGGED_NS, Logged, from_logs
 from powertui.data.training.parts import Moment, Rate, ScalarStrip, TrainedEpoch
 
-LOGGED_NS = 20_000_000  # a record is written within so long of what it tells: callbacks run before it
 _WINDOW = re.compile(r"^epoch[ _-]?(\d+)$", re.IGNORECASE)
 _TRAIN = ("train", "training", "")
 

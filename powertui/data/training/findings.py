@@ -20,7 +20,7 @@ from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, PS_PER_S, Badge, Floats, PowerOnTrace
-from powertui.data.training import apart, expected, layers
+from powertui.data.training import apart, expected, layers, stretches
 from powertui.data.training.epochs import iterations
 from powertui.data.training.expected import ExpectedOfTraining, KnownCourse
 from powertui.data.training.parts import TrainedEpoch
@@ -82,10 +82,10 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
     matter = sorted((one for one in every if told.matters(one)), key=lambda one: -abs(one.delta_joules or 0.0))
     smaller = [one for one in every if one not in matter]
     limits, could = told.could(first, looked[0].noise)
-    if len(training.rate) <= 2:  # where within an epoch it pauses is not known: less than the others draw there is nothing
+    if len(training.records) <= 2:  # where within an epoch it pauses is not known: less than the others draw there is nothing
         matter, smaller = ([one for one in all if (one.delta_watts or 0.0) > 0] for all in (matter, smaller))
     notes = []
-    if len(training.rate) <= 2:
+    if len(training.records) <= 2:
         notes.append("only epochs are logged: how the first one begins is not judged; scalars every few batches would show more")
     if doubtful:
         many = "stretches stand" if doubtful > 1 else "stretch stands"
@@ -115,15 +115,15 @@ def _look(training: Training, seen: Seen, power: PowerOnTrace) -> list[_Looked]:
     data = samples.of(power.series)
     bounds = [(one.start, one.end) for one in training.epochs if one.start is not None and one.end is not None]
     known = KnownCourse(
-        training.stretches, seen.zero_ns,
+        stretches.of(training.records, training.epochs), seen.zero_ns,
         tuple(((a.ns - seen.zero_ns) / NS_PER_S, (b.ns - seen.zero_ns) / NS_PER_S) for a, b in bounds),
-        len(training.rate) > 2, _islands(seen),
+        len(training.records) > 2, _islands(seen),
     )  # fmt: skip
     places = [(p.weight, one) for p, one in zip(power.places, placing.everywhere(power), strict=True) if p.weight >= _FEW]
     out = []
     for weight, one in places or [(1.0, power)]:
         half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
-        place_s = float(np.hypot(half / 1.96, seen.half_ns / 1.96 / NS_PER_S))
+        place_s = float(np.hypot(half / 1.96, seen.apart_ns / 1.96 / NS_PER_S))
 
         def expect(layer: Samples, one: PowerOnTrace = one, place_s: float = place_s) -> ExpectedOfTraining:
             return expected.of(unexplained.placed_on(layer, one), known, unexplained.unsure_of(power, layer, place_s))
@@ -314,7 +314,9 @@ class _Telling:
         stretches = self.training.stretches
         begin, end = self._s(int(stretches.start[0])), self._s(int(stretches.end.max()))
         judged = np.flatnonzero(model.readings.judged)
-        if len(judged) and len(self.training.rate) <= 2:  # how the first epoch begins is not judged, and nothing is promised of it
+        if (
+            len(judged) and len(self.training.records) <= 2
+        ):  # how the first epoch begins is not judged, and nothing is promised of it
             begin = max(begin, float(model.readings.lo[judged[0]]))
         span = (begin, end)
         ceiling = model.readings.ceiling

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,7 @@ def on_profile(training: Training, profile: Profile, found: tuple[Placed, ...], 
     span = training.scalar_span
     if span is None or length > _PART * (span[1] - span[0]) * PS_PER_NS:
         return found
-    own = {one.series.path: one for one in (training if aligning == training.aligning else training.with_aligning(aligning)).power}
+    own = {one.series.path: one for one in training.aligned(aligning).power}
     out = []
     for one in found:
         by_signal = one.alignment.source in (align.SIGNAL, align.NOTHING)
@@ -96,6 +97,28 @@ def on_profile(training: Training, profile: Profile, found: tuple[Placed, ...], 
             continue
         out.append(_placed(one.power.series, known.seen_from(clock.mid_ns, clock.half_ns)))
     return tuple(out)
+
+
+def by_wall(training: Training, clock: Clock, placed: Sequence[Placed], aligning: Aligning) -> tuple[Placed, ...] | None:
+    """The same channels on the same axis as wall time places them, for windows that are known by wall time too: how well the
+    profile's own clock is known makes no difference between the two. None: not all of them are placed by the training."""
+    own: dict[tuple[object, ...], list[PlacedChannel]] = {}
+    asked = training.aligned(aligning)
+    if not clock.known or (align.placed_by_hand(aligning) is not None and _zero_of_first(asked, 0)[0] != clock.mid_ns):
+        return None  # a person's offset counts from this profile's zero
+    for channel in asked.power:
+        own.setdefault(_name_of(channel.series), []).append(channel)
+    out = []
+    for one in placed:
+        known = own.get(_name_of(one.power.series), [])
+        if len(known) != 1 or (known[0].status == "none") != (one.power.status == "none"):
+            return None
+        out.append(_placed(one.power.series, known[0].seen_from(clock.mid_ns)))
+    return tuple(out)
+
+
+def _name_of(series: PowerSeries) -> tuple[object, ...]:
+    return series.path, series.sensor.name, series.sensor.device
 
 
 # ── one log ──────────────────────────────────────────────────────────────────────────────────────
@@ -110,7 +133,8 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
     if options.mode == "none":
         return base, Alignment(None, None, None, "none", align.NOTHING, ("alignment is switched off",))
     if (by_hand := align.placed_by_hand(options)) is not None:
-        return _zero_of_first(training, base), by_hand
+        base, half_ns = _zero_of_first(training, base)
+        return base, _wider(by_hand, half_ns / NS_PER_S)
     if options.mode in ("auto", "clock"):
         clock = _clock(training, series, said)
         if clock is not None and clock.lo_ns is not None and clock.hi_ns is not None:
@@ -130,27 +154,36 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
     return base, Alignment(None, None, None, "none", align.NOTHING, tuple(said))
 
 
-def _zero_of_first(training: Training, base: int) -> int:
+def _zero_of_first(training: Training, base: int) -> Moment:
     """What a person's offset counts from: the zero of the first session, without one the first record."""
     for opened in training.read_sessions():
         for profile in opened.profiles:
             if profile.clock.known:
-                return profile.clock.mid_ns
-    return next((one.start.ns for one in training.islands if one.start is not None), base)
+                return Moment(profile.clock.mid_ns, profile.clock.half_ns)
+    return next((one.start for one in training.islands if one.start is not None), Moment(base))
 
 
 def _by_session(training: Training, series: PowerSeries) -> tuple[int, Alignment] | None:
     """Where a session that was read and covers most of the training places it: its trace tells more than the records do."""
+    for profile in _telling(training):
+        for one in account.of(profile, training.aligning).placed:
+            if one.power.series.path == series.path and one.power.status != "none":
+                return profile.clock.mid_ns, _wider(one.alignment, profile.clock.half_ns / NS_PER_S)
+    return None
+
+
+def telling(training: Training) -> frozenset[str]:
+    """The sessions that were read and may place its power."""
+    return frozenset(f"{profile.opened.path}\0{profile.opened.name}" for profile in _telling(training))
+
+
+def _telling(training: Training) -> Iterator[Profile]:
     span = training.scalar_span
     for opened in training.read_sessions():
         for profile in opened.profiles:
             length = profile.trace.span[1] - profile.trace.span[0]
-            if not profile.clock.known or (span is not None and length <= _PART * (span[1] - span[0]) * PS_PER_NS):
-                continue
-            for one in account.of(profile, training.aligning).placed:
-                if one.power.series.path == series.path and one.power.status != "none":
-                    return profile.clock.mid_ns, _wider(one.alignment, profile.clock.half_ns / NS_PER_S)
-    return None
+            if profile.clock.known and (span is None or length > _PART * (span[1] - span[0]) * PS_PER_NS):
+                yield profile
 
 
 def _clock(training: Training, series: PowerSeries, said: list[str]) -> Clock | None:
@@ -188,7 +221,7 @@ def _of_islands(training: Training) -> tuple[int, int] | None:
 
 def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str]) -> Alignment | None:
     data = samples.of(series)
-    if len(training.rate) <= 2:
+    if len(training.records) <= 2:
         return _by_epochs(training, data, base, said)
     shares = shares_of(training, base)
     if shares is None:

@@ -18,7 +18,7 @@ from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.marks import on_trace as marks_on_trace
 from powertui.data.model import PS_PER_NS, Epoch, Epochs, Int64s, Phase, PowerOnTrace
 from powertui.data.opened import Profile
-from powertui.data.training import islands
+from powertui.data.training import islands, placing
 from powertui.data.training.parts import Island, Moment, Rate, ScalarStrip
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Seen:
     islands: tuple[IslandSeen, ...]
     epochs: Epochs  # with validation as phases
     placements: tuple[Placed, ...]  # of every channel, and why; the leading log first
+    by_wall: tuple[Placed, ...] | None  # the same as wall time alone places them; None: something else does
     marks: tuple[MarkOnTrace, ...]
     idle_w: float | None = None
 
@@ -67,6 +68,11 @@ class Seen:
         from powertui.data.training import whole
 
         return whole.of(self, self.idle_w)
+
+    @property
+    def apart_ns(self) -> int:
+        """The ± between what lies by wall time and the power: the profile's clock, unless wall time places both."""
+        return 0 if self.by_wall is not None else self.half_ns
 
     @property
     def half(self) -> int:
@@ -104,7 +110,7 @@ class Seen:
 def of(training: Training, profile: Profile | None, aligning: Aligning) -> Seen:
     """The training as seen from a profile, or on its own axis."""
     clock = profile.clock if profile is not None else None
-    if profile is not None and not _believed(training, profile):
+    if profile is not None and not believed(training, profile):
         return _alone(training, profile, aligning)
     if clock is not None and clock.known:
         zero, half, wall = clock.mid_ns, clock.half_ns, True
@@ -115,9 +121,11 @@ def of(training: Training, profile: Profile | None, aligning: Aligning) -> Seen:
     lying = tuple(_island(one, profile, zero, half) for one in training.islands)
     placements = _power(training, profile, aligning, zero, half)
     power = tuple(one.power for one in placements if one.power.status != "none")
-    epochs = _epochs(training, zero, half)
+    epochs = epochs_of(training, zero, half)
     lo, hi = _around(training, zero, lying, power)
-    return Seen(training, profile, zero, half, wall, lo, hi, lying, epochs, placements, marks_on_trace(power), aligning.idle_w)
+    marks = marks_on_trace(power)
+    by_wall = placements if clock is None else placing.by_wall(training, clock, placements, aligning)
+    return Seen(training, profile, zero, half, wall, lo, hi, lying, epochs, placements, by_wall, marks, aligning.idle_w)
 
 
 def span(training: Training) -> tuple[int, int]:
@@ -156,10 +164,11 @@ def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:
     for one in power:
         if len(one.times):
             lo, hi = min(lo, int(one.times[0])), max(hi, int(one.times[-1]))
-    return Seen(training, profile, 0, 0, False, lo, hi, lying, profile.epochs, placements, marks_on_trace(power), aligning.idle_w)
+    marks = marks_on_trace(power)
+    return Seen(training, profile, 0, 0, False, lo, hi, lying, profile.epochs, placements, None, marks, aligning.idle_w)
 
 
-def _believed(training: Training, profile: Profile) -> bool:
+def believed(training: Training, profile: Profile) -> bool:
     """By the clock that was read of it: what its file's name or time told before may be wrong."""
     own = islands.read(profile.opened.entry, profile.index, profile.trace)
     return islands.judged(own, training.scalar_span).said is None
@@ -186,7 +195,8 @@ def _ps(moment: Moment | None, zero: int) -> int | None:
     return (moment.ns - zero) * PS_PER_NS
 
 
-def _epochs(training: Training, zero: int, half: int) -> Epochs:
+def epochs_of(training: Training, zero: int, half: int) -> Epochs:
+    """Its epochs on an axis whose zero lies there, give or take `half` (Unix ns)."""
     table, phases = [], []
     for index, one in enumerate(training.epochs):
         slack = max((m.half_ns for m in (one.start, one.end) if m is not None), default=0) + half
@@ -203,8 +213,7 @@ def _power(training: Training, profile: Profile | None, aligning: Aligning, zero
     if profile is not None:
         found = list(account.of(profile, aligning).placed)
     else:
-        asked = training if aligning == training.aligning else training.with_aligning(aligning)
-        found = [one.placed(zero, half) for one in asked.power]
+        found = [one.placed(zero, half) for one in training.aligned(aligning).power]
     return tuple(found[row] for row in leading.order([one.power for one in found], _reach(training, zero, profile)))
 
 

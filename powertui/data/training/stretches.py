@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.run.logged import LOGGED_NS
 from powertui.data.training.parts import Rate, TrainedEpoch
 
 TRAINING, VALIDATION, PAUSE, STARTING = "training", "validation", "pause", "starting"
@@ -67,7 +68,7 @@ class Stretches:
         if not len(self):
             return self.start, self.half
         changed = np.concatenate([[True], (self.kind[1:] != self.kind[:-1]) | (self.start[1:] > self.end[:-1])])
-        return np.append(self.start[changed], self.end[-1]), np.append(self.half[changed], 20_000_000)
+        return np.append(self.start[changed], self.end[-1]), np.append(self.half[changed], LOGGED_NS)
 
 
 def of(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
@@ -108,7 +109,7 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
     if begins:  # before the first record: its steps at the end, compiling before them
         begin = min(begins)
         before = max(first - round(rate.every * usual[0]), begin) if len(usual) else first
-        rows += [(begin, before, 3, 20_000_000), (before, first, 0, round(rate.every * usual[0]) // 2)]
+        rows += [(begin, before, 3, LOGGED_NS), (before, first, 0, round(rate.every * usual[0]) // 2)]
     rows += _inside(rate, epochs)
     end = max([one.end.ns for one in epochs if one.end is not None], default=0)
     if end > int(at[-1]):
@@ -119,7 +120,7 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
         begin = int(at[-1]) + round(rest)
         short = end - begin <= _LONG * rate.every * (usual[-1] if len(usual) else 0)
         kind = 1 if int(at[-1]) in _validated(epochs) else 0 if short else 2
-        rows += [(int(at[-1]), begin, 0, 0), (begin, end, kind, 20_000_000)]
+        rows += [(int(at[-1]), begin, 0, 0), (begin, end, kind, LOGGED_NS)]
     return rows
 
 
@@ -173,7 +174,7 @@ def _split(lo: int, hi: int, taken: float, bound: int | None, validated: int | N
     before = taken / 2 if rest is None else min(rest, taken)
     if bound is not None and rest is None:
         before = 0.0
-    half = 20_000_000 + (round(taken) // 2 if rest is None else round(0.1 * taken))
+    half = LOGGED_NS + (round(taken) // 2 if rest is None else round(0.1 * taken))
     first, steps = lo + round(before), hi - round(taken - before)
     steps = max(steps, bound) if bound is not None else steps
     rows = [(lo, first, 0, 0)]
@@ -181,7 +182,7 @@ def _split(lo: int, hi: int, taken: float, bound: int | None, validated: int | N
     if bound is not None and first < bound <= steps:
         rows.append((first, bound, 1 if validated is not None else 2, half))
         at = bound
-    rows += [(at, steps, 2, half if at == first else 20_000_000), (steps, hi, 0, half)]
+    rows += [(at, steps, 2, half if at == first else LOGGED_NS), (steps, hi, 0, half)]
     return [row for row in rows if row[1] > row[0]]
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from powertui.data import packed
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import marks as recorded_marks
 from powertui.data.energy import sensor as sensors
+from powertui.data.energy.account import Account
 from powertui.data.energy.align import Placed
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.formats.tfevents import EventLog
@@ -22,7 +23,7 @@ from powertui.data.loading import Beside
 from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
 from powertui.data.model import Mark, PowerSeries, Warn
 from powertui.data.opened import Opened, Profile
-from powertui.data.training import epochs, islands, placing, rate, seen, stretches
+from powertui.data.training import by_wall, epochs, islands, placing, rate, seen, stretches
 from powertui.data.training.findings import joined
 from powertui.data.training.parts import NO_RATE, Island, Moment, Rate, ScalarStrip, TrainedEpoch
 from powertui.data.training.placing import PlacedChannel
@@ -31,9 +32,10 @@ from powertui.data.training.seen import Seen
 from powertui.data.training.stretches import Stretches
 from powertui.errors import UnreadableFile
 
-_WORKED_OUT = ("logs", "strips", "told_rate", "scalar_span", "epochs", "stretches", "power", "marks")  # let go when something came
+_WORKED_OUT = ("logs", "strips", "told_rate", "scalar_span", "epochs", "stretches", "_power", "marks")  # let go when something came
 
 _MANY = 1 << 20  # readings, or records: what reading them took is worth handing back
+_WITHIN = 3  # records of an epoch that tell how its steps ran
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,8 @@ class Training:
         self._opened: dict[str, Opened] = {}
         self._lock = threading.RLock()
         self._rate: tuple[tuple[tuple[int, int], ...], Rate] = ((), NO_RATE)
-        self._numbers_of = self  # whose sessions number the steps
+        self._telling: frozenset[str] = frozenset()  # the sessions that were read when its power was placed, and place it
+        self._otherwise: Training | None = None  # the last that was asked for with its power placed otherwise
         self._looked: tuple[Aligning, Seen] | None = None  # the last that was seen from a profile
 
     @property
@@ -114,7 +117,7 @@ class Training:
             if self.beside.look_again() or changed:
                 for name in _WORKED_OUT:
                     self.__dict__.pop(name, None)
-                self._looked = None
+                self._looked = self._otherwise = None
                 return True
             return False
 
@@ -172,15 +175,23 @@ class Training:
         """How many steps were done when. Where nothing was logged, the sessions that somebody has read tell it."""
         if len(self.told_rate):
             return self.told_rate
-        sessions = self._numbers_of.numbered()
+        sessions = self.numbered()
         key = tuple((one.zero_ns, len(one.steps)) for one in sessions)
         with self._lock:
             if key != self._rate[0]:
                 self._rate = (key, rate.from_sessions(sessions))
-                for name in ("epochs", "stretches", "power"):
+                for name in ("epochs", "stretches", "_power"):
                     self.__dict__.pop(name, None)
                 self._looked = None
             return self._rate[1]
+
+    @property
+    def records(self) -> Rate:
+        """The rate where it tells steps from pauses: records within each epoch. Numbers of profiles tell nothing between those,
+        nor does what is logged once or twice an epoch; they are left for trainings of which no epochs are known."""
+        if not self.epochs:
+            return self.rate
+        return self.told_rate if len(self.told_rate) > _WITHIN * len(self.epochs) else NO_RATE
 
     def numbered(self) -> list[SessionSteps]:
         """The steps of the sessions that were read and whose clocks are believed."""
@@ -217,9 +228,19 @@ class Training:
                     end = None if mark.end_ns is None else zero + mark.end_ns
                     yield Mark(mark.name, zero + mark.start_ns, end)
 
-    @functools.cached_property
+    @property
     def power(self) -> tuple[PlacedChannel, ...]:
         """Its power channels, and where each lies."""
+        telling = placing.telling(self)
+        with self._lock:
+            if not telling <= self._telling:  # one that was read since may place them surer than the records do
+                self._telling |= telling
+                self.__dict__.pop("_power", None)
+                self.__dict__.pop("marks", None)
+        return self._power
+
+    @functools.cached_property
+    def _power(self) -> tuple[PlacedChannel, ...]:
         found = placing.all_of(self)
         if sum(len(one.series) for one in found) > _MANY:
             packed.give_back()  # each was looked at as a whole
@@ -258,6 +279,10 @@ class Training:
         """Power on one of its profiles, put where the whole training places it surer than the profile alone."""
         return placing.on_profile(self, profile, found, aligning)
 
+    def by_wall(self, profile: Profile, account: Account, aligning: Aligning) -> Account | None:
+        """The account of one of its profiles as wall time alone knows power and epochs; None where it does not."""
+        return by_wall.account(self, profile, account, aligning)
+
     def _looked_from(self, profile: Profile, aligning: Aligning) -> Seen:
         """The same as somebody looked already, with what was worked out of it, where nothing came since."""
         known = self._looked
@@ -279,14 +304,23 @@ class Training:
             return found  # nothing of the training lies on this profile's axis
         return joined(found, seen.whole.findings, profile.trace.span)
 
-    def with_aligning(self, aligning: Aligning) -> Training:
+    def _with(self, aligning: Aligning) -> Training:
         """The same training with its power placed otherwise; what was read is shared."""
         other = Training(self.entry, self.options, aligning)
-        other.beside, other._numbers_of = self.beside, self._numbers_of
+        other.beside, other._opened, other._lock = self.beside, self._opened, self._lock
         for name in _WORKED_OUT[:6]:
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other
+
+    def aligned(self, aligning: Aligning) -> Training:
+        """This training, or the same with its power placed so: made once for the last that was asked for."""
+        if aligning == self.aligning:
+            return self
+        with self._lock:
+            if self._otherwise is None or self._otherwise.aligning != aligning:
+                self._otherwise = self._with(aligning)
+            return self._otherwise
 
 
 class Trainings:
@@ -306,6 +340,13 @@ class Trainings:
         """A run, opened as a session of its training where it has one."""
         around = self.of(entry)
         return around.opened(entry) if around is not None else Opened(entry, self._options)
+
+    def each(self, entries: Iterable[RunEntry]) -> Iterator[Opened]:
+        """Runs, one after the other: what was read of one is let go before the next."""
+        for entry in entries:
+            yield self.opened(entry)
+            if (training := self.of(entry)) is not None:
+                training.let_go(entry)
 
     def chosen(self, entries: Sequence[RunEntry], everything: bool) -> tuple[Training, ...]:
         """The trainings of these sessions; `everything`: those without any session as well."""

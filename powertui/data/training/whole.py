@@ -30,6 +30,7 @@ from powertui.data.model import (
     Steps,
     Trace,
 )
+from powertui.data.run.logged import LOGGED_NS
 from powertui.data.texts import NoNames
 from powertui.data.training import checkpoints, findings
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
@@ -79,7 +80,8 @@ class Whole:
         for index, epoch in enumerate(self.seen.epochs):
             if epoch.start is not None and epoch.end is not None and epoch.end > epoch.start:
                 steps = self.seen.training.epochs[index].steps if index < len(self.seen.training.epochs) else None
-                out.append(self._window("epoch", f"epoch {epoch.number}", epoch.number, epoch.start, epoch.end, epoch.slack, steps))
+                half = epoch.slack - self.seen.half + self.seen.apart_ns * PS_PER_NS
+                out.append(self._window("epoch", f"epoch {epoch.number}", epoch.number, epoch.start, epoch.end, half, steps))
         return out
 
     def phases(self) -> list[TrainingWindow]:
@@ -99,7 +101,7 @@ class Whole:
                 words += f" ({told.by})" if told else ""
                 out.append(
                     self._window(
-                        CHECKPOINT if told else kind, words, number, self.seen.at(a), self.seen.at(b), 20_000_000 * PS_PER_NS
+                        CHECKPOINT if told else kind, words, number, self.seen.at(a), self.seen.at(b), LOGGED_NS * PS_PER_NS
                     )
                 )
         out.sort(key=lambda one: one.start)
@@ -126,7 +128,7 @@ class Whole:
         rate = self.seen.training.rate
         told = len(rate) and not rate.within and rate.goes_on[1:].all()
         steps = (int(rate.step[0]) - rate.every, int(rate.step[-1])) if told else None
-        return self._window("training", "the training", None, self.seen.at(a), self.seen.at(b), 20_000_000 * PS_PER_NS, steps)
+        return self._window("training", "the training", None, self.seen.at(a), self.seen.at(b), LOGGED_NS * PS_PER_NS, steps)
 
     def whole(self) -> TrainingWindow:
         """As far as its power tells; without any, everything that is placed."""
@@ -148,7 +150,7 @@ class Whole:
         bounds = (told[0], training.start) if which == "before" else (training.end, told[1])
         if bounds[1] - bounds[0] < PS_PER_S // 2:
             return []
-        return [self._window(which, f"{which} the training", None, *bounds, 20_000_000 * PS_PER_NS)]
+        return [self._window(which, f"{which} the training", None, *bounds, LOGGED_NS * PS_PER_NS)]
 
     @functools.cached_property
     def _told(self) -> tuple[int, int] | None:
@@ -160,7 +162,9 @@ class Whole:
         self, kind: str, name: str, epoch: int | None, lo: int, hi: int, half: int, steps: tuple[int, int] | None = None
     ) -> TrainingWindow:
         found = self.energy(lo, hi, half)
-        return TrainingWindow(kind, name, epoch, lo, hi, half, found, steps, _per_step(found, steps, self.seen.training.rate.every))
+        return TrainingWindow(
+            kind, name, epoch, lo, hi, half, found, steps, _per_step(found, steps, self.seen.training.told_rate.every)
+        )
 
 
 def of(seen: Seen, idle_w: float | None = None) -> Whole:
@@ -175,7 +179,7 @@ def of(seen: Seen, idle_w: float | None = None) -> Whole:
 def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     """The account of a training's power: the same arithmetic as for one profile, over all of its axis."""
     reach = _reach(seen)
-    power = list(seen.power)
+    power = [one.power for one in seen.by_wall or seen.placements if one.power.status != "none"]
     order = leading.order(power, reach)
     usable = [row for row in order if power[row].status != "none" and leading.meets(power[row], reach)] or order
     best = min((leading.RANK[power[row].status] for row in usable), default=2)
@@ -246,7 +250,7 @@ def _reach(seen: Seen) -> tuple[int, int]:
 
 def _alignment(seen: Seen, power: PowerOnTrace) -> Alignment:
     """How it was placed, as told on this axis."""
-    for channel in seen.placements:
+    for channel in seen.by_wall or seen.placements:
         if channel.power is power or channel.power.series is power.series:
             return channel.alignment
     at, lo, hi = (ps / PS_PER_S for ps in (power.offset_ps, power.offset_lo_ps, power.offset_hi_ps))

@@ -45,10 +45,10 @@ def test_joules_are_those_of_the_account(recorded: api.RunView) -> None:
     ]  # fmt: skip
     assert frame["window"].tolist() == ["epoch 0", "epoch 1", "whole"]
     found = account.of(recorded.opened.profiles[0])
-    for row, (index, lo, hi, edge) in enumerate(found.epoch_windows()):
-        energy = found.energy(lo, hi, edge_ps=edge)
+    for row, epoch in enumerate(found.epoch_energies):
+        lo, hi, energy = epoch.lo, epoch.hi, epoch.energy
         assert energy is not None
-        assert frame["epoch"][row] == found.epochs[index].number
+        assert frame["epoch"][row] == epoch.number
         assert (frame["joules"][row], frame["lo"][row], frame["hi"][row]) == (energy.joules, energy.lo, energy.hi)
         assert (frame["mean_watts"][row], frame["coverage"][row], frame["badge"][row]) == (
             energy.mean_w,

@@ -40,8 +40,9 @@ class _Tried(NamedTuple):
     p: float
 
 
-def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1) -> tuple[list[Box], Noise]:
-    """Stretches that noise does not explain, by their start, and what the noise is. `least`: watts below which none is told."""
+def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1, quiet: Bools | None = None) -> tuple[list[Box], Noise]:
+    """Stretches that noise does not explain, by their start, and what the noise is. `least`: watts below which none is told.
+    `quiet`: the readings that noise may be learnt from, where somebody knows."""
     rows = np.flatnonzero(readings.judged)
     floor = max(readings.quantum / math.sqrt(12), 1e-3 * float(np.median(np.abs(readings.watts[rows]))) if len(rows) else 0.0, 1e-6)
     if len(rows) < LEAST:
@@ -55,6 +56,7 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1) -> tu
     foreign = np.zeros(len(readings))
     boxes: list[Box] = []
     taken = np.zeros(len(rows), np.bool_)
+    free = np.ones(len(rows), np.bool_) if quiet is None else quiet[rows]
     noise = noise_of(np.empty(0), floor)
     shortest, most = 1, math.inf  # single readings that are far off again and again are cut off
 
@@ -65,7 +67,7 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1) -> tu
             return None
         first, last = _unbroken(readings, rows, first, last, beyond)
         first, last = _even(beyond, doubt, first, last, rough)
-        rest = ~taken
+        rest = ~taken & free
         rest[max(0, first - 1) : last + 1] = False
         noise = noise_of(ordinary(beyond, doubt, rest, floor), floor, together)
         stretch = some(readings, rows[first:last])
@@ -73,7 +75,7 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1) -> tu
         return _Tried(first, last, noise, *certainty(beyond[first:last], weight, stretch.shared(weight), noise, floor))
 
     for _ in range(2 * MOST):
-        usual = ordinary(beyond, doubt, ~taken, floor)
+        usual = ordinary(beyond, doubt, ~taken & free, floor)
         rough = noise_of(usual[:1], max(floor, spread(usual)))
         # What stands out most were all noise single, and what does for its length: a burst that counts as noise hides in one.
         flat = np.where(taken, 0.0, beyond)
