@@ -16,8 +16,7 @@ import numpy as np
 from powertui.data import packed
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
-from powertui.data.energy import align, belongs, devices, idle, integrate, leading, mixture, placing, predict, scopes
-from powertui.data.energy import sensor as sensors
+from powertui.data.energy import added_up, align, belongs, devices, idle, integrate, leading, mixture, placing, predict, scopes
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.belongs import Share
 from powertui.data.energy.devices import Pair
@@ -32,9 +31,7 @@ from powertui.data.model import (
     Epochs,
     Figure,
     Int64s,
-    PowerKind,
     PowerOnTrace,
-    PowerSeries,
     Run,
     ScalarSeries,
     Scope,
@@ -44,7 +41,6 @@ from powertui.data.model import (
 from powertui.data.opened import Profile
 from powertui.data.tools import op_stats
 
-_MOST_SUMMED = 200_000  # rows of a sum of channels
 _LONG = 100_000  # readings: what looking at them took is worth handing back
 _SURROUNDINGS_PS = 1800 * PS_PER_S  # on each side of a profile, at least, or twice its length …
 _SURROUNDINGS = 2000  # … or so many readings
@@ -94,7 +90,7 @@ class Account:
     @functools.cached_property
     def power(self) -> PowerOnTrace | None:
         """The counted channels as one."""
-        return summed(self.channels)
+        return added_up.summed(self.channels)
 
     def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """The counted channels over any window."""
@@ -220,7 +216,7 @@ class Account:
         """The counted channels as one, in the surroundings of the profile alone."""
         lo, hi = self.trace.span
         reach = max(_SURROUNDINGS_PS, 2 * (hi - lo))
-        return summed([placing.within(one, lo - reach, hi + reach, _SURROUNDINGS) for one in self.channels])
+        return added_up.summed([placing.within(one, lo - reach, hi + reach, _SURROUNDINGS) for one in self.channels])
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,38 +359,6 @@ def _usable(power: Sequence[PowerOnTrace], rows: Iterable[int], span: tuple[int,
         return known
     known = [row for row in known if leading.coverage(power[row], span) >= leading.ENOUGH] or known
     return [row for row in known if power[row].source != align.SIGNAL] or known
-
-
-def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
-    """Channels as one series, for charts and comparisons. It is as slow as the slowest of them."""
-    if len(channels) < 2:
-        return channels[0] if channels else None
-    at = np.unique(np.concatenate([c.times for c in channels]))
-    if len(at) > _MOST_SUMMED:
-        at = at[np.linspace(0, len(at) - 1, _MOST_SUMMED).astype(np.int64)]
-    watts = np.sum([integrate.watts_at(c, at) for c in channels], axis=0)
-    known = [c.series.sensor for c in channels]
-
-    def worst(name: str) -> Figure | None:
-        found = [f for s in known if (f := getattr(s, name)) is not None]
-        return max(found, key=lambda f: f.value) if found else None
-
-    refresh, window = worst("refresh_s"), worst("window_s")
-    sensor = replace(
-        known[0], name=" + ".join(s.name for s in known), poll_s=refresh, refresh_s=refresh, window_s=window, delay_s=None,
-        quantum_w=worst("quantum_w"), gain=worst("gain"),
-    )  # fmt: skip
-    # The values already stand where they belong; the rows are moved so that this sensor's own centring leaves them there.
-    late = round(sensors.centre_s(sensor) * PS_PER_S)
-    first = channels[0]
-    series = PowerSeries(sensor, (at + late) // 1000, watts, PowerKind.SAMPLED, path=first.series.path)
-    lo = min(c.offset_lo_ps - c.offset_ps for c in channels)
-    hi = max(c.offset_hi_ps - c.offset_ps for c in channels)
-    status = max((c.status for c in channels), key=lambda s: leading.RANK[s])
-    # What places the sum is what places the channel with the most places; those of one log share them.
-    lead = max(channels, key=lambda c: len(c.places))
-    places = [p._replace(offset_ps=p.offset_ps - lead.offset_ps) for p in lead.places] if len(lead.places) > 1 else []
-    return placing.on_trace(series, 0, lo, hi, status, first.source, places)
 
 
 def _idle(channels: Sequence[PowerOnTrace], trace: Trace, epochs: Epochs, given: float | None) -> Figure | None:

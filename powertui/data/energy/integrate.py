@@ -577,6 +577,15 @@ def own_clock(series: PowerSeries) -> PowerOnTrace:
     return placing.on_trace(series, -first * 1000, -first * 1000, -first * 1000, "aligned", "its own clock")
 
 
+def upto(power: PowerOnTrace, times_ps: Int64s) -> tuple[Floats, Floats]:
+    """(J, s of knowledge) from the first reading to each time."""
+    curve = curves.of(power)
+    if len(curve.knots) < 2:
+        return np.zeros(len(times_ps)), np.zeros(len(times_ps))
+    found = curves.place(curve.read(curves.spot(curve.knots, times_ps)))
+    return found.energy, found.covered
+
+
 def watts_at(power: PowerOnTrace, times_ps: Int64s) -> Floats:
     """The curve's power at each time; NaN in holes and outside the log."""
     curve = curves.of(power)

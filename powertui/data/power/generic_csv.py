@@ -394,7 +394,7 @@ def _series(
     sensor = Sensor(
         tidy(name), label, scope, group.host or options.host, device=device if scope is Scope.GPU else None, scale=scale
     )
-    scaled = values * item.unit.factor
+    scaled = values if item.unit.factor == 1 else values * item.unit.factor  # the same column is packed once
     if item.unit.quantity == "power":
         return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes), ""
     # A clock that was set back leaves rows in the order that counted.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import PurePath
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from powertui.data import packed
-from powertui.data.energy import idle, integrate, leading, scopes
-from powertui.data.energy import sensor as sensors
+from powertui.data.energy import added_up, idle, integrate, leading, scopes
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.findings.finding import Findings
@@ -24,7 +22,6 @@ from powertui.data.model import (
     Badge,
     Clock,
     Figure,
-    PowerKind,
     PowerOnTrace,
     Run,
     Steps,
@@ -41,7 +38,8 @@ if TYPE_CHECKING:
 
 HOUR_NS = 3600 * NS_PER_S
 MOST_HOURS = 24 * 400
-MANY = 16  # channels that are added up: more of them are added before anything is worked out of them
+MANY = 16  # channels that are added up: more of them are added before anything is worked out of them …
+_READINGS = 1 << 20  # … and so are several with more readings than that in all
 _LONG = 100_000  # readings: what working on them took is worth handing back
 CHECKPOINT = "checkpoint"
 _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
@@ -188,7 +186,8 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     usable = enough or usable
     total = scopes.total([power[row].series for row in usable])
     counted = tuple(usable[i] for i in total.indices)
-    if len(counted) > MANY and (one := together([power[i] for i in counted])) is not None:
+    many = len(counted) > MANY or (len(counted) > 1 and sum(len(power[i].series) for i in counted) > _READINGS)
+    if many and (one := added_up.together([power[i] for i in counted])) is not None:
         power.append(one)
         counted = (len(power) - 1,)
     text = total.text
@@ -202,24 +201,6 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     return Account(
         trace_of(seen, reach), Steps.none(), seen.epochs, placed, counted, text, _idle(seen, [power[i] for i in counted], idle_w)
     )
-
-
-def together(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
-    """Many channels of one log that were read at the same moments as one: a hundred curves of a week would take gigabytes."""
-    first = channels[0]
-    kinds = {(one.series.path, one.series.kind, one.offset_ps, len(one.series)) for one in channels}
-    if len(kinds) > 1 or first.series.kind is not PowerKind.SAMPLED or len(first.places) > 1:
-        return None
-    times = first.series.times
-    if not all(one.series.times is times or np.array_equal(one.series.times, times) for one in channels):
-        return None
-    watts = np.zeros(len(times))
-    for one in channels:
-        watts += one.series.watts
-    name = f"{len(channels)} channels of {PurePath(first.series.path).name}"
-    sensor = replace(first.series.sensor, name=name, device=None, quantum_w=None)
-    series = sensors.describe(replace(first.series, sensor=sensor, watts=watts, warnings=(), marks=()))
-    return replace(first, series=series, watts=watts)
 
 
 def trace_of(seen: Seen, span: tuple[int, int] | None = None) -> Trace:

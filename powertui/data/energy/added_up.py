@@ -1,0 +1,86 @@
+"""Several channels as one series: for curves, and for what is told of readings.
+
+The joules of windows are those of each channel, added up (`account`); those of the sum are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+import numpy as np
+
+from powertui.data.energy import integrate, leading, placing
+from powertui.data.energy import sensor as sensors
+from powertui.data.model import PS_PER_S, Figure, Floats, Int64s, PowerKind, PowerOnTrace, PowerSeries
+
+MOST = 200_000  # rows of a sum of channels that were read at different moments
+
+
+def together(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
+    """Channels of one log that were read at the same moments as one, reading by reading: a hundred curves of a week would take
+    gigabytes. None where they were not."""
+    first = channels[0]
+    kinds = {(one.series.path, one.series.kind, one.offset_ps, len(one.series)) for one in channels}
+    if len(kinds) > 1 or first.series.kind is not PowerKind.SAMPLED or len(first.places) > 1:
+        return None
+    times = first.series.times
+    if not all(one.series.times is times or np.array_equal(one.series.times, times) for one in channels):
+        return None
+    watts = np.zeros(len(times))
+    for one in channels:
+        watts += one.series.watts
+    name = f"{len(channels)} channels of {PurePath(first.series.path).name}"
+    sensor = replace(first.series.sensor, name=name, device=None, quantum_w=None)
+    series = sensors.describe(replace(first.series, sensor=sensor, watts=watts, warnings=(), marks=()))
+    return replace(first, series=series, watts=watts)
+
+
+def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
+    """Channels as one series. It is as slow as the slowest of them; of very many rows each is the mean of several."""
+    if len(channels) < 2:
+        return channels[0] if channels else None
+    if len(channels[0].times) > MOST and (one := together(channels)) is not None:
+        return one
+    at = np.unique(np.concatenate([c.times for c in channels]))
+    known = [c.series.sensor for c in channels]
+    refresh = _worst(channels, "refresh_s")
+    if len(at) > MOST:
+        at, watts = _thinned(channels, at)
+        every = Figure(float(np.median(np.diff(at))) / PS_PER_S, refresh.badge if refresh is not None else known[0].scale)
+        refresh = max((one for one in (refresh, every) if one is not None), key=lambda one: one.value)
+    else:
+        watts = np.sum([integrate.watts_at(c, at) for c in channels], axis=0)
+    sensor = replace(
+        known[0], name=" + ".join(s.name for s in known), poll_s=refresh, refresh_s=refresh, window_s=_worst(channels, "window_s"),
+        delay_s=None, quantum_w=_worst(channels, "quantum_w"), gain=_worst(channels, "gain"),
+    )  # fmt: skip
+    # The values already stand where they belong; the rows are moved so that this sensor's own centring leaves them there.
+    late = round(sensors.centre_s(sensor) * PS_PER_S)
+    first = channels[0]
+    series = PowerSeries(sensor, (at + late) // 1000, watts, PowerKind.SAMPLED, path=first.series.path)
+    lo = min(c.offset_lo_ps - c.offset_ps for c in channels)
+    hi = max(c.offset_hi_ps - c.offset_ps for c in channels)
+    status = max((c.status for c in channels), key=lambda s: leading.RANK[s])
+    # What places the sum is what places the channel with the most places; those of one log share them.
+    lead = max(channels, key=lambda c: len(c.places))
+    places = [p._replace(offset_ps=p.offset_ps - lead.offset_ps) for p in lead.places] if len(lead.places) > 1 else []
+    return placing.on_trace(series, 0, lo, hi, status, first.source, places)
+
+
+def _thinned(channels: Sequence[PowerOnTrace], at: Int64s) -> tuple[Int64s, Floats]:
+    """Fewer moments, and what all channels drew on average around each: the joules of a stretch are those of the channels."""
+    kept = at[np.linspace(0, len(at) - 1, MOST).astype(np.int64)]
+    edges = np.concatenate([kept[:1], kept[:-1] + np.diff(kept) // 2, kept[-1:]])
+    total = np.zeros(len(kept))
+    for one in channels:
+        joules, seconds = (np.diff(column) for column in integrate.upto(one, edges))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total += np.where(seconds > 0, joules / seconds, np.nan)
+    return kept, total
+
+
+def _worst(channels: Sequence[PowerOnTrace], name: str) -> Figure | None:
+    found = [figure for c in channels if (figure := getattr(c.series.sensor, name)) is not None]
+    return max(found, key=lambda figure: figure.value) if found else None

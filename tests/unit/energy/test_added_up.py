@@ -1,0 +1,46 @@
+"""The joules of a sum of channels are those of the channels, however many readings they have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from powertui.data.energy import added_up, integrate, placing
+from powertui.data.energy import sensor as sensors
+from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace, PowerSeries, Scope, Sensor
+
+ROWS = 3 * added_up.MOST + 5  # every third reading, if one took every third
+
+
+def channel(number: int, *, path: str, late_ns: int = 0) -> PowerOnTrace:
+    """Its readings repeat every three: one of them alone tells nothing of the others."""
+    times = np.arange(ROWS, dtype=np.int64) * NS_PER_S + late_ns
+    watts = np.where(np.arange(ROWS) % 3 == 0, 400.0, 100.0) + 10 * number
+    series = sensors.describe(PowerSeries(Sensor(f"gpu {number}", "csv", Scope.GPU), times, watts, path=path))
+    return placing.on_trace(series, 0, 0, 0, "aligned", "wall clocks of both")
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["one log", "two logs"])
+def test_joules_do_not_come_from_readings_that_were_left_out(apart: bool) -> None:
+    channels = [channel(0, path="a.csv"), channel(1, path="b.csv" if apart else "a.csv", late_ns=NS_PER_S // 3 if apart else 0)]
+    one = added_up.summed(channels)
+    assert one is not None
+    assert len(one.times) <= max(added_up.MOST, ROWS)
+    for lo, hi in ((1000, ROWS - 1000), (7_000, 9_000), (200_000, 203_601)):
+        alone = integrate.across(channels, lo * PS_PER_S, hi * PS_PER_S)
+        found = integrate.energy(one, lo * PS_PER_S, hi * PS_PER_S)
+        assert found.joules is not None
+        assert found.joules == pytest.approx(sum(part.joules or 0.0 for part in alone), rel=2e-3)
+        assert found.coverage > 0.999
+
+
+def test_what_is_missing_of_one_channel_is_missing_of_the_sum() -> None:
+    hole = channel(1, path="b.csv", late_ns=NS_PER_S // 3)
+    watts = hole.watts.copy()
+    watts[100_000:101_000] = np.nan
+    hole = replace(hole, series=replace(hole.series, watts=watts), watts=watts)
+    one = added_up.summed([channel(0, path="a.csv"), hole])
+    assert one is not None
+    assert integrate.energy(one, 99_000 * PS_PER_S, 102_000 * PS_PER_S).coverage == pytest.approx(2 / 3, abs=0.01)
