@@ -65,7 +65,9 @@ def build(into: Path, source: Path = SCAN, **env: str) -> list[Path]:
     """The extension as setup.py builds it, outside of the tree."""
     tree = into / "source"
     (tree / "powertui/data/wire").mkdir(parents=True)
-    shutil.copy(ROOT / "setup.py", tree)
+    (tree / "scripts").mkdir()
+    for file in ("setup.py", "scripts/archives.py"):
+        shutil.copy(ROOT / file, tree / file)
     shutil.copy(source, tree / "powertui/data/wire")
     command = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", str(into / "lib"), "--build-temp", str(into / "temp")]
     run(*command, cwd=tree, **env)
