@@ -1,6 +1,5 @@
-"""Every profile that lies in ../shared opens by itself, with what it is known to hold (tests/data/known_profiles.tsv).
-
-A file that no reader takes is refused with one sentence and a way on that fits its maker; folders list their runs.
+"""Every file that lies in ../shared opens by itself, with what it is known to hold (tests/data/known_profiles.tsv), or is what
+known_files.tsv says: a power log, scalars, or refused with one sentence and a way on that fits its maker. Folders list their runs.
 """
 
 from __future__ import annotations
@@ -10,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from powertui.data import loading, logdir
-from powertui.errors import UnreadableFile
+from powertui.data.formats import filenames, registry
+from powertui.data.power import registry as power
+from powertui.errors import PowertuiError, UnreadableFile
 
 TABLE = Path(__file__).parents[1] / "data" / "known_profiles.tsv"
 KNOWN = {path: told for path, *told in (line.split("\t") for line in TABLE.read_text().splitlines()[1:])}
+FILES = dict(line.split("\t") for line in (TABLE.parent / "known_files.tsv").read_text(encoding="utf-8").splitlines()[1:])
 RUNS = {  # folder → how many runs it lists
     "public/e4040_hd2551": 1, "public/e4040_yg2820": 2, "public/ibm_aiu": 3, "public/kineto_hta_diff": 2,
     "public/kineto_hta_ranks": 1, "public/kineto_two_ranks": 1, "public/tf_gpu_multiworker": 1, "public/tb_profile_demo": 2,
@@ -32,12 +34,39 @@ def test_a_profile_opens_with_what_it_holds(shared_data: Path, name: str) -> Non
     assert list(map(str, told)) == KNOWN[name]
 
 
-def test_no_profile_is_left_out(shared_data: Path) -> None:
-    """A recording that is added to ../shared gets a row here."""
-    for run in logdir.scan(shared_data / "public").runs:
-        for profile in run.profiles:
-            name = Path(profile.path).relative_to(shared_data).as_posix()
-            assert name in KNOWN or "mangled" in name, name
+def told_of(path: Path) -> str:
+    """What a file that is no profile is."""
+    if filenames.is_events(path.name):
+        return "scalars"
+    try:
+        log = power.load(str(path))
+    except PowertuiError:
+        with pytest.raises(UnreadableFile) as caught:
+            registry.read(path)
+        assert caught.value.hint
+        assert "tf.profiler" not in caught.value.hint or "torch.profiler" in caught.value.hint
+        return f"refused: {caught.value.problem}"
+    return f"power {log.dialect}: {len(log.series)} channels, {sum(map(len, log.series))} readings"
+
+
+def test_no_file_is_left_out(shared_data: Path) -> None:
+    """A file that is added to ../shared gets a row here or among the profiles."""
+    found = {
+        path.relative_to(shared_data).as_posix()
+        for top in ("public", "own")
+        for path in (shared_data / top).rglob("*")
+        if path.is_file()
+    }
+    assert not found - set(KNOWN) - set(FILES)
+    assert not set(KNOWN) & set(FILES)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_what_it_is_known_as(shared_data: Path, name: str) -> None:
+    path = shared_data / name
+    if not path.exists():
+        pytest.skip("this file does not lie there")
+    assert told_of(path) == FILES[name]
 
 
 @pytest.mark.parametrize("name", RUNS)

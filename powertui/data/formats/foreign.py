@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 READABLE = "xplane.pb, traces of TensorFlow, JAX, PyTorch, Chrome and Perfetto, and what rocprofv3 writes"
 _OWN = "Record with the program's own profiler: torch.profiler, jax.profiler or tf.profiler."
 _NSIGHT = "is a report of NVIDIA Nsight, which only NVIDIA's tools read", _OWN
@@ -42,6 +44,9 @@ JSON = (
     ((b'"CudaEvent"',), *_NSIGHT), ((b'"TraceProcessEvent"',), *_NSIGHT), ((b'"timeMs"', b'"averageMs"'),
      "is a table of layer times of TensorRT, no timeline", _OWN),
 )  # fmt: skip
+_RESULT = re.compile(
+    r"(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_viewer|memory_profile|pod_viewer)\.(pb|json(\.gz)?)$"
+)
 _NAMES = ((".nsys-rep", *_NSIGHT), (".qdrep", *_NSIGHT), (".ncu-rep", *_NSIGHT))
 _PPROF = (b"\x32\x07samples", b"\x32\x03cpu", b"\x32\x0binuse_space", b"\x32\x0balloc_space")
 
@@ -54,6 +59,10 @@ def named(head: bytes, path: str) -> tuple[str, str] | None:
     for ending, problem, hint in _NAMES:
         if path.endswith(ending):
             return problem, hint
+    result = _RESULT.search(path)
+    if result is not None:
+        what = result[1].replace("_", " ")
+        return f"is TensorBoard's stored {what}: a result, no timeline", "Give the xplane.pb or trace.json.gz beside it."
     if head.startswith(b"SQLite format 3\x00"):
         return _holds(head, SQLITE) or ("looks like a SQLite database", "If it is a power log, give it with --power.")
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):

@@ -21,6 +21,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, cast
@@ -94,12 +95,12 @@ def silent(done: int, total: int, events: int, /) -> None:
 
 def readers() -> tuple[Reader, ...]:
     """All formats, imported now: `--help` and a recorder never pay for them. Those of other packages come last."""
-    return (*_own(), *(cast(Reader, plugin.found) for plugin in plugins.of(plugins.FORMATS).plugins))
+    return (*map(_reader, READERS), *(cast(Reader, plugin.found) for plugin in plugins.of(plugins.FORMATS).plugins))
 
 
-@functools.cache
-def _own() -> tuple[Reader, ...]:
-    return tuple(cast(Reader, importlib.import_module(f"powertui.data.formats.{name}")) for name in READERS)
+def _reader(name: str) -> Reader:
+    path = f"powertui.data.formats.{name}"
+    return cast(Reader, sys.modules.get(path) or importlib.import_module(path))  # asked for every name of a folder
 
 
 def suffixes() -> tuple[str, ...]:

@@ -257,7 +257,10 @@ def _describe_json(head: bytes) -> tuple[str, str]:
             "Profile between prof.start() and prof.stop(), with at least one step, and copy the file again.",
         )
     if b'"memoryProfilePerAllocator"' in head:
-        return "is a memory_profile result of TensorBoard: it has no timeline", "Give the xplane.pb or trace.json.gz beside it."
+        return (
+            "is TensorBoard's stored memory profile: a result, no timeline",
+            "Give the xplane.pb or trace.json.gz beside it.",
+        )
     if b'"traceEvents"' in head:
         return "is a trace without any events", "Copy it again and compare the sizes."
     return "is JSON without a traceEvents list", f"Readable are {READABLE}."

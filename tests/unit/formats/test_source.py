@@ -178,7 +178,7 @@ def test_mangled_bytes_are_told_from_real_ones_and_from_text(data: Path) -> None
         (b"\n\n<html>", "web page"),
         (b"\0" * 100, "zero bytes"),
         (b'{"schemaVersion": 1, "deviceProperties": []', "PyTorch"),
-        (b'{"memoryProfilePerAllocator":{}}', "memory_profile"),
+        (b'{"memoryProfilePerAllocator":{}}', "memory profile"),
         (b'{"a": 1}', "JSON without"),
         (b"timestamp,watts\n1,2\n", "text"),
         (b"\x18\x00\x00\x00\x00\x00\x00\x00\xa3\x7f\x4b\x22\x09xxxxxxxx", "tfevents"),
