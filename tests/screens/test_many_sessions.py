@@ -33,9 +33,7 @@ async def test_sessions_are_read_as_the_view_comes_to_them_and_few_of_them_stay(
             assert viewport is not None
             assert around is not None
             wanted = around.islands[around.nearest((viewport.t0 + viewport.t1) // 2)[0]].key
-            await until(
-                lambda: shell.session.entry is not None and shell.session.entry.name == wanted[1], "the nearest one is read"
-            )
+            await until(lambda name=wanted[1]: shell.session.entry.name == name, "the nearest one is read")
             await loaded(pilot)
             await settled(pilot)
             names.append(wanted[1])
