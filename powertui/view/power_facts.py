@@ -15,7 +15,6 @@ from powertui.data.energy import added_up, mixture, scopes
 from powertui.data.energy.account import combined
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import Badge, PowerOnTrace, Sensor
-from powertui.data.training.whole import MANY
 from powertui.plain import plain, width
 from powertui.view.navigation import State
 from powertui.view.power_curve import curve_of
@@ -85,7 +84,7 @@ def _added_up(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     if len(chosen) < 2:
         return _one_by_one(chosen)
     name = f"{len(chosen)} channels"
-    if len(chosen) > MANY and (one := added_up.together(chosen)) is not None:  # a hundred curves of a week would take a gigabyte
+    if (one := added_up.where_many(chosen)) is not None:
         return (LinePower(name, (one,), True),)
     return (LinePower(name, chosen),)
 

@@ -16,6 +16,14 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.model import PS_PER_S, Figure, Floats, Int64s, PowerKind, PowerOnTrace, PowerSeries
 
 MOST = 200_000  # rows of a sum of channels that were read at different moments
+MANY = 16  # channels that are worked with one by one …
+_READINGS = 1 << 20  # … or so many readings of several: of more than that a sum is made first
+
+
+def where_many(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
+    """The sum of channels that are too many, or too long, to be worked with one by one; None where they are not, or have no sum."""
+    many = len(channels) > MANY or (len(channels) > 1 and sum(len(one.series) for one in channels) > _READINGS)
+    return together(channels) if many else None
 
 
 def together(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:

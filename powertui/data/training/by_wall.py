@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from powertui.data.asked import Aligning
+from powertui.data.energy import added_up
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Placed
 from powertui.data.opened import Profile
 from powertui.data.training import placing
 from powertui.data.training.seen import believed, epochs_of
-from powertui.data.training.whole import MANY, together
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
@@ -25,7 +25,7 @@ def account(training: Training, profile: Profile, found: Account, aligning: Alig
     if placed is None:
         return None
     counted = found.counted
-    if len(counted) > MANY and (one := together([placed[row].power for row in counted])) is not None:
+    if (one := added_up.where_many([placed[row].power for row in counted])) is not None:
         placed, counted = (*placed, Placed(one, placed[counted[0]].alignment)), (len(placed),)
     epochs = epochs_of(training, profile.clock.mid_ns, 0)
     return replace(found, placed=placed, counted=counted, epochs=epochs, around=None)

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 HOUR_NS = 3600 * NS_PER_S
 MOST_HOURS = 24 * 400
-MANY = 16  # channels that are added up: more of them are added before anything is worked out of them …
-_READINGS = 1 << 20  # … and so are several with more readings than that in all
 _LONG = 100_000  # readings: what working on them took is worth handing back
 CHECKPOINT = "checkpoint"
 _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
@@ -186,8 +184,7 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     usable = enough or usable
     total = scopes.total([power[row].series for row in usable])
     counted = tuple(usable[i] for i in total.indices)
-    many = len(counted) > MANY or (len(counted) > 1 and sum(len(power[i].series) for i in counted) > _READINGS)
-    if many and (one := added_up.together([power[i] for i in counted])) is not None:
+    if (one := added_up.where_many([power[i] for i in counted])) is not None:
         power.append(one)
         counted = (len(power) - 1,)
     text = total.text
