@@ -99,6 +99,8 @@ class RecorderFeed:
         self._events: deque[Event] = deque()
         recorder.subscribe(self._batches.append)
         recorder.on_event(self._events.append)
+        self._limits: deque[tuple[str, str, float, float | None]] = deque()
+        recorder.on_limit(lambda *told: self._limits.append(told))
 
     @property
     def file(self) -> Path | None:
@@ -137,6 +139,13 @@ class RecorderFeed:
                     self.board.add(_history(key, self.healths[key].channel))
                 self.board.histories[key].append(self._at(reading.mono), reading.watts)
                 count += 1
+        for _ in range(len(self._limits)):
+            source, channel, mono, watts = told = self._limits.popleft()
+            history = self.board.histories.get(ChannelKey(source, channel))
+            if history is not None:
+                history.limit(self._at(mono), watts)
+            else:
+                self._limits.append(told)  # before its first reading
         return count
 
     def events(self) -> list[Event]:
@@ -188,6 +197,8 @@ class ReplayFeed:
             channel = Channel(key.channel, one.sensor.host, one.sensor.scope.value, kind=one.kind.value)
             self.healths[key] = Health(key.source, channel, self.interval_s)
             self.board.add(_history(key, channel))
+            for cap in one.limits:
+                self.board.histories[key].limit(cap.start_ns + (one.clock.mid_ns if one.clock.known else 0), cap.watts)
 
     @property
     def file(self) -> Path | None:

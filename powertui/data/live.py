@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy import integrate, scopes, sensor
-from powertui.data.model import PS_PER_NS, Badge, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import PS_PER_NS, Badge, Clock, Floats, Int64s, PowerCap, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.pyramid import Pyramid, ReadingBlocks
 
 # A row stands out when it lies this many robust standard deviations from the middle of all rows …
@@ -55,6 +55,7 @@ class History:
         self.kind = kind
         self.dropped = 0  # readings that came out of order: counted, left out
         self.first_ns = self.last_ns = 0  # Unix ns of the first and the last reading
+        self.limits: list[PowerCap] = []  # what it is held to, by Unix ns
         self._pyramid = Pyramid()
 
     def __len__(self) -> int:
@@ -98,6 +99,10 @@ class History:
         self.last_ns = at_ns
         self._pyramid.append(at_ns, math.nan if watts is None else watts)
 
+    def limit(self, at_ns: int, watts: float | None) -> None:
+        """From now on it is held to so much; None: to nothing."""
+        self.limits.append(PowerCap(at_ns, math.nan if watts is None else watts))
+
     def pieces(self, lo_ns: int, hi_ns: int) -> ReadingBlocks:
         """What touches the time from lo to hi, both included: blocks of readings where it is long ago, single ones else."""
         return self._pyramid.pieces(lo_ns, hi_ns)
@@ -121,7 +126,8 @@ class History:
         zero = int(when[0]) if len(when) else 0
         clock = Clock(zero, zero, "absolute timestamps", "stamped by this machine while sampling")
         sensor = Sensor(self.key.channel, self.key.source, self.scope, self.host)
-        return PowerSeries(sensor, when - zero, watts, self.kind, clock)
+        caps = tuple(PowerCap(cap.start_ns - zero, cap.watts) for cap in self.limits)
+        return PowerSeries(sensor, when - zero, watts, self.kind, clock, limits=caps)
 
 
 class WindowEnergy(NamedTuple):

@@ -7,6 +7,7 @@ file when that is closed, which is also what happens when its parent is killed. 
     → {"sources": [{"url": …, "options": {…}}], "path": …, "interval": 1.0, "stream": true, "patient": false}
     ← {"opened": …} or {"error": {…}};  {"event": [t, mono, level, source, text]}
     ← {"refused": [name, {…}]} of a source that will not be asked again
+    ← {"limit": [source, channel, mono, watts]}, beside the readings
     ← {"readings": [[…], …], "reconnects": n, "missed": n};  {"info": [name, {…}]} of a source that was opened
     → {"mark": [kind, t, mono, text]};  {"stop": reason, "window": [lo, hi]}
     ← {"summary": {…}}
@@ -29,6 +30,7 @@ from typing import Any
 from powertui import errors
 from powertui.errors import PowertuiError
 from powertui.sampler.credentials import Secret
+from powertui.sampler.limits import PowerLimit
 from powertui.sampler.recorder import Event, Recorder, SourceState
 from powertui.sampler.recording_file import RecordingFile
 from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, open_source
@@ -186,6 +188,9 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
         state = recorder.states[readings[0].source]
         outbox.put({"readings": [list(r) for r in readings], "reconnects": state.reconnects, "missed": state.missed})
 
+    def limited(source: str, stamp: Stamp, limit: PowerLimit) -> None:
+        outbox.put({"limit": [source, limit.channel, stamp.mono, limit.watts]})
+
     def found(state: SourceState) -> None:
         outbox.put({"info": [state.name, _info(state.info)]})
 
@@ -193,6 +198,7 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
     recorder.on_open(found)
     if order.get("stream"):
         recorder.subscribe(read)
+        recorder.on_limit(limited)
     if order.get("patient"):
         return recorder  # its threads open the sources, all at once
     try:

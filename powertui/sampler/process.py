@@ -74,6 +74,7 @@ class RecorderProcess:
         self._sources, self._stream, self._sync = list(sources), stream, sync
         self._subscribers: list[Callable[[list[Reading]], None]] = []
         self._listeners: list[Callable[[Event], None]] = []
+        self._limit_listeners: list[Callable[[str, str, float, float | None], None]] = []
         self._opened = threading.Event()
         self._error: dict[str, str] | None = None
         self._process: subprocess.Popen[str] | None = None
@@ -87,6 +88,10 @@ class RecorderProcess:
     def on_event(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def on_limit(self, listener: Callable[[str, str, float, float | None], None]) -> None:
+        """Called with (source, channel, monotonic s, watts or None) when what a channel is held to changes."""
+        self._limit_listeners.append(listener)
 
     @property
     def alive(self) -> bool:
@@ -204,6 +209,10 @@ class RecorderProcess:
             for told in list(self._listeners):
                 with contextlib.suppress(Exception):
                     told(event)
+        elif "limit" in message:
+            for hears in list(self._limit_listeners):
+                with contextlib.suppress(Exception):
+                    hears(*message["limit"])
         elif "opened" in message:
             for name, given in message["opened"].items():
                 if given is not None:

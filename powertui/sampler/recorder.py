@@ -117,6 +117,7 @@ class Recorder:
         self.ended: Stamp | None = None
         self._subscribers: list[Callable[[list[Reading]], None]] = []
         self._listeners: list[Callable[[Event], None]] = []
+        self._limit_listeners: list[Callable[[str, Stamp, PowerLimit], None]] = []
         self._openings: list[Callable[[SourceState], None]] = []
         self._queue: queue.Queue[_Item | _Sentinel] = queue.Queue(_QUEUE)
         self._halt = threading.Event()
@@ -133,6 +134,10 @@ class Recorder:
     def on_event(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def on_limit(self, listener: Callable[[str, Stamp, PowerLimit], None]) -> None:
+        """Called with a source's name and what one of its channels is held to, whenever that changes."""
+        self._limit_listeners.append(listener)
 
     def on_open(self, listener: Callable[[SourceState], None]) -> None:
         """Called when a source has been opened, also one that was away at the start."""
@@ -407,6 +412,9 @@ class Recorder:
             self.file.write(limit_row(stamp, state.source.name, limit))
         words = "has no limit" if limit.watts is None else f"is limited to {limit.watts:g} W"
         self._event("info", state.source.name, f"{limit.channel} {words}", stamp=stamp)
+        for told in list(self._limit_listeners):
+            with contextlib.suppress(Exception):  # its own affair, as with readings
+                told(state.source.name, stamp, limit)
 
     def _take_mark(self, kind: str, stamp: Stamp, text: str) -> None:
         if self.file is not None:

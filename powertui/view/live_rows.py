@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 import time
 from collections import Counter
@@ -19,7 +21,7 @@ from powertui.sampler.health import Health
 from powertui.sampler.recorder import Event
 from powertui.terminal.glyphs import Glyphs
 from powertui.units import quantity
-from powertui.view import curve
+from powertui.view import curve, limit_line
 
 RoleLine: TypeAlias = Sequence[tuple[str, str]]  # (text, role of the theme)
 
@@ -299,18 +301,42 @@ def chart(
     shape.low[edges[:-1] > now_ns] = np.nan
     known = shape.known
     height = rows - 2
-    scale = curve.axis(float(np.nanmin(shape.low)), float(np.nanmax(shape.high)), height) if known.any() else curve.Axis(0, 1, 1)
+    caps = _caps(history, first, last, now_ns)
+    scale = curve.Axis(0, 1, 1)
+    if known.any():
+        highest = limit_line.highest(float(np.nanmax(shape.high)), (watts for _, _, watts in caps))
+        scale = curve.axis(float(np.nanmin(shape.low)), highest, height)
     labels = {round((scale.hi - tick) / (scale.hi - scale.lo) * (height - 1)): scale.text(tick) for tick in scale.ticks()}
     widest = max(map(len, labels.values()))
     lines: list[RoleLine] = []
-    for row, text in enumerate(curve.draw(shape, scale, height, glyphs)):
+    chars = [list(text) for text in curve.draw(shape, scale, height, glyphs)]
+    starts = edges[:-1:per_cell]
+    held = ((np.flatnonzero((starts + column * per_cell > lo) & (starts < hi)), watts) for lo, hi, watts in caps)
+    taken = set(limit_line.draw(chars, held, scale, glyphs.horizontal))
+    for row, text in enumerate(chars):
         label = labels.get(row, "")
         unit = (" W" if row == 0 else "  ") if widest <= AXIS_WIDTH - 3 else ""
         edge = glyphs.vertical if row in labels else " "
-        lines.append([((label + unit).rjust(AXIS_WIDTH - 1) + edge, "axis"), (text, "power")])
+        drawn = _runs(text, [(row, cell) in taken for cell in range(cells)])
+        lines.append([((label + unit).rjust(AXIS_WIDTH - 1) + edge, "axis"), *drawn])
     lines.append([(" " * AXIS_WIDTH, "axis"), (_marks(marks, first, column * per_cell, cells, glyphs), "cursor")])
     lines.append([(" " * AXIS_WIDTH, "axis"), (_times(first, column * per_cell, cells), "axis")])
     return lines
+
+
+def _caps(history: History, first: int, last: int, now_ns: int) -> list[tuple[int, int, float]]:
+    """(begin, end, W) of the limits that hold somewhere in view, up to now."""
+    ends = [*(cap.start_ns for cap in history.limits[1:]), now_ns]
+    every = [(cap.start_ns, end, cap.watts) for cap, end in zip(history.limits, ends, strict=False)]
+    return [one for one in every if one[0] < last and one[1] > first and not math.isnan(one[2])]
+
+
+def _runs(text: Sequence[str], limits: Sequence[bool]) -> RoleLine:
+    """A row of the chart: the curve, and the line of a limit where that is."""
+    return [
+        ("".join(text[at] for at, _ in group), "estimated" if limit else "power")
+        for limit, group in itertools.groupby(enumerate(limits), key=lambda one: one[1])
+    ]
 
 
 def _times(first_ns: int, cell_ns: int, cells: int) -> str:

@@ -12,13 +12,12 @@ from powertui import units
 from powertui.data.model import Int64s, PowerOnTrace
 from powertui.plain import plain
 from powertui.plain import width as plain_width
+from powertui.view import limit_line
 from powertui.view.curve import Axis, axis, columns_per_cell, draw
 from powertui.view.navigation import State
 from powertui.view.power_curve import PowerCurve, curve_of
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
-
-FAR = 2.0  # times the highest reading: limits beyond that are not drawn
 
 
 def half_edges(view: Viewport) -> Int64s:
@@ -73,8 +72,8 @@ class PowerStrip(TimeLane):
     def axis(self) -> Axis:
         """Of the whole series: the scale stays while one moves along it."""
         lo, hi = self.curve.range if self.curve and self.curve.range else (math.nan, math.nan)
-        if self.power is not None:  # a limit that is far away would press the curve flat
-            hi = max([hi, *(cap.watts for cap in self.power.series.limits if hi < cap.watts <= FAR * hi)])
+        if self.power is not None:
+            hi = limit_line.highest(hi, (cap.watts for cap in self.power.series.limits))
         return axis(lo, hi, max(1, self.size.height))
 
     # ── the gutter: name, unit and axis; the value under the cursor ──────────────────────────────
@@ -161,22 +160,18 @@ class PowerStrip(TimeLane):
         return [styled(row, style) for row, style in zip(chars, styles, strict=True)]
 
     def _limits(self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]) -> None:
-        """What the channel was held to, as a line wherever no curve is, with its watts at the left end that is in sight."""
+        """What the channel was held to."""
         assert self.power is not None
-        power, scale, height = self.power, self.axis, len(chars)
+        power = self.power
         caps = power.series.limits
         edges = view.edges()
         starts = [power.offset_ps + cap.start_ns * 1000 for cap in caps] + [int(edges[-1])]
-        for cap, start, end in zip(caps, starts, starts[1:], strict=False):
-            if not scale.lo <= cap.watts <= scale.hi or scale.hi <= scale.lo or height < 2:
-                continue
-            row = min(height - 1, int((scale.hi - cap.watts) / (scale.hi - scale.lo) * height))
-            columns = np.flatnonzero((edges[1:] > start) & (edges[:-1] < end)).tolist()
-            text = f" limit {units.quantity(cap.watts, 'W')} "
-            for at, column in enumerate(columns):
-                if chars[row][column] == " ":
-                    char = text[at] if at < len(text) <= len(columns) else self.glyphs.horizontal
-                    chars[row][column], styles[row][column] = char, self.theme_colors.style("estimated")
+        stretches = (
+            (np.flatnonzero((edges[1:] > start) & (edges[:-1] < end)), cap.watts)
+            for cap, start, end in zip(caps, starts, starts[1:], strict=False)
+        )
+        for row, column in limit_line.draw(chars, stretches, self.axis, self.glyphs.horizontal):
+            styles[row][column] = self.theme_colors.style("estimated")
 
     def _uncertainty(self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]) -> None:
         """A bar as long as the 95 % interval of the offset, in that corner where it covers least of the curve."""

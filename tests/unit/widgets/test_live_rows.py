@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from powertui.data.live import ChannelKey, WindowEnergy
-from powertui.data.model import Badge, Clock, PowerSeries, Scope, Sensor
+from powertui.data.model import Badge, Clock, PowerCap, PowerSeries, Scope, Sensor
 from powertui.data.watch import FinishedEpoch
 from powertui.feed import NS, ReplayFeed
 from powertui.plain import width
@@ -180,6 +180,29 @@ def test_marks_stand_where_they_were_set_and_only_those_in_view() -> None:
     assert rows._marks(marks, 0, 10 * NS, 20, UNICODE) == f"  {sign}{sign}x{' ' * 14}{sign}", "no name covers the next mark"
     assert rows._marks([(0, "abc")], 0, 10 * NS, 4, UNICODE) == UNICODE.cursor + "abc", "a name that fits exactly is written"
     assert rows._marks([(0, "abcd")], 0, 10 * NS, 4, UNICODE) == UNICODE.cursor + "   "
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
+def test_what_a_channel_is_held_to_is_a_line_above_its_curve_up_to_now(glyphs: Glyphs) -> None:
+    feed = played(series("a", [200.0 + 50 * (n % 2) for n in range(120)]))
+    (history,) = feed.board.histories.values()
+    view, size = rows.LiveSpan(60), (60, 14)
+
+    def drawn() -> list[RoleLine]:
+        return list(rows.chart(history, view, feed.now_ns(), NS, size, glyphs, []))
+
+    plain_chart = [text(line) for line in drawn()]
+    history.limit(feed.now_ns() - 30 * NS, 325.0)
+    lines = drawn()
+    (held,) = [line for line in lines if any(role == "estimated" for _, role in line)]
+    said = "".join(words for words, role in held if role == "estimated")
+    assert said.startswith(" limit 325 W ")
+    assert set(said.removeprefix(" limit 325 W ")) == {glyphs.horizontal}
+    assert 20 <= len(said) <= 30, "half of the minute that is in sight"
+    assert all(len(text(line)) == len(text(lines[0])) for line in lines[:-1])
+    history.limit(feed.now_ns() - 29 * NS, None)
+    history.limits[0] = PowerCap(0, 2000.0)
+    assert [text(line) for line in drawn()] == plain_chart, "one that is far away, or taken back, is not drawn"
 
 
 def test_a_chart_without_room_is_not_drawn() -> None:
