@@ -12,6 +12,7 @@ import pytest
 
 from powertui.data.live import ChannelKey
 from powertui.data.model import Clock, Mark, PowerSeries, Scope, Sensor
+from powertui.data.power import registry
 from powertui.errors import SensorError
 from powertui.feed import NS, RecorderFeed, ReplayFeed
 from powertui.sampler.process import RecorderProcess
@@ -110,6 +111,7 @@ def test_recorder_feed_shows_what_the_file_holds(tmp_path: Path) -> None:
     (chip / "name").write_text("ibmpowernv\n")
     (chip / "power1_input").write_text("245000000\n")
     (chip / "power1_label").write_text("System\n")
+    (chip / "power1_cap").write_text("300000000\n")
     path = tmp_path / "power.csv"
     recorder = RecorderProcess([("hwmon:", Options(root=str(tmp_path / "root")))], path=str(path), interval=0.05)
     feed = RecorderFeed(recorder, "this machine")
@@ -134,3 +136,9 @@ def test_recorder_feed_shows_what_the_file_holds(tmp_path: Path) -> None:
     assert feed.over
     assert feed.marks[0].name == "epoch 1 begins"
     assert feed.healths[history.key].readings == len(history)
+    (cap,) = history.limits
+    assert cap.watts == 300.0
+    assert history.first_ns <= cap.start_ns + NS <= history.last_ns + 2 * NS
+    played = ReplayFeed(registry.load(str(path)).series, "again")
+    (again,) = played.board.histories.values()
+    assert [one.watts for one in again.limits] == [300.0]

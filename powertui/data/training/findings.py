@@ -14,13 +14,13 @@ import numpy as np
 
 from powertui.data.energy import integrate, placing, samples
 from powertui.data.energy.account import Account
-from powertui.data.energy.findings import could_find, unexplained
+from powertui.data.energy.findings import could_find, held, unexplained
 from powertui.data.energy.findings.box import Box
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, PS_PER_S, Badge, Floats, PowerOnTrace
-from powertui.data.training import apart, expected, layers, stretches
+from powertui.data.training import apart, expected, layers, limited, stretches
 from powertui.data.training.epochs import iterations
 from powertui.data.training.expected import ExpectedOfTraining, KnownCourse
 from powertui.data.training.parts import TrainedEpoch
@@ -62,6 +62,20 @@ class _Looked(NamedTuple):
 
 def of(training: Training, seen: Seen, account: Account) -> Findings:
     """Everything that stands out outside the sessions, on the axis of `seen`."""
+    found = _of(training, seen, account)
+    back = limited.of(training, seen, [one.power for one in account.placed])
+    if not back:
+        return found
+    span = (seen.at(int(training.stretches.start[0])), seen.at(int(training.stretches.end.max())))
+    told = [replace(one, text=held.sentence(by, where(one), None, 0)) for one, by in limited.findings(training, seen, back)]
+    rest = held.without(found.findings, back, span)
+    notes = (*found.notes, found.reason) if found.reason else found.notes
+    return replace(
+        found, findings=(*rest, *told), smaller=tuple(held.without(found.smaller, back, span)), reason="", notes=tuple(notes)
+    )
+
+
+def _of(training: Training, seen: Seen, account: Account) -> Findings:
     power = account.power
     if power is None or power.status == "none" or not len(power.times):
         return Findings(None, (), reason="no power log covers this training")

@@ -25,6 +25,9 @@ from powertui.data.training import windows
 from powertui.data.training.training import Training
 from powertui.errors import UsageError
 from powertui.report import energy as energy_report
+from powertui.sampler.csv_format import COLUMNS, MAGIC, limit_row, mark_row, reading_row
+from powertui.sampler.limits import PowerLimit
+from powertui.sampler.source import Reading, Stamp
 from tests.synthetic.tfevents import frame, write_scalars
 
 UNIX = 1_795_000_000.0
@@ -403,3 +406,34 @@ def test_power_of_two_hosts_counts_both(tmp_path: Path) -> None:
     assert training is not None
     assert training.energy is not None
     assert training.energy.mean_w == pytest.approx(504, rel=0.02)
+
+
+# ── held back ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("how", ["throttled", "at its limit"])
+def test_where_a_limit_held_it_back_is_told_and_not_as_power_that_nothing_explains(tmp_path: Path, how: str) -> None:
+    """40 of 200 s at 230 W instead of 300: by a window of the recorder, or by the limit that it recorded."""
+    events(tmp_path, 1_795_000_000, steps=range(10, 4010, 10))
+    rows = []
+    for second in range(-20, 221):
+        at = UNIX + second
+        watts = 90.0 if not 0 <= second <= 200 else 230.0 if 100 <= second < 140 else 300.0 + second % 3
+        stamp = Stamp(at - 0.01, second + 1000.0)
+        if second in (100, 140) and how == "throttled":
+            rows.append(mark_row("begin" if second == 100 else "end", stamp, "throttled: board (power cap)"))
+        elif second in (100, 140):
+            rows.append(limit_row(stamp, "bmc", PowerLimit("board", 230.0 if second == 100 else None)))
+        rows.append(reading_row(Reading(at, second + 1000.0, watts, 0.01, "bmc", "board", "ok")))
+    (tmp_path / "power.csv").write_text("".join([f"{MAGIC}\n{COLUMNS}\n", *rows]))
+    training = only(tmp_path)
+    told = training.seen_from(None, Aligning()).whole
+    assert told is not None
+    found = told.findings
+    (one,) = [one for one in found.findings if "limit" in one.witnesses]
+    assert "held back for" in one.text
+    assert one.epoch == 0
+    zero = training.seen_from(None, Aligning())
+    assert abs(one.start_ps - zero.at(int((UNIX + 100) * 1e9))) < 2 * PS_PER_S
+    assert abs(one.end_ps - zero.at(int((UNIX + 140) * 1e9))) < 3 * PS_PER_S
+    assert not [other for other in found.findings if other.kind == "power" and (other.delta_watts or 0) < 0]

@@ -7,7 +7,7 @@ own, and none of its power as unexplained.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -125,9 +125,14 @@ def covered(held: Sequence[HeldBack], lo: int, hi: int) -> int:
 
 def finding(one: HeldBack, held: Sequence[HeldBack], steps: Steps, rows: Int64s) -> Finding:
     """It as a finding; `rows` are its steps."""
+    return replace(bare(one), delta_seconds=_longer(held, steps, rows))
+
+
+def bare(one: HeldBack) -> Finding:
+    """It as a finding where no steps are known."""
     return Finding(
         "time", (LIMIT,), one.start_ps, one.end_ps, (one.start_ps,) * 2, (one.end_ps,) * 2, None, None, None, (), None, None, None,
-        None, None, None, _longer(held, steps, rows), 0.0, Badge.MEASURED if one.sure else Badge.ESTIMATED, explained=True,
+        None, None, None, None, 0.0, Badge.MEASURED if one.sure else Badge.ESTIMATED, explained=True,
     )  # fmt: skip
 
 
