@@ -68,9 +68,11 @@ def of(data: Samples, known: KnownCourse, unsure: Unsure) -> ExpectedOfTraining:
     watts = _fitted(columns[judged], data.watts[judged], low, data.quantum)
     expected = columns @ watts
     swing = max(float(np.percentile(data.watts[judged], 90)) - low, 0.02 * low, data.quantum)
-    doubt = np.hypot(_doubt(data, known, kinds, watts, shares, unsure.place, swing), _windows(data, known, kinds, watts, unsure))
+    doubt = np.hypot(_doubt(data, known, kinds, watts, shares, unsure, swing), _windows(data, known, kinds, watts, unsure))
     residual = np.where(good, data.watts - expected, 0.0)
-    drift = _drift(data, residual, judged)
+    # Where nothing within an epoch is known, what is slower than two of them is drift, and all else their course.
+    turn = 0.0 if known.by_steps else 2 * float(np.median([hi - lo for lo, hi in known.epochs]))
+    drift = _drift(data, residual, judged, turn)
     floor = ceiling = expected + drift
     if not known.by_steps:
         judged &= ~_starting(data, known.epochs)
@@ -131,7 +133,7 @@ def _fitted(columns: Floats, watts: Floats, low: float, quantum: float) -> Float
 
 
 def _doubt(
-    data: Samples, known: KnownCourse, kinds: list[str], watts: Floats, shares: Floats, place_s: float, swing: float
+    data: Samples, known: KnownCourse, kinds: list[str], watts: Floats, shares: Floats, unsure: Unsure, swing: float
 ) -> Floats:  # fmt: skip
     """One sigma of what is not known of the expectation, for each reading."""
     length = np.maximum(data.hi - data.lo, 1e-9)
@@ -139,11 +141,12 @@ def _doubt(
     level = dict(zip(kinds, watts.tolist(), strict=True))
     edges, half = known.stretches.edges()
     at = (edges - known.zero_ns) / NS_PER_S
-    spread = np.hypot(half / NS_PER_S, np.hypot(place_s, data.late / 3**0.5))
+    spread = np.hypot(half / NS_PER_S, np.hypot(unsure.place, data.late / 3**0.5))
+    begins = data.hi - max(1 + unsure.window, unsure.longest) * length  # of the longest windows that they may have
     # An edge within reach of a window: what the power does there, times how much of the window may lie on its other side.
     usual = max(watts.tolist()) - min(watts.tolist()) if len(watts) > 1 else 0.5 * swing
     for edge, off in zip(at.tolist(), spread.tolist(), strict=True):
-        rows = slice(int(np.searchsorted(data.hi, edge - off)), int(np.searchsorted(data.lo, edge + off)))
+        rows = slice(int(np.searchsorted(data.hi, edge - off)), int(np.searchsorted(begins, edge + off)))
         doubt[rows] = np.hypot(doubt[rows], usual * np.minimum(off / length[rows], 1.0))
     for kind in _LOOSE:
         if kind in level:
@@ -174,11 +177,11 @@ def _windows(data: Samples, known: KnownCourse, kinds: list[str], watts: Floats,
     return np.asarray(np.sqrt(off))
 
 
-def _drift(data: Samples, residual: Floats, judged: Bools) -> Floats:
-    """What the level of a long training does by and by: a running median over ten minutes at least."""
+def _drift(data: Samples, residual: Floats, judged: Bools, least: float) -> Floats:
+    """What the level of a long training does by and by: a running median over ten minutes at least, or so many seconds."""
     at = ((data.lo + data.hi) / 2)[judged]
     length = float(at[-1] - at[0])
-    block = max(_DRIFT_S, length / 200)
+    block = max(_DRIFT_S, length / 200, least)
     if length < 3 * block:
         return np.zeros(len(data))
     count = int(length / block)

@@ -35,6 +35,7 @@ COVERED = 0.8  # of a training that its sessions cover: then their traces tell, 
 _FEW = 0.02  # a place that weighs less is not looked at
 _EVEN = 0.05  # of an epoch's steps: no closer is their number known by power alone
 _COURSE = 201  # moments of an epoch at which its work is looked at
+_PAUSED = 0.5  # of a stretch that drew less: so much longer its steps took
 _LEAST_PART = 0.1  # of a stretch: a smaller part in a neighbouring epoch is its edge's doubt
 WOULD_TELL = "not profiled: a capture here would show"
 
@@ -93,6 +94,7 @@ def _of(training: Training, seen: Seen, account: Account) -> Findings:
         sigma = float(np.hypot(sigma, (power.offset_hi_ps - power.offset_lo_ps) / 2 / 1.96 / PS_PER_S))
     told = _Telling(training, seen, account, power)
     every = [one for box in apart.layered(found) for one in told.of_box(box.moved(looked[0].offset).wider(sigma))]
+    every = [one for one in every if not told.paused(one)]
     matter = sorted((one for one in every if told.matters(one)), key=lambda one: -abs(one.delta_joules or 0.0))
     smaller = [one for one in every if one not in matter]
     limits, could = told.could(first, looked[0].noise)
@@ -322,6 +324,17 @@ class _Telling:
         more = one.delta_joules or 0.0
         strong = more >= STRONG * stretch and one.end_ps - one.start_ps >= LONG_ENOUGH_S * PS_PER_S
         return strong or abs(more) >= max(OF_STRETCH * stretch, least)
+
+    def paused(self, one: Finding) -> bool:
+        """Whether it drew less because its steps took longer by half of it or more: the records tell of that pause already."""
+        rate = self.training.records
+        if (one.delta_watts or 0.0) >= 0 or len(rate) <= 2:
+            return False
+        start, end = self.seen.unix_ns(one.start_ps), self.seen.unix_ns(one.end_ps)
+        first = max(int(rate.at_ns.searchsorted(start, side="right")) - 1, 0)
+        last = min(int(rate.at_ns.searchsorted(end)), len(rate) - 1)
+        usual = 1 / float(np.nanmedian(rate.per_s)) * NS_PER_S * max(int(rate.step[last] - rate.step[first]), 0)
+        return float(rate.at_ns[last] - rate.at_ns[first]) - usual >= _PAUSED * (end - start)
 
     def could(self, model: ExpectedOfTraining, noise: Noise) -> tuple[could_find.Limits, str]:
         """What would have been found."""

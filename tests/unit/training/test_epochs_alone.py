@@ -1,0 +1,109 @@
+"""Trainings of which only epochs are logged: what the numbers of short profiles, long epochs and pauses make of their power."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import drawn_trainings
+from powertui.data import logdir
+from powertui.data.asked import ReadOptions
+from powertui.data.energy.findings.finding import Findings
+from powertui.data.model import PS_PER_S
+from powertui.data.training.training import Training
+from tests.synthetic.long_training import BEGIN, EPOCH_S, EPOCHS, long_training
+from tests.synthetic.tfevents import write_scalars
+
+Load = tuple[float, float, float]  # from, to (s after BEGIN), W above the idle machine
+
+
+def _written(
+    folder: Path,
+    ends: list[float],
+    loads: list[Load],
+    records: Sequence[tuple[float, int]] = (),
+    pace: float = 1.0,
+    hole: tuple[float, float] = (0.0, 0.0),
+) -> Training:
+    """A training whose epochs ended then, its scalars and its power: means over `pace` in steps of 1 W."""
+    rows = [(BEGIN + at, step, "batch_loss", 1.0) for at, step in records]
+    rows += [(BEGIN + end, number, "epoch_loss", 1.0) for number, end in enumerate(ends)]
+    write_scalars(folder / "train" / "events.out.tfevents.1700000000.vm.77.0.v2", sorted(rows), BEGIN, graph=BEGIN)
+    rng = np.random.default_rng(5)
+    at = np.arange(-20.0, ends[-1] + 20.0, 0.05)
+    watts = 150 + rng.normal(0, 1, len(at))
+    for lo, hi, more in loads:
+        watts[(at >= lo) & (at < hi)] += more
+    size = round(pace / 0.05)
+    count = len(at) // size
+    means = watts[: count * size].reshape(count, size).mean(axis=1)
+    ends_at = at[0] + (np.arange(count) + 1) * pace
+    lines = [f"{BEGIN + end:.2f},{round(mean)}\n" for end, mean in zip(ends_at.tolist(), means.tolist(), strict=True)]
+    (folder / "power.csv").write_text("time_unix_s,watts\n" + "".join(lines))
+    (entry,) = logdir.scan(folder).trainings
+    return Training(entry, ReadOptions())
+
+
+def _found(training: Training) -> tuple[Findings, list[tuple[float, float]]]:
+    """What stands out, and from when to when (s after BEGIN)."""
+    seen = training.seen_from()
+    shift = seen.zero_ns / 1e9 - BEGIN
+    found = seen.whole.findings
+    return found, [(one.start_ps / PS_PER_S + shift, one.end_ps / PS_PER_S + shift) for one in found.findings]
+
+
+@pytest.mark.parametrize("are_read", [False, True], ids=["profiles unread", "profiles read"])
+def test_the_step_numbers_of_short_profiles_do_not_hide_a_burst(tmp_path: Path, are_read: bool) -> None:
+    folder = long_training(tmp_path)
+    rows = [(BEGIN + (number + 1) * EPOCH_S, number, "epoch_loss", 1.0) for number in range(EPOCHS)]
+    write_scalars(folder / "train" / "events.out.tfevents.1700000000.vm.77.0.v2", rows, BEGIN, graph=BEGIN)
+    (entry,) = logdir.scan(folder).trainings
+    training = Training(entry, ReadOptions())
+    if are_read:
+        assert all(len(training.opened(run).profiles[0].steps) for run in entry.sessions)
+        assert len(training.rate)
+    found, at = _found(training)
+    assert not found.reason
+    assert at
+    assert min(lo for lo, _ in at) == pytest.approx(45, abs=2)
+    assert max(hi for _, hi in at) == pytest.approx(55, abs=2)
+
+
+@pytest.mark.parametrize("pace", [0.5, 1.0, 2.0, 3.0])
+def test_a_burst_over_the_pause_between_two_epochs_is_found(tmp_path: Path, pace: float) -> None:
+    """Where other epochs draw anything between idle and training, only a part of the load shows."""
+    starts = np.cumsum([0.0, 9.1, 9.7, 10.2, 10.4, 10.1, 10.7]).tolist()
+    loads = [(lo + 2.8, hi - 0.1, 60.0) for lo, hi in pairwise(starts)]
+    burst = (35.0, 44.0)
+    found, at = _found(_written(tmp_path, starts[1:], [*loads, (*burst, 60.0)], pace=pace))
+    assert at, found.could
+    assert min(lo for lo, _ in at) == pytest.approx(burst[0], abs=2 + pace)
+    assert max(hi for _, hi in at) == pytest.approx(burst[1], abs=2 + pace)
+    assert {one.epoch for one in found.findings} <= {3, 4}
+
+
+def test_every_second_epoch_that_evaluates_for_long_is_no_finding(tmp_path: Path) -> None:
+    """Seven epochs of 38 minutes, every second one of which evaluates for ten minutes more, and a log with holes."""
+    assert not drawn_trainings.judge(drawn_trainings.drawn(101), tmp_path).loud_quiet
+
+
+def test_a_pause_that_the_records_tell_is_no_finding(tmp_path: Path) -> None:
+    """Steps of 2 s, a record every ten of them, and 16 s to save: less than twice the usual from record to record."""
+    loads, records, ends, now, done = [], [], [], 0.0, 0
+    for epoch in range(4):
+        for step in range(100):
+            loads.append((now, now + 2.0, 300.0))
+            now += 2.0
+            done += 1
+            if done % 10 == 0:
+                records.append((now, done))
+            if epoch == 2 and step == 46:
+                now += 16.0
+        ends.append(now)
+    found, at = _found(_written(tmp_path, ends, loads, records))
+    assert not found.reason
+    assert at == []
