@@ -1,22 +1,26 @@
-"""Whether python-ipmi's cryptography runs on this processor: asked of a child process, because finding out may kill it.
+"""Whether python-ipmi's cryptography works here: asked of a child process where finding out may kill it.
 
 PyPI's newest wheels of `cryptography` for POWER are compiled for POWER9: on a POWER8 their import ends with SIGILL, which no
 `except` sees. So there a child imports it first. Elsewhere no wheel of that kind is known, and nothing is asked.
+Where PyPI has no newer build (32-bit machines), pip may have taken one that is too old for python-ipmi.
 """
 
 from __future__ import annotations
 
 import functools
 import platform
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 
 __all__ = ["dies_by", "trouble"]
 
 _IMPORT = "import pyipmi.interfaces.rmcpplus"
 _PATIENCE_S = 120.0  # an import from a slow network disk
+_OLDEST = (3, 1)  # since then a cipher needs no backend to be named
 _MACHINES = ("ppc64le", "ppc64")
 
 
@@ -37,6 +41,12 @@ def dies_by(python: Sequence[str]) -> str:
 @functools.cache
 def trouble() -> str:
     """Why the native IPMI client cannot be used in this process, as a sentence; "" when it can."""
+    try:
+        version = metadata.version("cryptography")
+    except metadata.PackageNotFoundError:
+        return ""  # the import says so
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < _OLDEST:
+        return f"The package cryptography {version} is too old for IPMI over LAN (needed: {'.'.join(map(str, _OLDEST))})."
     if platform.machine() not in _MACHINES or "pyipmi.interfaces.rmcpplus" in sys.modules:
         return ""
     name = dies_by((sys.executable, "-I"))

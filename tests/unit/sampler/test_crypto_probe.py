@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,16 @@ def test_on_power_ipmitool_takes_over_and_says_why(monkeypatch: pytest.MonkeyPat
         source.open()
     assert "SIGILL" in caught.value.message
     assert "The program ipmitool is not installed." in caught.value.message
+
+
+def test_one_that_is_too_old_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What pip takes on a 32-bit machine, for which PyPI has no newer build."""
+    monkeypatch.setattr(metadata, "version", lambda name: "2.6.1")
+    source = open_source("ipmi://monitor@bmc", Options(root=str(tmp_path)))
+    assert isinstance(source, IpmitoolSource)
+    monkeypatch.setattr(programs, "find", lambda name, as_root: programs.Program(""))
+    with pytest.raises(NotSupported, match=r"cryptography 2\.6\.1 is too old .* ipmitool is not installed"):
+        source.open()
 
 
 def test_where_it_runs_nothing_changes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
