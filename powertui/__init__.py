@@ -10,7 +10,7 @@ training script costs nothing:
 `from powertui import *` brings all of these but `open`, which would take the place of Python's own.
 """
 
-from powertui.import_path import clean
+from powertui.import_path import clean, too_old
 
 clean()  # before anything else is imported
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> "Any":
     import importlib
 
+    said = too_old()
+    if said and name in __dir__():
+        raise ImportError(said)
     if name == "open":
         return importlib.import_module("powertui.api").open
     if name == "record":
@@ -38,5 +41,5 @@ def __getattr__(name: str) -> "Any":
     raise AttributeError(f"module 'powertui' has no attribute {name!r}")
 
 
-def __dir__() -> list[str]:
+def __dir__() -> "list[str]":
     return sorted([*__all__, "open"])

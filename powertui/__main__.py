@@ -3,13 +3,14 @@
 import sys
 
 from powertui import __version__
+from powertui.import_path import too_old
 
 
 def main() -> int:
     """The version, or whatever else the command line asks for."""
-    if sys.version_info < (3, 10):  # noqa: UP036  this file, __init__.py and import_path.py are readable for older ones
-        words = "powertui needs Python 3.10 or newer; this is Python {}.{}. docs/install.md names newer ones."
-        print(words.format(*sys.version_info[:2]), file=sys.stderr)
+    said = too_old()  # this file, __init__.py and import_path.py are readable for older Pythons
+    if said:
+        print(said, file=sys.stderr)
         return 1
     if sys.argv[1:] == ["--version"]:
         print(f"powertui {__version__}")

@@ -18,12 +18,20 @@ def home() -> str:
     return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120  pathlib is not loaded yet
 
 
+def too_old() -> str:
+    """Why this Python cannot run powertui, as a sentence; "" when it can."""
+    if sys.version_info >= (3, 10):  # noqa: UP036  this is read by older ones
+        return ""
+    words = "powertui needs Python 3.10 or newer; this is Python {}.{}. docs/install.md names newer ones."
+    return words.format(*sys.version_info[:2])
+
+
 def is_program() -> bool:
     """Whether we are `powertui` or `python -m powertui`, and not a library inside somebody's script."""
     first = sys.argv[0] if sys.argv else ""
     if first != "-m":  # that is what stands there while `python -m` looks for its module
         return os.path.basename(first) == "powertui"  # noqa: PTH119
-    words = sys.orig_argv
+    words = getattr(sys, "orig_argv", ())  # Pythons that have none are refused
     options = [i for i, word in enumerate(words) if word.startswith("-")]
     return any(words[i].endswith("mpowertui") or (words[i].endswith("m") and words[i + 1 : i + 2] == ["powertui"]) for i in options)
 

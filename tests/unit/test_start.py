@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from powertui import import_path
 from powertui.terminal import launch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +31,33 @@ def test_the_version_needs_nothing() -> None:
     assert {"powertui", "powertui.__main__"} <= found
     assert {name for name in found if not name.startswith("powertui")} <= {"0.1.0"}  # what was printed
     assert len(found) <= 5
+
+
+def older() -> list[Path]:
+    """Pythons of this machine that are too old: pyenv's."""
+    found = sorted((Path.home() / ".pyenv" / "versions").glob("3.[6-9].*/bin/python"))
+    return [path for path in found if os.access(path, os.X_OK)]
+
+
+@pytest.mark.parametrize("python", older(), ids=lambda path: path.parts[-3])
+def test_an_older_python_is_told_so_in_one_sentence(python: Path) -> None:
+    version = python.parts[-3].rpartition(".")[0]
+    sentence = f"powertui needs Python 3.10 or newer; this is Python {version}. docs/install.md names newer ones."
+    for words in (["-m", "powertui", "report", "x"], ["-m", "powertui"], ["-c", "from powertui.__main__ import run; run()"]):
+        done = subprocess.run([python, *words], cwd=ROOT, capture_output=True, text=True)
+        assert (done.returncode, done.stdout, done.stderr.strip()) == (1, "", sentence)
+    if version == "3.6":
+        return  # its modules have no __getattr__
+    done = subprocess.run([python, "-c", "import powertui; powertui.record()"], cwd=ROOT, capture_output=True, text=True)
+    assert done.stderr.strip().endswith(f"ImportError: {sentence}")
+
+
+def test_what_runs_before_the_sentence_can_be_read_by_older_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("__init__.py", "__main__.py", "import_path.py"):
+        ast.parse((ROOT / "powertui" / name).read_text("utf-8"), feature_version=(3, 6))
+    monkeypatch.delattr(sys, "orig_argv")
+    monkeypatch.setattr(sys, "argv", ["-m"])
+    assert not import_path.is_program()
 
 
 def test_the_first_page_needs_nothing_of_the_others() -> None:
