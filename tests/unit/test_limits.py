@@ -89,6 +89,17 @@ def test_a_limit_of_address_space_counts() -> None:
     assert 0 < float(done.stdout) < 2 << 30
 
 
+@pytest.mark.parametrize("page", [4096, 16384, 65536])
+def test_what_is_used_of_the_address_space_is_counted_in_this_kernels_pages(
+    page: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """POWER has pages of 64 KiB, some ARM machines of 16."""
+    files(tmp_path, proc__self__statm="16384 900 300 1 0 500 0\n")
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (2 << 30, 2 << 30))
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": page}.__getitem__)
+    assert limits.available(tmp_path) == (2 << 30) - 16384 * page
+
+
 @pytest.mark.parametrize(("text", "said"), [("24G", 24 << 30), ("1.5g", 1.5 * (1 << 30)), ("500 MB", 500 << 20), ("7", 7), (7, 7)])
 def test_sizes_are_written_as_people_write_them(text: str | int, said: float) -> None:
     assert MemoryLimit.parse(text).said == said
