@@ -24,17 +24,31 @@ from powertui.data.formats.json_compiled import COMPILED, CompiledScanner
 from powertui.data.formats.json_pure import FAR_US, PureScanner
 from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.makers import TimeOrigin
+from powertui.data.formats.pairing import pair
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile, describe
 from powertui.data.limits import HINT
-from powertui.data.model import PS_PER_US, Clock, Floats, Int32s, Int64s, Stat, StatColumn, StatKind, Trace, UInt32s, UInt64s
+from powertui.data.model import (
+    PS_PER_US,
+    Clock,
+    Floats,
+    Int32s,
+    Int64s,
+    Stat,
+    StatColumn,
+    StatKind,
+    Trace,
+    UInt8s,
+    UInt32s,
+    UInt64s,
+)
 from powertui.data.texts import Texts
 from powertui.errors import UnreadableFile
 
 __all__ = [
-    "EVENT_BYTES", "IMPOSSIBLE", "OBJECT_BYTES", "OPEN", "PYTORCH", "UNIX_US", "VIZTRACER", "ArgStats", "Impossible", "Origin",
-    "PairNames", "ThreadEvents", "arg_text", "as_text", "begin", "clean", "clock_of", "coded", "in_reach", "number_of",
-    "picoseconds", "read", "spoken", "spread", "stat",
+    "BEGINS", "ENDS", "EVENT_BYTES", "IMPOSSIBLE", "OBJECT_BYTES", "OPEN", "PYTORCH", "UNIX_US", "VIZTRACER", "ArgStats",
+    "Impossible", "Origin", "PairNames", "ThreadEvents", "arg_text", "as_text", "begin", "clean", "clock_of", "coded", "in_reach",
+    "number_of", "picoseconds", "read", "spoken", "spread", "stat",
 ]  # fmt: skip
 
 KEPT = 1 << 62  # positions of args that are kept; those below are places in the file
@@ -231,6 +245,7 @@ def number_of(tid: Any) -> int:
 
 
 IMPOSSIBLE = "events at impossible times were left out"
+BEGINS, ENDS = 1, 2  # of `spread`
 OPEN = -(1 << 62)  # the duration of a begin that waits for its end
 _PLACES = 1000  # of times that cannot be
 REACH_US = 9e12  # from the first event: nothing that can be lies farther
@@ -299,7 +314,8 @@ class ThreadEvents:
     def __init__(self) -> None:
         self.start, self.duration = array("q"), array("q")
         self.name, self.position = array("I"), array("Q")
-        self.open: list[int] = []  # rows of B events that wait for their E
+        self.marks, self.ends = array("q"), array("q")  # begins (their rows) and ends (-1) as they came, and when those ended
+        self.stray = self.left = 0  # ends without a begin, begins without an end: known once `line` was asked
         self.label = ""
 
     def __len__(self) -> int:
@@ -319,6 +335,25 @@ class ThreadEvents:
         self.name.frombytes(name.tobytes())
         self.position.frombytes(position.tobytes())
 
+    def begin(self) -> None:
+        """The last event waits for its end."""
+        self.marks.append(len(self) - 1)
+
+    def end(self, at: int) -> None:
+        """The last one that waits ends."""
+        self.marks.append(-1)
+        self.ends.append(at)
+
+    def _paired(self, start: Int64s, duration: Int64s) -> None:
+        """Durations of what began and ended."""
+        marks, ends = np.array(self.marks, np.int64), np.array(self.ends, np.int64)
+        found = pair(marks >= 0)
+        self.stray, self.left = found.stray, int((found.end < 0).sum())
+        closed = found.end >= 0
+        rows = marks[found.begin[closed]]
+        number = np.cumsum(marks < 0) - 1  # of each end among `ends`
+        duration[rows] = np.maximum(ends[number[found.end[closed]]] - start[rows], 0)
+
     def line(self, shift_ps: int, last_ps: int, *, final: bool) -> LineEvents:
         """The events as columns. `shift_ps`: the trace's zero; what still waits for its end lasts until `last_ps`.
 
@@ -329,8 +364,11 @@ class ThreadEvents:
         start, duration, name, position = (
             np.frombuffer(column, kind) if final else np.array(column, kind) for column, kind in zip(arrays, kinds, strict=True)
         )
+        if self.marks:
+            self._paired(start, duration)
         if final:
             self.start, self.duration, self.name, self.position = array("q"), array("q"), array("I"), array("Q")
+            self.marks, self.ends = array("q"), array("q")
         waits = np.flatnonzero(duration == OPEN)
         duration[waits] = np.maximum(last_ps - start[waits], 0)
         # TensorFlow's writer makes 1 ps of a duration of nothing. No clock of a profiler resolves 1 ps.
@@ -341,13 +379,20 @@ class ThreadEvents:
 
 
 def spread(
-    threads: Sequence[ThreadEvents], which: Int64s, start: Int64s, duration: Int64s, name: UInt32s, position: UInt64s
-) -> None:
-    """Give each thread its events of a batch, in their order; `which` counts `threads`."""
+    threads: Sequence[ThreadEvents], which: Int64s, start: Int64s, duration: Int64s, name: UInt32s, position: UInt64s,
+    marks: UInt8s | None = None,
+) -> None:  # fmt: skip
+    """Give each thread its events of a batch, in their order; `which` counts `threads`, `marks` tells begins and ends (B, E)."""
     order = np.argsort(which.astype(np.uint16) if len(threads) < 1 << 16 else which, kind="stable")  # of short numbers a radix sort
     bounds = np.searchsorted(which[order], np.arange(len(threads) + 1))
     for thread, lo, hi in zip(threads, bounds.tolist()[:-1], bounds.tolist()[1:], strict=True):
         rows = order[lo:hi]
+        if marks is not None and (mine := marks[rows]).any():
+            drawn = mine != ENDS
+            row = len(thread) + np.cumsum(drawn) - 1
+            thread.marks.frombytes(np.where(drawn, row, -1)[mine > 0].tobytes())
+            thread.ends.frombytes(start[rows[~drawn]].tobytes())
+            rows = rows[drawn]
         thread.extend(start[rows], duration[rows], name[rows], position[rows])
 
 

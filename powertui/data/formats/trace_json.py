@@ -21,6 +21,8 @@ from powertui.data.formats.json_batch import LONG_NAME, PID, TID, EventBatch, To
 from powertui.data.formats.json_batch import NAME as TITLE
 from powertui.data.formats.json_counters import BYTES, CounterReadings
 from powertui.data.formats.json_events import (
+    BEGINS,
+    ENDS,
     EVENT_BYTES,
     IMPOSSIBLE,
     OBJECT_BYTES,
@@ -71,6 +73,8 @@ _NOT_DRAWN = {
 }  # fmt: skip
 _NOT_DRAWN = {phase: f"{what} are not drawn (ph {phase})" for phase, what in _NOT_DRAWN.items()}
 _COUNTED = np.array([ord(phase) for phase in _NOT_DRAWN], np.uint8)
+_DRAWN = np.array([ord(phase) for phase in "XBEiI"], np.uint8)
+_STRAY = "ends (ph E) without a begin were left out"
 _UNUSABLE = "events without a usable ts, dur, pid or tid were left out"
 
 
@@ -123,7 +127,7 @@ class _Collector:
         batch = begin(self, batch)
         if not len(batch):
             return
-        spans = (batch.phase == ord("X")) & batch.timed
+        spans = np.isin(batch.phase, _DRAWN) & batch.timed
         if self.own is not None:
             spans &= np.array([tokens[number] not in PROCESSES for number in batch.member[PID].tolist()], np.bool_)
         ends = json_flows.plain(batch)
@@ -154,11 +158,15 @@ class _Collector:
         called, name_of = coded(batch.member[TITLE][rows], batch.member[LONG_NAME][rows])
         index = [self._named(pair, tokens) for pair in called]
         name = np.array(index, np.uint32)[name_of]
-        length = batch.length[rows]
-        spread(threads, which, start, length, name, batch.args[rows].astype(np.uint64))
+        phase = batch.phase[rows]
+        begins, ends = phase == ord("B"), phase == ord("E")
+        length = np.where(phase == ord("X"), batch.length[rows], 0)
         if good.any():
             self.last = max(self.last, int((start + length)[good].max()))
-        self.count += int(good.sum())
+        length[begins] = OPEN
+        marks = begins.astype(np.uint8) * BEGINS + ends.astype(np.uint8) * ENDS
+        spread(threads, which, start, length, name, batch.args[rows].astype(np.uint64), marks)
+        self.count += int((good & ~ends).sum())
 
     def _named(self, pair: tuple[int, ...], tokens: Tokens) -> int:
         """The name of a (name, long name), both by their tokens, which mean the same in every batch."""
@@ -183,12 +191,11 @@ class _Collector:
             elif phase == "M":
                 self._metadata(event)
             elif phase == "B":
-                thread = self._span(event, OPEN, raw)
-                thread.open.append(len(thread) - 1)
+                self._span(event, OPEN, raw).begin()
             elif phase == "E":
                 at = self._ps(event, raw)
-                thread = self._thread(event.get("pid"), event.get("tid"))
-                self._closed(thread, thread.open, at)
+                self._thread(event.get("pid"), event.get("tid")).end(at)
+                self.last = max(self.last, at)
             elif phase in ("i", "I"):
                 self._span(event, 0, raw)
             elif phase in json_flows.PHASES:
@@ -223,8 +230,9 @@ class _Collector:
 
     def _span(self, event: dict[str, Any], length: int, raw: str, thread: ThreadEvents | None = None) -> ThreadEvents:
         start = self._ps(event, raw)
-        start, length = self._exactly(event, start, length)
-        if "flow_in" in event or "flow_out" in event:
+        if isinstance(event["ts"], str):
+            start, length = self._exactly(event, start, length)
+        if event.get("ph") == "X" and ("flow_in" in event or "flow_out" in event):
             self.flows.put(event, start)
         thread = self._thread(event.get("pid"), event.get("tid")) if thread is None else thread
         args = event.get("args") or event.get("attr")  # IBM's AIU writes `attr`
@@ -269,7 +277,7 @@ class _Collector:
     def _closed(self, thread: ThreadEvents, begun: list[int], at: int) -> None:
         """The last one that began ends."""
         if not begun:
-            self.builder.findings.add("ends (ph E) without a begin were left out")
+            self.builder.findings.add(_STRAY)
             return
         row = begun.pop()
         thread.duration[row] = max(at - thread.start[row], 0)
@@ -316,11 +324,13 @@ class _Collector:
             process = builder.process(process_name(self.processes.get(pid) or _called(pid, "process")), (), self.stats)
             for tid, thread in threads:
                 if not len(thread):
+                    builder.findings.add(_STRAY, count=len(thread.ends))
                     continue
                 lines[pid, tid] = process.add(
                     number_of(tid), thread.label or _called(tid), thread.line(0, self.last, final=complete)
                 )
-                left = len(thread.open) + waiting.get((pid, tid), 0)
+                builder.findings.add(_STRAY, count=thread.stray)
+                left = thread.left + waiting.get((pid, tid), 0)
                 builder.findings.add("begins (ph B) without an end were extended to the end of the trace", count=left)
         builder.draw(self.flows.arrows(), [lines.get(place) for place in self.flows.lines])
         self.readings.build(builder, base, self.processes)

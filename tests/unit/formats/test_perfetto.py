@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from powertui.data.formats import registry
+from powertui.data.formats.pairing import pair
 from powertui.data.formats.perfetto import sniff
 from powertui.data.formats.perfetto.names import latest
-from powertui.data.formats.perfetto.slices import pair
 from powertui.data.model import Trace
 from powertui.errors import UnreadableFile
 

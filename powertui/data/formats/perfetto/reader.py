@@ -11,11 +11,11 @@ from powertui.data import wire
 from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
 from powertui.data.formats.flow_ends import FINISH, STEP, FlowEnds
 from powertui.data.formats.json_events import PairNames, clean
+from powertui.data.formats.pairing import pair
 from powertui.data.formats.perfetto import args, packets
 from powertui.data.formats.perfetto.clocks import BOOTTIME, Clocks
 from powertui.data.formats.perfetto.names import Defined, latest
 from powertui.data.formats.perfetto.packets import slices
-from powertui.data.formats.perfetto.slices import pair
 from powertui.data.formats.perfetto.tracks import Tracks, TrackTarget
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
