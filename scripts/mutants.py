@@ -63,6 +63,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "powertui/data/loading.py": ("tests/unit/test_loading.py", "tests/unit/test_opened.py"),
     "powertui/data/lod.py": ("tests/unit/test_lod.py",),
     "powertui/data/model/": (
+        "tests/unit/test_model.py",
         "tests/unit/test_builder.py", "tests/unit/test_steps.py", "tests/unit/test_epochs.py", "tests/unit/test_window.py",
         "tests/unit/test_lod.py", "tests/unit/test_loading.py", "tests/unit/test_export.py",
     ),

@@ -20,6 +20,7 @@ from powertui.data import elsewhere, logdir
 from powertui.data.elsewhere import cloud, keeping, mirror
 from powertui.data.elsewhere.address import RemoteAddress, parse
 from powertui.data.elsewhere.mirror import Mirror
+from powertui.data.elsewhere.store import RemoteEntry, RemoteListing, RemoteState
 from powertui.data.formats import registry
 from powertui.data.loading import load_run
 from powertui.errors import Cancelled, UnreadableFile, UsageError
@@ -465,3 +466,30 @@ def test_the_limit_is_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sa
 def test_without_a_limit_it_is_never_more_than_half_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     monkeypatch.setenv(keeping.VARIABLE, said)
     assert 0 < keeping.limit(tmp_path) <= min(keeping.LIMIT, shutil.disk_usage(tmp_path).total // 2)
+
+
+def test_the_beginning_of_a_file_is_had_without_the_file(far: Far, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "trace.json").write_text(CHROME)
+    folder = elsewhere.listed(f"ssh://host{there}", lambda _name: True).path
+    path = f"{folder}/trace.json"
+    assert elsewhere.head(path, 20) == CHROME[:20].encode()
+    assert elsewhere.away(path)
+    asked = len(far.asked)
+    assert elsewhere.head(path, 30) == CHROME[:30].encode()  # it was kept
+    assert len(far.asked) == asked
+    assert not far.reads
+
+
+def test_a_name_that_no_file_can_have_is_told_with_the_reason(
+    far: Far, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    class Odd:
+        def listing(self, path: str) -> RemoteListing:
+            entry = RemoteEntry("/logs/a\0b.json", "f", RemoteState(3, 1))
+            return RemoteListing("/logs", None, (entry,))
+
+    monkeypatch.setattr(mirror, "store_of", lambda _address: Odd())
+    (problem,) = Mirror(parse("ssh://host/logs")).listed(lambda _name: True).problems
+    assert problem.cause == "cannot be kept here: embedded null byte"
