@@ -37,6 +37,8 @@ _NVML_REASONS = (
     (0x40, "temperature"),
     (0x20, "temperature"),
     (0x08, "hardware slowdown"),
+    (0x200, "board limit"),
+    (0x400, "reliability"),
 )
 
 
@@ -97,8 +99,9 @@ def of_redfish(body: Any, index: int | None = None) -> float | None:
     if not isinstance(body, dict):
         return None
     if index is None:
-        limit = body.get("PowerLimitWatts")
-        found = limit.get("SetPoint", limit.get("Reading")) if isinstance(limit, dict) else None
+        limit = body.get("PowerLimitWatts")  # its Reading is what is drawn, and no limit
+        in_force = isinstance(limit, dict) and limit.get("ControlMode") != "Disabled"
+        found = limit.get("SetPoint") if isinstance(limit, dict) and in_force else None
     else:
         controls = body.get("PowerControl")
         control = controls[index] if isinstance(controls, list) and index < len(controls) else None

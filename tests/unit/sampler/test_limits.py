@@ -58,7 +58,15 @@ def test_hwmon_tells_caps_and_opal_that_of_the_machine(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("reasons", "held"),
-    [(0x1, ""), (0x4, "power cap"), (0x60, "temperature"), (0x84, "power cap, power brake"), (0x8, "hardware slowdown")],
+    [
+        (0x1, ""),
+        (0x4, "power cap"),
+        (0x60, "temperature"),
+        (0x84, "power cap, power brake"),
+        (0x8, "hardware slowdown"),
+        (0x112, ""),
+        (0x600, "board limit, reliability"),
+    ],
 )
 def test_nvml_tells_the_limit_and_what_holds_the_board_back(reasons: int, held: str) -> None:
     library = types.SimpleNamespace(
@@ -76,6 +84,8 @@ def test_dcmi_and_redfish_answers() -> None:
         limits.of_dcmi(0, answer[:cut])
     assert limits.of_redfish({"PowerControl": [{"PowerLimit": {"LimitInWatts": 500}}]}, 0) == 500.0
     assert limits.of_redfish({"PowerLimitWatts": {"SetPoint": 450.5}}) == 450.5
+    assert limits.of_redfish({"PowerLimitWatts": {"SetPoint": 450, "Reading": 312.0, "ControlMode": "Automatic"}}) == 450.0
+    assert limits.of_redfish({"PowerControl": [{"PowerConsumedWatts": 590, "PowerLimit": {"LimitInWatts": None}}]}, 0) is None
     for odd in (
         None,
         [],
@@ -83,6 +93,9 @@ def test_dcmi_and_redfish_answers() -> None:
         {"PowerLimitWatts": 5},
         {"PowerLimitWatts": {"SetPoint": "5"}},
         {"PowerLimitWatts": {"SetPoint": True}},
+        {"PowerLimitWatts": {"Reading": 312.0}},  # what it draws
+        {"PowerLimitWatts": {"SetPoint": None, "Reading": 312.0, "AllowableMax": 700}},
+        {"PowerLimitWatts": {"SetPoint": 450, "ControlMode": "Disabled"}},
     ):
         assert limits.of_redfish(odd) is None
     for odd in ({"PowerControl": 3}, {"PowerControl": [3]}, {"PowerControl": [{"PowerLimit": {"LimitInWatts": -1}}]}):
