@@ -333,7 +333,7 @@ class RecordingFile:
         held = self.held
         self._adopt(fd)
         if not self._trouble:
-            self.faults += 1
+            self.faults += gone  # one that was rotated holds what it held
             self.say(f"{self.path} {moved} while recording, with {held} rows; a new file with that name continues it.")
 
     def _what_happened(self) -> tuple[bool, str]:

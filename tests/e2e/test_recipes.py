@@ -6,9 +6,11 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,37 @@ def test_a_program_is_recorded_its_steps_found_and_its_joules_told(name: str, tm
 def test_a_script_is_one_that_bash_can_read(name: str) -> None:
     done = subprocess.run(["bash", "-n"], input=FOUND[name][1], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_files_are_rotated_under_a_recorder_and_nothing_is_lost(tmp_path: Path) -> None:
+    """Twice within a day; the recorder goes on in a new file, and ends in order as the unit ends it."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("IPMI", "POWERTUI", "XDG_CONFIG"))}
+    env = {**kept, "PYTHONPATH": str(ROOT), "IPMI_PASSWORD": "pw-viewer", "HOME": str(tmp_path)}
+    log = tmp_path / "power.csv"
+
+    def rows(path: Path) -> int:
+        return sum(line[:1].isdigit() for line in path.read_text().splitlines()) if path.exists() else 0
+
+    def wait() -> None:
+        until = time.monotonic() + 60
+        while rows(log) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+
+    with Bmc() as bmc:
+        words = [sys.executable, "-m", "powertui", "record", "--quiet", "--source", f"ipmi://viewer@127.0.0.1:{bmc.port}"]
+        recorder = subprocess.Popen([*words, "-o", str(log), "--interval", "0.1"], env=env, stderr=subprocess.PIPE)
+        script = FOUND["rotate"][1].replace("/var/lib/powertui", str(tmp_path)).replace("+%F-%H%M%S", "+%F-%H%M%S-%N")
+        for _ in range(2):
+            wait()
+            done = subprocess.run(["bash"], input=script, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+        wait()
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate(timeout=60)
+    assert recorder.returncode == 0, said
+    pieces = sorted(tmp_path.glob("power*.csv"))
+    assert len(pieces) == 3, "none was written over another"
+    assert all(rows(piece) >= 2 for piece in pieces)
 
 
 def test_the_unit_is_one_that_systemd_can_read(tmp_path: Path) -> None:

@@ -199,6 +199,7 @@ def test_a_rotated_file_is_continued_under_its_name(tmp_path, monkeypatch):
     assert rows_of(path) == [row(1).strip()]
     assert path.read_text().startswith(MAGIC)
     assert f"was renamed to {path}.1 while recording, with 1 rows; a new file" in said[0]
+    assert file.faults == 0, "nothing is lost"
     assert file.held == len(rows_of(path))
     assert len(pd.read_csv(path, comment="#")) == 1
 
