@@ -18,7 +18,19 @@ import numpy as np
 from powertui.data.energy import bridge
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.bridge import Bridges, summed_up
-from powertui.data.model import PS_PER_NS, PS_PER_S, Bools, Figure, Floats, Int32s, Int64s, PowerKind, PowerOnTrace, Sensor
+from powertui.data.model import (
+    PS_PER_NS,
+    PS_PER_S,
+    Bools,
+    Figure,
+    Floats,
+    Int32s,
+    Int64s,
+    PowerKind,
+    PowerOnTrace,
+    PowerSeries,
+    Sensor,
+)
 
 BLOCK = 256  # knots per block of the maxima
 _S = float(PS_PER_S)
@@ -183,11 +195,20 @@ def _shared(times: Int64s) -> Int64s:
     return times
 
 
+_places: weakref.WeakKeyDictionary[PowerSeries, weakref.WeakValueDictionary[tuple[int, ...], Curve]] = weakref.WeakKeyDictionary()
+
+
 def of(power: PowerOnTrace) -> Curve:
-    """The curve of a placed series; built when it is first asked for."""
+    """The curve of a placed series; built when it is first asked for. A series at one place has one, however sure that place is."""
     found = _kept.get(power)
     if found is None:
-        found = _kept[power] = _build(power)
+        times = power.times
+        key = (power.offset_ps, len(times), *((int(times[0]), int(times[len(times) // 2]), int(times[-1])) if len(times) else ()))
+        here = _places.setdefault(power.series, weakref.WeakValueDictionary())
+        found = here.get(key)
+        if found is None:
+            found = here[key] = _build(power)
+        _kept[power] = found
     return found
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import added_up, integrate, placing
+from powertui.data.energy import curve as curves
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace, PowerSeries, Scope, Sensor
 
@@ -44,3 +45,16 @@ def test_what_is_missing_of_one_channel_is_missing_of_the_sum() -> None:
     one = added_up.summed([channel(0, path="a.csv"), hole])
     assert one is not None
     assert integrate.energy(one, 99_000 * PS_PER_S, 102_000 * PS_PER_S).coverage == pytest.approx(2 / 3, abs=0.01)
+
+
+def test_a_sum_is_made_once_and_has_one_curve_at_one_place_however_sure_that_is() -> None:
+    channels = [channel(number, path="a.csv") for number in range(3)]
+    unsure = [replace(one, offset_lo_ps=-PS_PER_S, offset_hi_ps=PS_PER_S, places=()) for one in channels]
+    one, other = added_up.together(channels), added_up.together(unsure)
+    assert one is not None
+    assert other is not None
+    assert one.series is other.series
+    assert curves.of(one) is curves.of(other)
+    later = placing.shifted(one, PS_PER_S)
+    assert curves.of(later).knots[0] == curves.of(one).knots[0] + PS_PER_S
+    assert added_up.together(channels[:2]).series is not one.series  # type: ignore[union-attr]
