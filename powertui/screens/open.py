@@ -159,7 +159,8 @@ class OpenScreen(BaseScreen):
         unread = sum(run.path not in self._known and _small(run) for run in runs[:ALL])
         summary = f"of {len(self._runs):,} contain {' '.join(words)!r}" if words else ""
         if unread and len(self._runs) > 1:
-            summary += f"{'; ' if summary else ''}{unread} still to be read" + (" of those in sight" if len(runs) > ALL else "")
+            left = f"{unread} still to be read" if len(runs) <= ALL else "each is read when it comes into sight"
+            summary += f"{'; ' if summary else ''}{left}"
         table = listing.table(runs, [self._fact(run) for run in runs], summary)
         marks = [self._mark_of(path) for path in table["path"].values]  # the table has its own order
         if any(marks):

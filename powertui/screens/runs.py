@@ -376,7 +376,7 @@ class OpenRuns:
         if page is None or profile is None:
             return
         page.top_line()
-        words = frame.news(self.session)
+        words = frame.news(self.session, page.size.width - 2)
         silent = page.is_mounted and not page.query_one("#status", StatusLine).message
         if words and silent and page.page_name not in frame.TELLS_NEWS:
             self.shell.say(words)

@@ -150,7 +150,7 @@ class StatusLine(Widget):
         role = "warn" if self._warn else "title"
         if plain.width(self._message) <= room:
             return [(self._message, role)]
-        return [(cut.end(self._message, room - len(OPENS), ""), role), (OPENS, "key")]
+        return [(cut.words(self._message, room - len(OPENS)), role), (OPENS, "key")]
 
     def _can(self, room: int) -> list[tuple[str, str]]:
         line: list[tuple[str, str]] = []

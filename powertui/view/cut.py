@@ -16,6 +16,14 @@ def end(text: str, cells: int, ellipsis: str = ELLIPSIS) -> str:
     return _head(text, cells - width(ellipsis)) + ellipsis if cells > 0 else ""
 
 
+def words(text: str, cells: int) -> str:
+    """The words at the beginning that have room in so many cells: no figure is cut. Whoever asks adds the sign."""
+    if width(text) <= cells:
+        return text
+    head = _head(text, cells + 1)
+    return head.rpartition(" ")[0].rstrip() or _head(text, cells)
+
+
 def middle(text: str, cells: int, ellipsis: str = ELLIPSIS) -> str:
     """At most so many cells, cut in the middle: names of runs, layers and threads differ at both ends."""
     if width(text) <= cells:

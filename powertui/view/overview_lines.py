@@ -33,6 +33,21 @@ MOST_EPOCHS = 4  # whose joules stand side by side; of more the first and the la
 def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -> list[LinePieces]:
     """At most `height` lines of at most `width` cells."""
     facts = {fact.id: fact for fact in result.facts}
+    below = [*_steps(facts, width), *_joules(facts, width), *_machine(facts, width)]
+    for whole, could in ((True, True), (True, False), (False, True), (False, False)):
+        out = _told(facts, width, whole=whole, could=could)
+        if len(out) + len(below) <= height:
+            break
+    chart = next((chart for chart in result.charts if chart.id == "step_time"), None)
+    room = height - len(out) - len(below) - 2
+    if chart is not None and room >= 3:
+        out += [(("", "text"),), *_graph(chart, width, min(8, room - 1), glyphs)]
+    out += below
+    return out[:height]
+
+
+def _told(facts: dict[str, Fact], width: int, *, whole: bool, could: bool) -> list[LinePieces]:
+    """What limits the run and what was found; `whole`: also why, `could`: also what could have been found."""
     out: list[LinePieces] = []
     if "limit" in facts:
         out += _wrapped(str(facts["limit"].value), width, "title")
@@ -40,18 +55,13 @@ def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -
         if id.startswith("straggler_"):
             out += _wrapped(plain(str(fact.value)), width, "warn")
         elif id.startswith("finding_"):
-            out += _wrapped(f"Found: {plain(str(fact.value))}", width, "warn", _badge(fact))
+            words = plain(str(fact.value))
+            out += _wrapped(f"Found: {words if whole else words.partition('; ')[0]}", width, "warn", _badge(fact))
     if "findings" in facts:
         out += _wrapped(plain(str(facts["findings"].value)), width, "text")
-    if "could_find" in facts:
+    if could and "could_find" in facts:
         out += _wrapped(plain(_sentence(str(facts["could_find"].value))), width, "dim")
-    chart = next((chart for chart in result.charts if chart.id == "step_time"), None)
-    below = [*_steps(facts, width), *_joules(facts, width), *_machine(facts, width)]
-    room = height - len(out) - len(below) - 2
-    if chart is not None and room >= 3:
-        out += [(("", "text"),), *_graph(chart, width, min(8, room - 1), glyphs)]
-    out += below
-    return out[:height]
+    return out
 
 
 def _sentence(text: str) -> str:

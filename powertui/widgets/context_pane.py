@@ -12,7 +12,7 @@ from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.time_lane import fit_text
 
 NAME_WIDTH = 10
-MOST_LINES = 4  # of one value
+MOST_LINES = 5  # of one value
 MARKS = {Badge.MEASURED: "measured", Badge.ESTIMATED: "estimated", Badge.ASSUMED: "assumed"}
 
 

@@ -53,6 +53,7 @@ class LinesPane(Widget, can_focus=True):
         changed = [
             y for y in range(height)
             if (before[top + y] if top + y < len(before) else None) != (self.lines[top + y] if top + y < len(self.lines) else None)
+            or (y == height - 1 and len(before) != len(self.lines))  # it says how many more there are
         ]  # fmt: skip
         if changed:
             self.refresh(*(Region(0, y, self.size.width, 1) for y in changed))
@@ -78,7 +79,8 @@ class LinesPane(Widget, can_focus=True):
         dim = self.theme_colors.style("dim")
         words = f" {self.glyphs.ellipsis} {count:,} more lines" if count > 1 else f" {self.glyphs.ellipsis} 1 more line"
         room = max(0, self.size.width - width(words))
-        return Strip([*render(line, room, self.glyphs.ellipsis), Segment(words, dim)]).adjust_cell_length(self.size.width)
+        shown = wrapped(line, room, 0)[0]  # whole words: no figure is cut
+        return Strip([*render(shown, room, self.glyphs.ellipsis), Segment(words, dim)]).adjust_cell_length(self.size.width)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
@@ -97,6 +99,8 @@ def wrapped(line: StyledLine, cells: int, indent: int) -> list[StyledLine]:
         for word in _WORDS.findall(text):
             size = width(word.rstrip())
             if used + size > cells and used > indent:
+                last, ink = out[-1].pop()
+                out[-1].append((last.rstrip(), ink))  # a blank at the end would need a cell, too
                 out.append([(" " * indent, style)])
                 used = indent
                 word = word.lstrip()

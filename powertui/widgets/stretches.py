@@ -20,6 +20,7 @@ from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import tick_step
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
+LEAST_CUT = 5  # cells: less of a name tells nothing
 APART = 12  # cells between two step numbers
 
 
@@ -38,7 +39,7 @@ def draw(
 ) -> list[Segment]:
     """Each stretch over the cells that it covers, at least one; a later one lies on an earlier one.
 
-    `apart`: a text leaves a blank before the next stretch, so that two numbers never look like one.
+    `apart`: a text leaves a blank before the next stretch, so that two never look like one.
     """
     owner = np.full(view.width, -1)
     for number, stretch in enumerate(stretches):
@@ -56,8 +57,8 @@ def draw(
         stretch = stretches[number]
         room = width - 1 if apart and hi < view.width and owner[hi] >= 0 else width
         text = next((t for t in stretch.texts if len(t) <= room), "")
-        if not text and stretch.cut and width >= 3:
-            text = fit_text(stretch.texts[-1], width, ellipsis)
+        if not text and stretch.cut and room >= LEAST_CUT:
+            text = fit_text(stretch.texts[-1], room, ellipsis)
         if stretch.bar and width > 1 and styles and styles[-1] is style[stretch.role]:
             chars.append(stretch.bar)
             styles.append(styles[-1])
@@ -84,8 +85,9 @@ class EpochLane(TimeLane):
             why = plain(self.model.epochs.source or "no epochs were found", 200)
             return [Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), theme.style("dim"))]
         return draw(
-            _epochs(self.model, self.state.viewport, self.glyphs.vertical), self.state.viewport, roles, self.glyphs.ellipsis
-        )
+            _epochs(self.model, self.state.viewport, self.glyphs.vertical), self.state.viewport, roles, self.glyphs.ellipsis,
+            apart=True,
+        )  # fmt: skip
 
 
 class ProfileLane(TimeLane):

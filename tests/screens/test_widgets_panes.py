@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.style import Style
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.strip import Strip
@@ -18,6 +19,7 @@ from powertui.view.navigation import Navigator
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane, value_text
+from powertui.widgets.lines import LinesPane
 from powertui.widgets.table import AT_ONCE, TableView
 from tests.synthetic import traces
 
@@ -183,3 +185,30 @@ def test_columns_give_way_in_order() -> None:
     assert shown(30) == ["name", "self_s"]
     assert shown(50) == ["name", "count", "self_s", "share"]
     assert len(shown(140)) == 8, "the recorded name is for programs"
+
+
+async def test_a_pane_that_lost_lines_and_rows_says_no_more_that_there_are_more() -> None:
+    pane = LinesPane(theme=themes.default())
+    pane.styles.height = 2
+    app = Stage(pane)
+    async with app.run_test(size=(40, 10)) as pilot:
+        first, second = ((("the first line of these", Style()),), (("the second", Style()),))
+        pane.set_lines((first, second))
+        await settle(pilot)
+        pane.styles.height = 1
+        await settle(pilot)
+        assert "more line" in screen(app)
+        pane.set_lines((first,))
+        await settle(pilot)
+        assert "more line" not in screen(app)
+        assert "the first line of these" in screen(app)
+
+
+async def test_the_last_line_that_there_is_room_for_is_cut_between_words() -> None:
+    pane = LinesPane(theme=themes.default())
+    pane.styles.height = 1
+    app = Stage(pane)
+    async with app.run_test(size=(40, 10)) as pilot:
+        pane.set_lines([((f"a burst of 15 W, 5.4{number}22 seconds", Style()),) for number in range(3)])
+        await settle(pilot)
+        assert screen(app).split("\n")[0].rstrip() == "a burst of 15 W, 5.4022   … 2 more lines"
