@@ -186,11 +186,12 @@ class BaseScreen(_Paced):
     def restyle(self, look: Theme) -> None:
         """Draw with these styles from now on."""
 
-    def say(self, message: str, *, warn: bool = False) -> None:
-        """One sentence on the bottom line, until the next key. It is kept in the list of messages."""
-        message = plain(message.replace("\n", "  "))
+    def say(self, message: str, *shorter: str, warn: bool = False) -> None:
+        """One sentence on the bottom line, until the next key; where it has no room the first of the `shorter` ones that has. It is
+        kept in the list of messages."""
+        message, *fewer = (plain(text.replace("\n", "  ")) for text in (message, *shorter))
         self.shell.messages.add(message, warn=warn)
-        self.query_one("#status", StatusLine).say(message, warn=warn)
+        self.query_one("#status", StatusLine).say(message, *fewer, warn=warn)
 
     def goto(self, lo: int, hi: int, *, mark: bool = False) -> None:
         """Show a stretch of time (ps) in the timeline; `mark` makes it the window."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from powertui import units
-from powertui.plain import plain, width
+from powertui.plain import plain
 from powertui.screens import SCREENS
 from powertui.view.top_line import Head, Tab
 
@@ -80,19 +80,18 @@ def _news(session: Session, name: str) -> int:
     return len(_findings(session)) if name == "symmetry" else 0
 
 
-def news(session: Session, cells: int) -> str:
-    """What stands out most, in a sentence, and the key of the page that tells of it; "" for nothing. Figures that have no room are
-    left to that page, the last first."""
+def news(session: Session) -> list[str]:
+    """What stands out most, in a sentence, and the key of the page that tells of it; then in ever fewer words: figures that have no
+    room are left to that page, the last first. Nothing found: nothing."""
     found = _findings(session)
     if not found:
-        return ""
+        return []
     key = next(entry.key for entry in SCREENS if entry.name == "symmetry")
     what = plain(found[0].text.partition("; ")[0], 200).removesuffix(AGAINST)
     count = f"{len(found):,} findings, the largest: " if len(found) > 1 else "Found: "
     parts = what.split(", ")
     first = next((at for at, part in enumerate(parts) if ": " in part), 0)  # before it stands where it was found
-    forms = [f"{count}{', '.join(parts[:end])}. {key} tells more." for end in range(len(parts), first, -1)]
-    return next((form for form in forms if width(form) <= cells), forms[0])
+    return [f"{count}{', '.join(parts[:end])}. {key} tells more." for end in range(len(parts), first, -1)]
 
 
 def _findings(session: Session) -> tuple[Finding, ...]:

@@ -130,7 +130,11 @@ class OpenScreen(BaseScreen):
         if folder and folder.unread:
             problems.append(f"{len(folder.unread)} more files are in formats not supported yet. `powertui doctor` lists them.")
         if not runs and (folder is None or folder.complete):
-            problems.insert(0, f"No profile was found here. `powertui doctor {folder.path if folder else '.'}` lists what was.")
+            path = folder.path if folder else "."
+            problems[:0] = [
+                f"No profile was found here. `powertui doctor {path}` lists what was.",
+                "Another folder: `powertui PATH`. A recorded run: `powertui demo`.",
+            ]
         self.query_one("#problems", Static).update(Text("\n".join(plain(p) for p in problems[:6])))
         self.query_one("#problems").set_class(not problems, "hidden")
 
@@ -245,20 +249,20 @@ class OpenScreen(BaseScreen):
         changes, again = self._changes, self._again > 0 or any(known.growing for known in self._known.values())
         self._again = max(0, self._again - 1)
 
-        def look(_check: background.CancelCheck) -> tuple[Changes, bool]:
+        def look(_check: background.CancelCheck) -> tuple[Changes, bool, bool]:
             asked = changes or Changes(folder.folders, folder.began_ns)
-            return asked, asked.look() or again
+            return asked, asked.look(), again
 
         background.begin(self, "watch", look, lambda answer: self._watched(folder, *answer))
 
-    def _watched(self, folder: Logdir, changes: Changes, moved: bool) -> None:
+    def _watched(self, folder: Logdir, changes: Changes, moved: bool, again: bool) -> None:
         self._asking = False
         if self.session.logdir is not folder:
             return
         self._changes = changes
         if moved:
-            if not self._again and changes is not None:
-                self._again = 3  # what comes is still being written
+            self._again = 3  # what comes is still being written
+        if moved or again:
             self._follow(logdir.stream_all(folder.paths), quiet=True)
 
     # ── looking into the runs ────────────────────────────────────────────────────────────────────

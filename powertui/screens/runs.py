@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from powertui.data import watch
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import Run
 from powertui.data.opened import Opened
-from powertui.errors import PowertuiError
+from powertui.errors import PowertuiError, UnreadableFile
 from powertui.plain import plain
 from powertui.screens import frame, growing, spec, trainings
 from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, whole
@@ -376,10 +377,10 @@ class OpenRuns:
         if page is None or profile is None:
             return
         page.top_line()
-        words = frame.news(self.session, page.size.width - 2)
+        words = frame.news(self.session)
         silent = page.is_mounted and not page.query_one("#status", StatusLine).message
         if words and silent and page.page_name not in frame.TELLS_NEWS:
-            self.shell.say(words)
+            self.shell.say(*words)
 
     def _failed(self, loader: Loader, error: Exception) -> None:
         if loader is not self._loader:
@@ -395,7 +396,11 @@ class OpenRuns:
             return
         self.session.give_up(loader.entry)
         self.shell.show("open")
-        self.shell.say(str(error), warn=True)
+        shorter: tuple[str, ...] = ()
+        if isinstance(error, UnreadableFile):
+            name = PurePath(error.path).name
+            shorter = (f"{name}: {error.cause}", f"{name}: {error.problem}.")
+        self.shell.say(str(error), *shorter, warn=True)
 
     @property
     def is_loading(self) -> bool:

@@ -69,9 +69,11 @@ class Seeking:
     def _say_hit(self) -> None:
         state = self._timeline.state
         if state is not None and state.hits is not None:
-            number = f"{state.hit + 1:,} of " if state.hit is not None else ""
-            which = f"Hit {number}{len(state.hits):,} events that match" if number else f"{len(state.hits):,} events match"
-            self.page.say(f"{which} {state.hits.pattern}: n next, N previous, b by name, Esc clears.")
+            count, pattern = f"{len(state.hits):,}", state.hits.pattern
+            which = f"{count} events match {pattern}"
+            if state.hit is not None:
+                which = f"Hit {state.hit + 1:,} of {count} events that match {pattern}"
+            self.page.say(f"{which}: n next, N previous, b by name, Esc clears.", f"{which}: n next, b by name.", f"{which}.")
 
     def _frame(self) -> None:
         """Show the selected event so that it can be seen: neither narrower than a few cells nor wider than the view."""

@@ -58,7 +58,7 @@ class Shell(TypeAhead[int]):
         self._screens: dict[str, BaseScreen] = {}
         self._crash: BaseException | None = None
         self._compress_said = False
-        self.unsaid: tuple[str, bool] | None = None
+        self.unsaid: tuple[tuple[str, ...], bool] | None = None
         self._changes: deque[Callable[[], None]] = deque()  # of the screen in front, while one is coming up
         for entry in SCREENS:
             if entry.key:
@@ -163,8 +163,8 @@ class Shell(TypeAhead[int]):
         while self._changes and not self.is_leaving and not self.is_turning:
             self._changes.popleft()()
         if self.unsaid is not None and not self.is_turning:
-            (message, warn), self.unsaid = self.unsaid, None
-            self.say(message, warn=warn)
+            (messages, warn), self.unsaid = self.unsaid, None
+            self.say(*messages, warn=warn)
         self.release_keys()
 
     def action_show_page(self, name: str) -> None:
@@ -187,13 +187,13 @@ class Shell(TypeAhead[int]):
         """The page in front (behind a dialog, the page below it)."""
         return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, BaseScreen)), None)
 
-    def say(self, message: str, *, warn: bool = False) -> None:
+    def say(self, message: str, *shorter: str, warn: bool = False) -> None:
         """One sentence on the bottom line of the page in front; on one that is only just coming up, as soon as it is there."""
         page = self.current()
         if page is not None and page.is_there and not self._changes:
-            page.say(message, warn=warn)
+            page.say(message, *shorter, warn=warn)
         else:
-            self.unsaid = (message, warn)
+            self.unsaid = ((message, *shorter), warn)
 
     def tell(self) -> None:
         """The session changed: the page in front catches up now, the others when they are shown."""

@@ -90,6 +90,7 @@ class StatusLine(Widget):
         self._hints: tuple[Hint, ...] = ()
         self._back = WayBack()
         self._message = ""
+        self._shorter: tuple[str, ...] = ()  # the same in fewer words
         self._warn = False
         self._right = ""
 
@@ -103,10 +104,10 @@ class StatusLine(Widget):
         """What is being said; "" for nothing."""
         return self._message
 
-    def say(self, message: str, *, warn: bool = False) -> None:
-        """Show a message; "" takes the last one back."""
-        if (message, warn) != (self._message, self._warn):
-            self._message, self._warn = message, warn
+    def say(self, message: str, *shorter: str, warn: bool = False) -> None:
+        """Show a message, or the first of the `shorter` ones that has room; "" takes the last one back."""
+        if (message, shorter, warn) != (self._message, self._shorter, self._warn):
+            self._message, self._shorter, self._warn = message, shorter, warn
             self.refresh()
 
     def can(self, hints: Sequence[Hint], way_back: WayBack) -> None:
@@ -148,8 +149,9 @@ class StatusLine(Widget):
 
     def _said(self, room: int) -> list[tuple[str, str]]:
         role = "warn" if self._warn else "title"
-        if plain.width(self._message) <= room:
-            return [(self._message, role)]
+        fitting = next((text for text in (self._message, *self._shorter) if plain.width(text) <= room), None)
+        if fitting is not None:
+            return [(fitting, role)]
         return [(cut.words(self._message, room - len(OPENS)), role), (OPENS, "key")]
 
     def _can(self, room: int) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from powertui.data.model import PS_PER_S
 from powertui.plain import plain
 from powertui.screens import frame
 from powertui.screens.base import BaseScreen, bindings_for
+from powertui.view.overview_lines import sentence
 from powertui.widgets.folded_chart import AgainstView, FoldedChart, FoldedView
 from powertui.widgets.lines import LinesPane, StyledLine, wrapped
 
@@ -146,7 +147,7 @@ class SymmetryScreen(BaseScreen):
         apart = f"Epochs were not compared: {found.reason}" if found.folded is None and found.reason else ""
         for note in (found.could, *found.notes, apart):
             if note:
-                lines += wrapped((("   ", style("dim")), (plain(note, 300), style("dim"))), cells, 5)
+                lines += wrapped((("   ", style("dim")), (sentence(plain(note, 300)), style("dim"))), cells, 5)
         return lines
 
     def _ink(self, number: int) -> tuple[Style, str]:

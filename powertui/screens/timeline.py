@@ -125,16 +125,11 @@ class TimelineScreen(Moving):
         session = self.session
         waiting = self.query_one("#waiting", Static)
         model = session.model
-        if model is None:
-            name = plain(session.entry.name) if session.entry else ""
-            if session.complete and session.run is not None:
-                why = [plain(str(warn)) for warn in session.run.warnings[:WARNINGS]]
-                waiting.update("\n\n".join([f"{name} holds no timeline.", *why, "`powertui doctor` lists what there is."]))
-            else:
-                waiting.update(f"Reading {name} …")
-            waiting.display = True
+        instead = self._instead()
+        waiting.display = bool(instead)
+        if model is None or instead:
+            waiting.update(instead)
             return
-        waiting.display = False
         if self.shell.runs.is_loading and not self.query_one("#status", StatusLine).right:
             super().show_progress("reading …")  # a part must never look like the whole
         self.fold_panes()
@@ -158,6 +153,19 @@ class TimelineScreen(Moving):
                 self._go(lo, hi)
         self._show_context()
         self.below.show_ops_soon()
+
+    def _instead(self) -> str:
+        """What stands here while there is nothing to draw; "" where there is."""
+        session, model = self.session, self.session.model
+        name = plain(session.entry.name) if session.entry else ""
+        if model is None and not (session.complete and session.run is not None):
+            return f"Reading {name} …"
+        run = session.run
+        if run is None or not session.complete or (model is not None and (run.event_count or run.power or model.strips)):
+            return ""
+        what = "holds no event: nothing was recorded." if run.traces else "holds no timeline."
+        why = [plain(str(warn)) for warn in run.warnings[:WARNINGS]]
+        return "\n\n".join([f"{name} {what}", *why, f"`powertui doctor {plain(run.path)}` lists what there is."])
 
     def _go(self, lo: int, hi: int) -> None:
         if lo == hi:

@@ -18,7 +18,9 @@ def useful(page: TimelineScreen) -> Iterable[str | tuple[str, str]]:
     if state.mark is not None:
         yield "mark", "end the window here"
     elif state.window is not None:
-        yield from (("ops", "ops of the window"), ("export", "export it"), ("fit", "fit"), ("copy", "copy its facts"))
+        if model is not None and len(model.tracks):
+            yield "ops", "ops of the window"
+        yield from (("export", "export it"), ("fit", "fit"), ("copy", "copy its facts"))
     elif state.selection is not None:
         yield from (
             ("details", "details"),

@@ -60,11 +60,12 @@ def _told(facts: dict[str, Fact], width: int, *, whole: bool, could: bool) -> li
     if "findings" in facts:
         out += _wrapped(plain(str(facts["findings"].value)), width, "text")
     if could and "could_find" in facts:
-        out += _wrapped(plain(_sentence(str(facts["could_find"].value))), width, "dim")
+        out += _wrapped(plain(sentence(str(facts["could_find"].value))), width, "dim")
     return out
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 

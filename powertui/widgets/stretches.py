@@ -165,7 +165,10 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStre
         joules = model.around.joules_of.get(epoch.number, "") if model.around is not None else ""
         drew = joules.partition(" ")[0] + " " + joules.partition(" ")[2].partition(" ")[0]
         took = units.duration(int(ends[index] - starts[index]), 3) if epoch.start is not None and epoch.end is not None else ""
-        told = [f"{name}  {took}  {joules}", f"{name}  {joules}", f"{name}  {drew}"] if joules else [f"{name}  {took}"]
+        told = [f"{name}  {took}"]
+        if joules:
+            number = epoch.number
+            told = [f"{name}  {took}  {joules}", f"{name}  {joules}", f"{number}  {joules}", f"{name}  {drew}", f"{number}  {drew}"]
         texts = (f"{told[0]}  {scalars}".rstrip(), *(text.rstrip() for text in told), name, str(epoch.number))
         out.append(LabelledStretch(int(starts[index]), int(ends[index]), texts, "epoch", bar=bar))
     named = {(phase.start, phase.end) for phase in model.epochs.phases}

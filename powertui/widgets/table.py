@@ -306,7 +306,7 @@ class TableView(Widget, can_focus=True):
         if y == 0:
             return self._titles(table)
         if y == self.content_size.height - 1:
-            return self._words(self.summary())
+            return self._words(self.summary(self.content_size.width))
         if self._has_total and y == self.content_size.height - 2:
             return self._total(table)
         at = self.top + y - 1
@@ -316,8 +316,8 @@ class TableView(Widget, can_focus=True):
         line = int(self.lines[at])
         return self._row(table, line, at == self.cursor) if line >= 0 else self._heading(table, -1 - line, at == self.cursor)
 
-    def summary(self) -> str:
-        """How many rows there are, and how many of them are listed."""
+    def summary(self, cells: int = 10_000) -> str:
+        """How many rows there are, and how many of them are listed; what tells less is left out where it has no room."""
         table, stands = self._listed, self._stands
         if table is None or stands is None:
             return ""
@@ -330,7 +330,9 @@ class TableView(Widget, can_focus=True):
             part = table.total(stands.hidden).get("share") if table.total is not None else None
             words.append(f"{len(stands.hidden):,} wrappers hidden" + (f" ({part:.1%})" if isinstance(part, float) else ""))
         if table.summary:
-            words.append(table.summary)
+            words += table.summary.split("  ")
+        while len(words) > 1 and width("  ".join(words)) > cells:
+            words.pop()
         return "  ".join(words)
 
     def _total(self, table: Table) -> Strip:
@@ -362,7 +364,7 @@ class TableView(Widget, can_focus=True):
 
         def cell(column: Column, cells: int) -> str:
             if column is name:
-                return table_rows.fitted(label, cells, ellipsis)
+                return table_rows.fitted("total" if label == TOTAL and cells < len(TOTAL) else label, cells, ellipsis)
             return table_rows.total_cell(column, values.get(column.id), cells, ellipsis)
 
         cells = [cell(column, size) for column, size in zip(fit.columns, fit.cells, strict=True)]

@@ -23,7 +23,7 @@ from powertui.terminal.launch import Display
 from powertui.widgets.live_pane import LivePane
 
 ZERO = 1_795_224_813 * NS
-SIZES = {"80x24": (80, 24), "120x30": (120, 30)}
+SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +56,13 @@ class Stage:
         """What one pane says."""
         return "\n".join("".join(part for part, _ in line) for line in self.page.query_one(f"#{name}", LivePane).lines)
 
+    async def play_through(self, pilot: Pilot[Any], seconds: int) -> None:
+        """Second after second, as a person sees it: the sum has a value for each."""
+        for second in range(1, seconds):
+            self.now = second
+            self.page.tick()
+        await self.play(pilot, seconds)
+
     async def play(self, pilot: Pilot[Any], seconds: float) -> None:
         self.now = seconds
         self.page.tick()
@@ -86,13 +93,13 @@ def one() -> PowerSeries:
 @pytest.mark.parametrize("size", SIZES)
 def test_one_channel(snap_compare: Any, size: str) -> None:
     stage = Stage(one())
-    assert snap_compare(stage.shell, terminal_size=SIZES[size], run_before=lambda pilot: stage.play(pilot, 200))
+    assert snap_compare(stage.shell, terminal_size=SIZES[size], run_before=lambda pilot: stage.play_through(pilot, 200))
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_several_channels(snap_compare: Any, size: str) -> None:
     stage = Stage(*nodes())
-    assert snap_compare(stage.shell, terminal_size=SIZES[size], run_before=lambda pilot: stage.play(pilot, 200))
+    assert snap_compare(stage.shell, terminal_size=SIZES[size], run_before=lambda pilot: stage.play_through(pilot, 200))
 
 
 def test_without_colours_and_braille(snap_compare: Any) -> None:

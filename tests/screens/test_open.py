@@ -99,6 +99,28 @@ async def test_looking_again_finds_what_came(make: Maker, data: Path, tmp_path: 
         assert len(shell.screen.query_one("#runs", TableView).rows) == 2
 
 
+async def test_the_folders_are_looked_through_a_few_times_after_a_run_came_and_then_no_more(
+    make: Maker, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("powertui.screens.open.WATCHED_S", 3600)  # this test looks itself
+    for name in ("one", "two"):
+        shutil.copytree(data / "logdirs" / "jax_cpu", tmp_path / name)
+    shell = make(tmp_path)
+    async with shell.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        page = shell.screen
+        assert isinstance(page, OpenScreen)
+        shutil.copytree(data / "logdirs" / "trace_export", tmp_path / "three")
+        folders = []
+        for _ in range(9):
+            page._watch()
+            await settled(pilot)
+            folders.append(shell.session.logdir)
+        assert len(page.table.rows) == 3
+        assert folders[0] is not folders[2], "what comes is still being written"
+        assert folders[-1] is folders[-2] is folders[-3]
+
+
 async def test_a_folder_without_profiles_says_what_to_do(make: Maker, tmp_path: Path) -> None:
     shell = make(tmp_path)
     async with shell.run_test(size=SIZE) as pilot:

@@ -5,30 +5,44 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-AT_ONCE = 300  # folders that are asked at one look: the outermost always, of the others these many by turns
+PLUGINS, PROFILE = "plugins", "profile"
+SESSIONS = os.sep + os.path.join(PLUGINS, PROFILE)  # noqa: PTH118
+AT_ONCE = 2000  # folders that are asked at one look: those where runs come, the outermost first
+BY_TURNS = 300  # and so many of the others, by turns
 
 
 class Changes:
     """The folders of one scan. `since`: when it began (Unix ns), so that what came while it went on is not missed."""
 
-    def __init__(self, folders: Sequence[str], since: int, at_once: int = AT_ONCE) -> None:
-        ordered = sorted(folders, key=lambda folder: folder.count(os.sep))
-        self._always, self._others = ordered[:at_once], ordered[at_once:]
-        self._at_once = at_once
+    def __init__(self, folders: Sequence[str], since: int, at_once: int = AT_ONCE, by_turns: int = BY_TURNS) -> None:
+        there = set(folders)
+        ordered = sorted(folders, key=lambda folder: (_seldom(folder, there), folder.count(os.sep)))
+        likely = min(at_once, sum(not _seldom(folder, there) for folder in folders))
+        self._always, self._others = ordered[:likely], ordered[likely:]
+        self._by_turns = by_turns
         self._turn = 0  # the next of the others
         self._times: dict[str, int | None] = {}
         self._since = since
 
     def look(self) -> bool:
         """Whether one of the folders that are asked this time is another than before."""
-        by_turns = self._others[self._turn : self._turn + self._at_once]
-        self._turn = self._turn + self._at_once if self._turn + self._at_once < len(self._others) else 0
+        by_turns = self._others[self._turn : self._turn + self._by_turns]
+        self._turn = self._turn + self._by_turns if self._turn + self._by_turns < len(self._others) else 0
         moved = False
         for folder in (*self._always, *by_turns):
             now = _time(folder)
             moved |= now != self._times[folder] if folder in self._times else now is None or now >= self._since
             self._times[folder] = now
         return moved
+
+
+def _seldom(folder: str, there: set[str]) -> bool:
+    """Whether hardly anything new comes into a folder: it is a session, or only leads to the folder of sessions that is there."""
+    return (
+        os.path.dirname(folder).endswith(SESSIONS)  # noqa: PTH120
+        or folder + SESSIONS in there
+        or (folder + os.sep + PROFILE in there and folder.endswith(os.sep + PLUGINS))
+    )
 
 
 def _time(folder: str) -> int | None:

@@ -265,7 +265,7 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
         lambda id, descending, check: ops.order(_KEYS.get(id, id), descending=descending, check=check), ops.matching,
         lambda key, rows: ops.find(str(key[0]), str(key[1]), rows),
     )  # fmt: skip
-    summary = f"{ops.events:,} events  shares: self time, {_base(ops)}"
+    summary = f"shares: self time, {_base(ops)}  {ops.events:,} events"
     table = Table(
         "ops", "Ops, most self time first", columns, place, ("self_s", True), "No op ran in this window.", ("full_name", "device"),
         "op", summary, lambda row: ops[row].category.value, quick, _parts(ops), lambda _check: ops.wrappers, ops.sums, layer=True,

@@ -86,11 +86,28 @@ def test_folders_tell_of_what_came_and_went(tmp_path: Path) -> None:
     assert not changes.look()
 
 
+def test_where_runs_come_is_asked_at_every_look(tmp_path: Path) -> None:
+    """A further session of any of many runs, a first one where only scalars lay, a run beside the others."""
+    homes = [tmp_path / f"{number:02}" for number in range(30)]
+    for home in homes:
+        make(home / "plugins" / "profile", "one")
+        (home / "validation").mkdir()
+    found = logdir.scan(tmp_path)
+    for number, new in enumerate(
+        (homes[29] / "plugins" / "profile" / "two", homes[17] / "validation" / "plugins", tmp_path / "30")
+    ):
+        changes = Changes(found.folders, time.time_ns() + 10**9, by_turns=1)
+        assert not changes.look()
+        new.mkdir()
+        assert changes.look(), number
+        assert not changes.look()
+
+
 def test_of_very_many_folders_each_look_asks_some(tmp_path: Path) -> None:
     folders = [tmp_path / f"{number:02}" / "deep" for number in range(30)]
     for folder in folders:
         folder.mkdir(parents=True)
-    changes = Changes([str(tmp_path), *(str(folder) for folder in folders)], time.time_ns() + 10**9, at_once=10)
+    changes = Changes([str(tmp_path), *(str(folder) for folder in folders)], time.time_ns() + 10**9, 10, 10)
     assert not any(changes.look() for _ in range(4))
     (folders[29] / "new").mkdir()
     assert sum(changes.look() for _ in range(4)) == 1, "within as many looks as it takes to ask all"
