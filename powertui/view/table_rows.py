@@ -105,6 +105,24 @@ def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[
     return tuple(out)
 
 
+def found_elsewhere(table: Table, row: int, text: str, fit: FittedColumns) -> str | None:
+    """The words for which a row was found, where none of those in sight hold the text."""
+    low = text.lower()
+    words = [column for column in table.columns if column.kind == "text"]
+    if not low or any(low in column.text(row).lower() for column in words if column in fit.columns):
+        return None
+    held = sorted((column for column in words if column not in fit.columns), key=lambda column: -column.weight)
+    return next((plain(column.text(row), LIMIT_TEXT) for column in held if low in column.text(row).lower()), None)
+
+
+def with_found(name: str, words: str, text: str, cells: int, ellipsis: str = "…") -> str:
+    """A name with the words for which its row was found behind it, in exactly so many cells."""
+    name = name.rstrip()
+    room = max(cells - width(name) - 3, cells // 2)
+    found = f" ({cut.around(words, text, room, ellipsis)})"
+    return fitted(cut.middle(name, max(1, cells - width(found)), ellipsis) + found, cells, ellipsis)
+
+
 def natural(column: Column, most: int = MOST_TEXT) -> int:
     """How many cells a column would like."""
     least = width(column.label) + 2  # the arrow of the sorted column

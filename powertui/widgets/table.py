@@ -290,7 +290,9 @@ class TableView(Widget, can_focus=True):
             fit, order = table_rows.fit(table, room, (self.order.column,)), self.order
             if order.text and self._stands is not None and self._stands.table is table:
                 held = table_rows.holding(table, self._stands.rows, order.text, fit)
-                fit = table_rows.fit(table, room, (order.column, *held)) if held else fit
+                wider = table_rows.fit(table, room, (order.column, *held))
+                if len(wider.columns) == len(fit.columns) + len(held):  # else the name says what was found
+                    fit = wider
             self._fit = (of, fit)
         return self._fit[1]
 
@@ -404,6 +406,10 @@ class TableView(Widget, can_focus=True):
             table_rows.cell(column, row, size, ellipsis, scopes if column is name else None, self.order.text)
             for column, size in zip(fit.columns, fit.cells, strict=True)
         ]
+        elsewhere = table_rows.found_elsewhere(table, row, self.order.text, fit)
+        if elsewhere is not None and name in fit.columns:
+            at = fit.columns.index(name)
+            cells[at] = table_rows.with_found(cells[at], elsewhere, self.order.text, fit.cells[at], ellipsis)
         segments = [Segment((" " * GAP).join(cells), style)]
         if table.kind_of_work is not None:
             work = table.kind_of_work(row)

@@ -37,9 +37,12 @@ class Changes:
 
 
 def _seldom(folder: str, there: set[str]) -> bool:
-    """Whether hardly anything new comes into a folder: it is a session, or only leads to the folder of sessions that is there."""
+    """Whether hardly anything new comes into a folder: it is a session, or only leads to the folder of sessions that is there, or
+    lies beside what does."""
+    above = os.path.dirname(folder)  # noqa: PTH120
     return (
-        os.path.dirname(folder).endswith(SESSIONS)  # noqa: PTH120
+        above.endswith(SESSIONS)
+        or above + SESSIONS in there
         or folder + SESSIONS in there
         or (folder + os.sep + PROFILE in there and folder.endswith(os.sep + PLUGINS))
     )

@@ -91,10 +91,11 @@ def test_where_runs_come_is_asked_at_every_look(tmp_path: Path) -> None:
     homes = [tmp_path / f"{number:02}" for number in range(30)]
     for home in homes:
         make(home / "plugins" / "profile", "one")
-        (home / "validation").mkdir()
+        (home / "train").mkdir()
+    (tmp_path / "scalars" / "train").mkdir(parents=True)
     found = logdir.scan(tmp_path)
     for number, new in enumerate(
-        (homes[29] / "plugins" / "profile" / "two", homes[17] / "validation" / "plugins", tmp_path / "30")
+        (homes[29] / "plugins" / "profile" / "two", tmp_path / "scalars" / "train" / "plugins", tmp_path / "30")
     ):
         changes = Changes(found.folders, time.time_ns() + 10**9, by_turns=1)
         assert not changes.look()

@@ -78,3 +78,16 @@ def test_what_is_cut_around_a_place_keeps_it_and_says_where_it_was_cut() -> None
     assert cut.around("abcdefghij", "j", 5) == "…ghij"
     assert cut.around("abcdefghij", "x", 5) == "abcd…"
     assert cut.around("日本語の名前です", "名", 6) == "…名前…"
+
+
+def test_a_name_says_what_was_found_where_the_column_has_no_room() -> None:
+    table = found_by_another_column()
+    narrow = table_rows.fit(table, 22)
+    assert table_rows.found_elsewhere(table, 0, "matmul", narrow) == "fused matmul and relu in one"
+    assert table_rows.found_elsewhere(table, 1, "matmul", narrow) is None
+    assert table_rows.found_elsewhere(table, 0, "", narrow) is None
+    for cells in range(16, 50):
+        shown = table_rows.with_found("a/relu   ", "fused matmul and relu in one", "MATMUL", cells)
+        assert len(shown) == cells
+        assert "matmul" in shown, shown
+    assert table_rows.with_found("dense_1 · Relu  ", "_MklNativeFusedMatMul", "matmul", 31) == "dense_…· Relu (…iveFusedMatMul)"
