@@ -102,6 +102,11 @@ class ToolScreen(BaseScreen):
 
         self.run_worker(work, thread=True, exclusive=True, group="tool")
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether the answer that was asked for is still to come."""
+        return self._asking
+
     def ask(self, tool: Tool, question: Question) -> Result:
         """What this page shows, worked out in a thread."""
         return tool.answer(question)

@@ -80,7 +80,8 @@ async def settled(pilot: Pilot[Any]) -> None:
         await pilot.app.workers.wait_for_complete()
     await pilot.pause()
     for _ in range(400):
-        if not getattr(pilot.app.screen, "is_behind", False):
+        screen = pilot.app.screen
+        if getattr(screen, "is_there", True) and not getattr(screen, "is_behind", False):
             break
-        await asyncio.sleep(0.05)  # what is told of the view is counted once it stands still
+        await asyncio.sleep(0.05)  # a page comes up with all its widgets; what is told of a view is counted once it stands still
     await pilot.pause()
