@@ -19,6 +19,8 @@ _SHARED_S = 3.0  # after which a file on a shared folder is seen at last: NFS ke
 _VIA = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9._@:%\[\]-]*$")  # never an option
 _RESULT = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9._@^-]{0,100}$")
 _PIECE = 1 << 20
+# A line that broke without a word is noticed within a minute.
+_PATIENCE = ("-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4")
 
 
 class SessionPlace(NamedTuple):
@@ -65,10 +67,12 @@ def command(place: SessionPlace, server: Server) -> str:
 
 def fetch(place: SessionPlace, server: Server, host: str) -> None:
     """Fetch it with the system's ssh. What came is complete or not there at all."""
+    from powertui.data.elsewhere.ssh import client
+
     path = place.file(server)
     quoted = shlex.quote(place.there(server))
     # Its size first: a line that broke looks like the end of a file.
-    order = ["ssh", "--", host, f"wc -c < {quoted} && cat < {quoted}"]
+    order = [*client(), *_PATIENCE, "--", host, f"wc -c < {quoted} && cat < {quoted}"]
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

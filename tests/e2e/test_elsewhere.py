@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.bmc.rmcpplus import Bmc
+from tests.profiler_server import ProfilerServer
+
 from .conftest import python_env
 from .ssh import Line, Sshd
 from .terminal import Terminal
@@ -72,6 +75,38 @@ def host(line: tuple[Sshd, Line], tmp_path: Path) -> Iterator[Host]:
     one = Host(tmp_path, server, slow.port)
     yield one
     one.leave()
+
+
+def test_a_capture_is_fetched_from_the_server_that_wrote_it(host: Host, tmp_path: Path) -> None:
+    """Power lies beside it; without a key the line that fetches it is said, and nothing half is left."""
+    far = tmp_path / "far's logs"
+    with ProfilerServer() as server, Bmc() as bmc:
+        words = [
+            "capture",
+            server.address,
+            "--logdir",
+            str(tmp_path / "logs"),
+            "--server-logdir",
+            str(far),
+            "--via",
+            "box",
+            "-t",
+            "200ms",
+        ]
+        words += ["--before", "1s", "--after", "1s", "--source", f"ipmi://viewer@127.0.0.1:{bmc.port}"]
+        host.env["IPMI_PASSWORD"] = "pw-viewer"
+        told = host.ask(*words)
+        assert told.returncode == 0, told.stderr
+        (profile,) = (tmp_path / "logs").rglob("*.xplane.pb")
+        assert profile.read_bytes() == next(far.rglob("*.xplane.pb")).read_bytes()
+        assert {path.name for path in profile.parent.iterdir()} == {profile.name, "power.csv"}
+        config = tmp_path / "config"
+        config.write_text(config.read_text().replace("user_key", "host_key"))
+        told = host.ask(*words)
+    assert told.returncode == 1
+    assert "could not be fetched through box" in told.stderr
+    assert "scp " in told.stderr
+    assert len(list((tmp_path / "logs").rglob("*.pb*"))) == 1
 
 
 def test_report_moves_a_run_once(host: Host, line: tuple[Sshd, Line], profile: Path) -> None:

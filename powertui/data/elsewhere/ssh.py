@@ -123,7 +123,7 @@ class SshHost:
         socket = _socket()
         if socket:
             options |= {"ControlMaster": "auto", "ControlPath": socket, "ControlPersist": str(KEPT_S)}
-        program = shlex.split(os.environ.get("POWERTUI_SSH", "")) or ["ssh"]
+        program = client()
         settings = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
         login = [*(("-l", user) if user else ()), *(("-p", port) if port else ())]
         return [*program, "-T", *settings, *login, "--", host, "exec /bin/sh -s"]
@@ -133,7 +133,7 @@ class SshHost:
         socket = _socket()
         if socket:
             user, host, port = self._address.login
-            program = shlex.split(os.environ.get("POWERTUI_SSH", "")) or ["ssh"]
+            program = client()
             login = [*(("-l", user) if user else ()), *(("-p", port) if port else ())]
             command = [*program, "-O", "exit", "-o", f"ControlPath={socket}", *login, "--", host]
             with contextlib.suppress(OSError):
@@ -281,6 +281,11 @@ def _state(words: Sequence[str]) -> RemoteState | None:
     if not seconds.lstrip("-").isdecimal() or len(words[0]) > 18 or len(seconds) > 12:
         return None
     return RemoteState(int(words[0]), int(seconds) * 1_000_000_000 + int((digits + "0" * 9)[:9] or 0))
+
+
+def client() -> list[str]:
+    """The command that speaks ssh."""
+    return shlex.split(os.environ.get("POWERTUI_SSH", "")) or ["ssh"]
 
 
 def _socket() -> str:

@@ -190,7 +190,8 @@ def fake_ssh(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_it_is_fetched_through_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The far shell runs what was ordered; here it is this machine's, below another root."""
-    fake_ssh(tmp_path, 'echo "$1 $2" > "$(dirname "$0")/asked"; shift 2; exec sh -c "$*"', monkeypatch)
+    script = 'while [ "$1" != -- ]; do shift; done; echo "$1 $2" > "$(dirname "$0")/asked"; shift 2; exec sh -c "$*"'
+    fake_ssh(tmp_path, script, monkeypatch)
     far = tmp_path / "far's logs"
     with ProfilerServer() as server:
         taken = whole.take(plan(server, tmp_path / "logs", server_logdir=str(far), via=("me@far",)))
