@@ -197,7 +197,7 @@ class _Progress:
             sys.stderr.write(f"\r\x1b[Kpowertui: {stage.what}, {stage.past_s:.1f}{length}")
             sys.stderr.flush()
         elif stage.what != self._what:
-            _say(stage.what + (f", {stage.of_s:g} s" if stage.of_s is not None else ""))
+            _say(stage.what + (f", {stage.of_s:.3g} s" if stage.of_s is not None else ""))
         self._what = stage.what
         return False
 

@@ -45,7 +45,8 @@ def test_the_steps_are_met_by_their_rate_though_the_log_says_no_more(tmp_path: P
     assert ended >= now + 3.1, "step 130 ends then"
     assert one.taken is not None
     assert Path(one.taken.files[0]).exists()
-    assert said[0].endswith(": capturing until step 130")
+    late = said[0].startswith("Steps 120 to 130 were over")  # on a machine that took seconds for the first look
+    assert began >= now + 3.1 if late else said[0].endswith(": capturing until step 130")
     assert any(line.startswith("profile: ") for line in said)
     assert said[-1].startswith("It holds steps 0 to 2, by its own numbers. Asked for were 120 to 130.")
 

@@ -156,8 +156,8 @@ def test_one_that_says_nothing_is_not_waited_for_forever(monkeypatch: pytest.Mon
 def test_nothing_listens_tells_how_to_start_one() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with pytest.raises(CaptureError, match=f"Nothing listens at localhost:{port}") as caught:
-        servers.check([address.parse(str(port))])
+    with pytest.raises(CaptureError, match=f"Nothing listens at 127.0.0.1:{port}") as caught:
+        servers.check([address.parse(f"127.0.0.1:{port}")])
     assert "jax.profiler.start_server(9012)" in caught.value.hint
 
 

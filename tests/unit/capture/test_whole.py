@@ -34,7 +34,7 @@ def plan(server: ProfilerServer, logdir: Path, **more: object) -> Plan:
 
 
 def power_of(bmc: Bmc) -> tuple[Target, ...]:
-    return (Target(f"ipmi://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"))),)
+    return (Target(f"ipmi://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"), timeout=30.0)),)
 
 
 def test_profile_and_power_lie_in_one_folder_and_on_one_clock(tmp_path: Path) -> None:
