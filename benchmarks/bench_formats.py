@@ -1,4 +1,4 @@
-"""Formats beside XPlane: JSON traces (PyTorch's form) and Perfetto's, against json.load, gzip -dc and protobuf on the same file."""
+"""Every format of profiles: bytes and events a second, bytes an event; beside json.load, gzip -dc and protobuf on the same file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pathlib import Path
 
 from benchmarks.bench_scan import MB, script
 from benchmarks.harness import GENERATED, Table, run_process
+from benchmarks.make_big import make
 
+EACH = 500_000  # events of each format
 JSON_EVENTS = (20_000, 200_000, 2_000_000)
 PERFETTO_EVENTS = (10_000, 100_000, 1_000_000)
 
@@ -39,6 +41,33 @@ with (gzip.open if sys.argv[1].endswith("gz") else open)(sys.argv[1], "rb") as f
 print(json.dumps({
     "cpu": time.process_time() - begin, "events": events,
     "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before,
+}))
+"""
+
+JUST_LOADS = """
+import json, resource, sys, time
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+begin = time.process_time()
+with open(sys.argv[1], "rb") as file:
+    json.load(file)
+print(json.dumps({
+    "cpu": time.process_time() - begin, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before,
+}))
+"""
+
+UPB = """
+import json, resource, sys, time
+from google.protobuf.internal import api_implementation
+from powertui.data.wire import schemas
+
+message = schemas.message("XSpace")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+begin = time.process_time()
+space = message.FromString(open(sys.argv[1], "rb").read())
+print(json.dumps({
+    "cpu": time.process_time() - begin, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before,
+    "by": api_implementation.Type(),
 }))
 """
 
@@ -129,8 +158,104 @@ def perfetto(events: int) -> Path:
     return path
 
 
+def chrome(events: int) -> Path:
+    """A trace of begins and ends, nested, on eight threads, with arguments."""
+    path = GENERATED / f"chrome-{events}.json"
+    if not path.exists():
+        with path.open("w") as file:
+            file.write('{"traceEvents": [\n')
+            for row in range(events):
+                usual = f'"cat": "c", "pid": 1, "tid": {row % 8}, "ts": '
+                name = f'"name": "op {row % 97}"'
+                file.write(f'{{"ph": "B", {name}, {usual}{row * 8}.125, "args": {{"n": {row}, "what": "text"}}}},\n')
+                file.write(f'{{"ph": "E", {name}, {usual}{row * 8 + 5}.5}}{"," if row + 1 < events else ""}\n')
+            file.write("]}\n")
+    return path
+
+
+_KERNELS = (
+    "Kind,Agent_Id,Queue_Id,Stream_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp,"
+    "Private_Segment_Size,Group_Segment_Size,Workgroup_Size_X,Workgroup_Size_Y,Workgroup_Size_Z,Grid_Size_X,Grid_Size_Y,Grid_Size_Z"
+)
+
+
+def rocprof_csv(events: int) -> Path:
+    """rocprofv3's table of kernels."""
+    path = GENERATED / f"rocprof-{events}" / "1_kernel_trace.csv"
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        with path.open("w") as file:
+            file.write(_KERNELS + "\n")
+            for row in range(events):
+                at = 2_414_192_765_000_000 + row * 20_000
+                name = f'"void kernel_{row % 31}<float, 4>(float*)"'
+                where = f'"KERNEL_DISPATCH",2,1,{row % 4},77,{row},{row % 31}'
+                file.write(f"{where},{name},{row},{at},{at + 9_000},0,512,64,1,1,1024,1024,1\n")
+    return path
+
+
+def rocprof_json(events: int) -> Path:
+    """rocprofv3's JSON: half kernels, half the calls that launched them."""
+    path = GENERATED / f"rocprof-{events}" / "2_results.json"
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        kinds = [("NONE", []), ("KERNEL_DISPATCH", ["NONE", "COMPLETE"]), ("HIP_RUNTIME_API", ["hipMalloc", "hipLaunchKernel"])]
+        kernels, calls = [], []
+        for row in range(events // 2):
+            at = 2_414_192_765_000_000 + row * 20_000
+            usual = {"size": 48, "operation": 1, "correlation_id": {"internal": row, "external": 0}, "thread_id": 77}
+            one = {"x": 64, "y": 1, "z": 1}
+            told = {
+                "agent_id": {"handle": 902}, "queue_id": {"handle": 1}, "kernel_id": row % 31, "dispatch_id": row,
+                "workgroup_size": one, "grid_size": one,
+            }  # fmt: skip
+            calls.append({**usual, "kind": 2, "start_timestamp": at, "end_timestamp": at + 4_000})
+            kernels.append({**usual, "kind": 1, "start_timestamp": at + 5_000, "end_timestamp": at + 15_000, "dispatch_info": told})
+        path.write_text(json.dumps({"rocprofiler-sdk-tool": [{
+            "metadata": {"pid": 77}, "agents": [{"id": {"handle": 902}, "type": 2, "name": "gfx942"}],
+            "strings": {"buffer_records": [{"kind": kind, "operations": names} for kind, names in kinds]},
+            "kernel_symbols": [{"kernel_id": row, "formatted_kernel_name": f"kernel_{row}"} for row in range(31)],
+            "buffer_records": {"kernel_dispatch": kernels, "hip_api": calls},
+        }]}))  # fmt: skip
+    return path
+
+
+def each_format() -> None:
+    """One row for each, on files of as many events."""
+    table = Table(
+        f"Every format, {EACH:,} events",
+        ["file", "MB", "powertui: CPU s", "MB/s", "events/s", "B an event", "beside it", "CPU s", "its B an event"],
+    )  # fmt: skip
+    packed = pytorch(EACH).with_suffix(".json.gz")
+    if not packed.exists():
+        with pytorch(EACH).open("rb") as source, gzip.open(packed, "wb", compresslevel=6) as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+    rows = (
+        ("XPlane", make(EACH), "upb", UPB), ("PyTorch JSON", pytorch(EACH), "json.load", LOADS),
+        ("PyTorch JSON, gzip", packed, "gzip -dc", ""), ("Chrome JSON (B, E)", chrome(EACH), "json.load", LOADS),
+        ("Perfetto", perfetto(EACH), "upb", PROTOBUF), ("rocprofv3 CSV", rocprof_csv(EACH), "", ""),
+        ("rocprofv3 JSON", rocprof_json(EACH), "json.load", JUST_LOADS),
+    )  # fmt: skip
+    for what, path, other, code in rows:
+        ours, _ = script(OURS, path)
+        size = (pytorch(EACH) if path == packed else path).stat().st_size / MB
+        beside = ("–", "–")
+        if code:
+            theirs, _ = script(code, path)
+            beside = (f"{theirs['cpu']:.2f}", f"{theirs['peak'] / ours['events']:.0f}")
+        elif other:
+            beside = (f"{run_process(['sh', '-c', f'gzip -dc {path} > /dev/null']).cpu_s:.2f}", "–")
+        table.row(
+            what, f"{size:.0f}", f"{ours['cpu']:.2f}", f"{size / ours['cpu']:.0f}", f"{ours['events'] / ours['cpu']:,.0f}",
+            f"{ours['peak'] / ours['events']:.0f}", other or "–", *beside,
+        )  # fmt: skip
+    table.note("MB of gzip are those of its text. The CPU seconds of powertui hold its imports of formats (0.1 to 0.2 s).")
+    table.print()
+
+
 def main() -> None:
-    """Each format, as it grows."""
+    """Each format, then JSON and Perfetto as they grow."""
+    each_format()
     table = Table(
         "JSON traces",
         ["file", "events", "MB", "json.load: CPU s", "powertui: CPU s", "MB/s", "events/s", "÷ json.load", "without scanner: MB/s",

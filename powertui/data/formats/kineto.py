@@ -239,7 +239,8 @@ class _Collector:
         self.builder.findings.add(_UNUSABLE, count=int(len(good) - good.sum()))
         called, name_of = coded(batch.member[CAT][rows], batch.member[TITLE][rows])
         index = np.array([self._named(pair, tokens) for pair in called], np.uint32)
-        spread(threads, which, start, batch.length[rows], index[name_of], batch.args[rows].astype(np.uint64))
+        length = (batch.length[rows] + 500) // 1000 * 1000  # whole ns, as they are written
+        spread(threads, which, start, length, index[name_of], batch.args[rows].astype(np.uint64))
         self.count += int(good.sum())
 
     def _named(self, pair: tuple[int, ...], tokens: Tokens) -> int:
