@@ -243,9 +243,7 @@ def _course(data: Samples, residual: Floats, judged: Bools, known: KnownCourse) 
         others = others[have]
         own = abs(length[number] - usual) / usual if number else 0.0
         reach = int(np.ceil(count * (max(own, scatter) + (width / 2 + pace) / usual)))
-        with np.errstate(invalid="ignore"):
-            course = np.nanmedian(others, axis=0) if len(others) > 1 else others[0]
-        course = np.where(np.isfinite(course), course, 0.0)
+        course = _middle(others)
         padded = np.pad(course, reach, mode="wrap")  # behind the end of an epoch begins the next one
         around = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)
         share = np.clip((middle[rows] - first[number]) / (known.epochs[number][1] - first[number]), 0, 1)
@@ -255,6 +253,13 @@ def _course(data: Samples, residual: Floats, judged: Bools, known: KnownCourse) 
         above[rows] = np.maximum(around.max(axis=1), 0.0 if few else -np.inf)[column]
         below[rows] = np.minimum(around.min(axis=1), 0.0 if few else np.inf)[column]
         if len(others) >= 3:
-            spread = 1.4826 * np.nanmedian(np.abs(others - course), axis=0)
-            unlike[rows] = np.where(np.isfinite(spread), spread, 0.0)[column] / np.sqrt(len(others))
+            unlike[rows] = 1.4826 * _middle(np.abs(others - course))[column] / np.sqrt(len(others))
     return below, above, unlike
+
+
+def _middle(rows: Floats) -> Floats:
+    """The median of each column as far as it is known; 0 where nothing is."""
+    known = np.isfinite(rows).any(axis=0)
+    out = np.zeros(rows.shape[1])
+    out[known] = np.nanmedian(rows[:, known], axis=0)
+    return out

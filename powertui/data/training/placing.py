@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _BINS = 1 << 16
 _PART = 0.5  # of a training: a profile that covers less of it tells less of where a log lies than the whole
 _SAME_MACHINE_S = 0.010
+_SAME_S = 1e-6  # places that are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +114,16 @@ def by_wall(training: Training, clock: Clock, placed: Sequence[Placed], aligning
         known = own.get(_name_of(one.power.series), [])
         if len(known) != 1 or (known[0].status == "none") != (one.power.status == "none"):
             return None
+        if one.alignment.source == align.SIGNAL and not _same_place(one.alignment, known[0].seen_from(clock.mid_ns)):
+            return None  # the profile's own trace places it
         out.append(_placed(one.power.series, known[0].seen_from(clock.mid_ns)))
     return tuple(out)
+
+
+def _same_place(one: Alignment, other: Alignment) -> bool:
+    if one.offset_s is None or other.offset_s is None:
+        return one.offset_s is other.offset_s
+    return one.status == other.status and abs(one.offset_s - other.offset_s) < _SAME_S
 
 
 def _name_of(series: PowerSeries) -> tuple[object, ...]:
