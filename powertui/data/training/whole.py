@@ -12,7 +12,7 @@ import numpy as np
 from powertui.data import packed
 from powertui.data.energy import added_up, idle, integrate, leading, scopes
 from powertui.data.energy.account import Account
-from powertui.data.energy.align import Alignment, Placed
+from powertui.data.energy.align import SIGNAL, Alignment, Placed
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import (
@@ -182,6 +182,9 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
     usable = [row for row in usable if leading.RANK[power[row].status] == best]
     enough = [row for row in usable if leading.coverage(power[row], reach) >= leading.ENOUGH]
     usable = enough or usable
+    # As in a profile: what its own power alone places tells of a host of which no other log does.
+    sure = {power[row].series.sensor.host for row in usable if power[row].source != SIGNAL}
+    usable = [row for row in usable if power[row].source != SIGNAL or power[row].series.sensor.host not in sure]
     total = scopes.total([power[row].series for row in usable])
     counted = tuple(usable[i] for i in total.indices)
     if (one := added_up.where_many([power[i] for i in counted])) is not None:

@@ -120,3 +120,19 @@ def test_every_surface_tells_the_same_of_an_epoch(tmp_path: Path, capsys: pytest
         )
     joules, lo, hi = next(iter(found[1].values()))
     assert f"{joules:.6g} J (95% {lo:.6g} to {hi:.6g} J)" in beside.getvalue() + Path(out + ".about.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["bursts/keras_4ep_1s_sensor", "long_training"])
+def test_of_several_logs_the_same_counts_for_the_profile_and_for_its_training(shared_data: Path, name: str) -> None:
+    """Beside the log with wall time lies the same without it, and another."""
+    trainings = Trainings(logdir.scan(shared_data / "own" / name), ReadOptions())
+    for training in trainings.all:
+        for entry in training.entry.sessions:
+            profile = Profile(training.opened(entry), 0)
+            own = {one.number: one.energy for one in account.of(profile).epoch_energies}
+            for seen in (training.seen_from(profile), training.seen_from()):
+                for window in seen.whole.epochs():
+                    assert window.energy is not None
+                    drew = own[window.epoch or 0]
+                    assert drew is not None
+                    assert (window.energy.joules, window.energy.lo) == pytest.approx((drew.joules, drew.lo), rel=1e-6)
