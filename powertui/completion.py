@@ -15,7 +15,7 @@ from powertui.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish")
 KINDS = (*SHELLS, "man", "hosts")
-HOSTS = "hosts"  # what completes --host
+HOSTS = "hosts"  # what completes --host where it means a BMC, and no host of a run
 FILES = "files"
 
 
@@ -59,7 +59,7 @@ def _option(action: argparse.Action) -> Option:
     values: tuple[str, ...] | str = tuple(str(choice) for choice in action.choices) if action.choices and not flag else ""
     if not values and not flag:
         long = action.option_strings[-1]
-        values = HOSTS if long == "--host" else FILES if takes in ("FILE", "PATH", "DIR", "FOLDER") else ""
+        values = HOSTS if long == "--host" and takes.startswith("BMC") else FILES if takes in ("FILE", "PATH", "DIR", "FOLDER") else ""
     return Option(tuple(action.option_strings), (action.help or "").replace("%%", "%"), takes, values)
 
 

@@ -141,3 +141,10 @@ def test_the_command_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--completions=nosuch"]) == 2
     assert "bash, zsh, fish" in capsys.readouterr().err
     assert "--completions" in powertui("--help").stdout
+
+
+def test_hosts_of_the_config_are_offered_where_a_bmc_is_meant_alone() -> None:
+    """`report --host` and `export --host` name a host of the run."""
+    script = completion.tell("bash", build_parser())
+    offered = {line.split(":")[0].strip() for line in script.splitlines() if "--completions hosts" in line and ":--host)" in line}
+    assert offered == {"record", "live", "capture", "sensors"}
