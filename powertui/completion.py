@@ -59,7 +59,8 @@ def _option(action: argparse.Action) -> Option:
     values: tuple[str, ...] | str = tuple(str(choice) for choice in action.choices) if action.choices and not flag else ""
     if not values and not flag:
         long = action.option_strings[-1]
-        values = HOSTS if long == "--host" and takes.startswith("BMC") else FILES if takes in ("FILE", "PATH", "DIR", "FOLDER") else ""
+        files = FILES if takes in ("FILE", "PATH", "DIR", "FOLDER") else ""
+        values = HOSTS if long == "--host" and takes.startswith("BMC") else files
     return Option(tuple(action.option_strings), (action.help or "").replace("%%", "%"), takes, values)
 
 
