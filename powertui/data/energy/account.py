@@ -251,7 +251,7 @@ def of(profile: Profile, aligning: Aligning | None = None) -> Account:
         return found
 
     def make() -> Account:
-        found = of_run(opened.run, profile.index, opened.entry, how, place)
+        found = _of_run(opened.run, profile.index, place(placed_alone(profile, how)), how)
         training = opened.around
         return (
             found
@@ -260,6 +260,16 @@ def of(profile: Profile, aligning: Aligning | None = None) -> Account:
         )
 
     return opened.cached(key(profile.index, how), make)
+
+
+def placed_alone(profile: Profile, aligning: Aligning) -> tuple[Placed, ...]:
+    """The power of a profile where it lies by what the profile and the log tell, whatever training is around."""
+    opened = profile.opened
+
+    def make() -> tuple[Placed, ...]:
+        return align.place_all(opened.run, profile.index, opened.entry, aligning)
+
+    return opened.cached(("placed alone", profile.index, aligning), make)
 
 
 def key(index: int, aligning: Aligning) -> tuple[object, ...]:
@@ -295,13 +305,13 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
     return profile.opened.cached(_findings_key(profile.index, how), compare)
 
 
-def of_run(
-    run: Run, index: int, entry: RunEntry | None = None, aligning: Aligning | None = None,
-    surer: Callable[[Sequence[Placed]], Sequence[Placed]] = tuple,
-) -> Account:  # fmt: skip
-    """The account of one trace of a run that nobody holds open. `surer`: what knows more of where the power lies."""
+def of_run(run: Run, index: int, entry: RunEntry | None = None, aligning: Aligning | None = None) -> Account:
+    """The account of one trace of a run that nobody holds open."""
     how = aligning or Aligning()
-    placed = surer(align.place_all(run, index, entry, how))
+    return _of_run(run, index, align.place_all(run, index, entry, how), how)
+
+
+def _of_run(run: Run, index: int, placed: Sequence[Placed], how: Aligning) -> Account:
     found = of_placed(run.traces[index], run.steps[index], run.epochs[index], placed, idle_w=how.idle_w)
     return replace(found, share=belongs.share(run, index))
 

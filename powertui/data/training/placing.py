@@ -12,6 +12,7 @@ from powertui.data.asked import Aligning
 from powertui.data.energy import account, align, anchor, log_zone, samples, signal
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.predict import OUTSIDE, WindowShares
+from powertui.data.energy.signal import Where
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
@@ -155,8 +156,9 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
         if by_session is not None:
             return by_session
         by_edges = _by_edges(training, series, base, said)
-        if by_edges is not None:
-            return base, by_edges
+        own = [] if _tells_within(training) else _by_short_sessions(training, series, base)
+        if by_edges is not None or own:
+            return base, surest(own, by_edges)
     if span is None and not any(one.start is not None for one in training.islands):
         return 0, Alignment(0.0, 0.0, 0.0, "aligned", "its own clock", ("nothing else lies on this axis",))
     said.append("give --offset, or --pins, to place it by hand")
@@ -175,6 +177,8 @@ def _zero_of_first(training: Training, base: int) -> Moment:
 def _by_session(training: Training, series: PowerSeries) -> tuple[int, Alignment] | None:
     """Where a session that was read and covers most of the training places it: its trace tells more than the records do."""
     for profile in _telling(training):
+        if not _covers(training, profile):
+            continue
         for one in account.of(profile, training.aligning).placed:
             if one.power.series.path == series.path and one.power.status != "none":
                 return profile.clock.mid_ns, _wider(one.alignment, profile.clock.half_ns / NS_PER_S)
@@ -187,12 +191,63 @@ def telling(training: Training) -> frozenset[str]:
 
 
 def _telling(training: Training) -> Iterator[Profile]:
-    span = training.scalar_span
     for opened in training.read_sessions():
         for profile in opened.profiles:
-            length = profile.trace.span[1] - profile.trace.span[0]
-            if profile.clock.known and (span is None or length > _PART * (span[1] - span[0]) * PS_PER_NS):
+            if profile.clock.known and (_covers(training, profile) or not _tells_within(training)):
                 yield profile
+
+
+def _covers(training: Training, profile: Profile) -> bool:
+    span, (lo, hi) = training.scalar_span, profile.trace.span
+    return span is None or hi - lo > _PART * (span[1] - span[0]) * PS_PER_NS
+
+
+def _tells_within(training: Training) -> bool:
+    """Whether its records tell of more than where its epochs lie."""
+    return len(training.records) > 2
+
+
+def _by_short_sessions(training: Training, series: PowerSeries, base: int) -> list[Alignment]:
+    """Where sessions that are a small part of the training place the log for sure, in s from `base`."""
+    out = []
+    for profile in _telling(training):
+        for one in account.placed_alone(profile, training.aligning):
+            if one.power.series.path == series.path and one.alignment.source == align.SIGNAL and one.power.status == "aligned":
+                out.append(_wider(one.alignment, profile.clock.half_ns / NS_PER_S).moved((profile.clock.mid_ns - base) / NS_PER_S))
+                break
+    return out
+
+
+def surest(own: Sequence[Alignment], by_edges: Alignment | None) -> Alignment:
+    """Of what sessions say for sure and what the epochs say: the narrowest, if all agree; else those that differ, in question."""
+    every = [*own, *([by_edges] if by_edges is not None else [])]
+    sure = sorted((one for one in every if one.status == "aligned"), key=lambda one: _ends(one)[1] - _ends(one)[0])
+    if not sure:
+        return every[0]
+    best, (lo, hi) = sure[0], _ends(sure[0])
+    against = [one for one in every if not (_ends(one)[0] <= hi and lo <= _ends(one)[1])]
+    if not against:
+        return best
+    held = [best, *against]
+    places = tuple(place._replace(weight=place.weight / len(held)) for one in held for place in _places(one))
+    evidence = (*best.evidence, *(f"but {one.evidence[-1]}" for one in against))
+    ends = [_ends(one) for one in held]
+    return Alignment(
+        best.offset_s, min(a for a, _ in ends), max(b for _, b in ends), "ambiguous", align.SIGNAL, evidence, places=places
+    )
+
+
+def _ends(found: Alignment) -> tuple[float, float]:
+    assert found.lo_s is not None
+    assert found.hi_s is not None
+    return found.lo_s, found.hi_s
+
+
+def _places(found: Alignment) -> tuple[Where, ...]:
+    if found.places:
+        return found.places
+    lo, hi = _ends(found)
+    return (Where((lo + hi) / 2, 1.0, (hi - lo) / 2),)
 
 
 def _clock(training: Training, series: PowerSeries, said: list[str]) -> Clock | None:

@@ -1,0 +1,35 @@
+"""Where a log lies on a training: what its sessions say, held against what its epochs say."""
+
+from __future__ import annotations
+
+import pytest
+
+from powertui.data.energy import align, signal
+from powertui.data.energy.align import Alignment
+from powertui.data.training import placing
+
+
+def _sure(lo: float, hi: float) -> Alignment:
+    return Alignment((lo + hi) / 2, lo, hi, "aligned", align.SIGNAL, (f"{lo} to {hi}",))
+
+
+def _unsure(*places: tuple[float, float]) -> Alignment:
+    lo, hi = min(at for at, _ in places) - 1, max(at for at, _ in places) + 1
+    where = tuple(signal.Where(at, weight, 0.5) for at, weight in places)
+    return Alignment(places[0][0], lo, hi, "ambiguous", align.SIGNAL, ("several",), places=where)
+
+
+def test_of_those_that_agree_the_narrowest_counts() -> None:
+    assert placing.surest([_sure(1.0, 1.4)], _sure(1.1, 2.0)) == _sure(1.0, 1.4)
+    assert placing.surest([_sure(0.0, 3.0)], _sure(1.1, 2.0)) == _sure(1.1, 2.0)
+    assert placing.surest([_sure(1.0, 1.4)], _unsure((1.2, 0.6), (9.0, 0.4))) == _sure(1.0, 1.4)
+    assert placing.surest([], _unsure((1.2, 0.6), (9.0, 0.4))).status == "ambiguous"
+
+
+def test_two_that_are_sure_of_different_places_make_neither_sure() -> None:
+    found = placing.surest([_sure(1.0, 1.4)], _sure(5.0, 5.2))
+    assert found.status == "ambiguous"
+    assert (found.lo_s, found.hi_s) == (1.0, 5.2)
+    assert sorted(place.offset_s for place in found.places) == pytest.approx([1.2, 5.1])
+    assert sum(place.weight for place in found.places) == pytest.approx(1.0)
+    assert found.evidence[-1].startswith("but ")
