@@ -33,7 +33,7 @@ class PowerAround:
         )
         self.notes: list[str] = []
         self._recorder.on_event(lambda event: self.notes.append(event.text) if event.level != "info" else None)
-        self._begun: Stamp | None = None
+        self.begun: Stamp | None = None  # the profile, when it has
         self._beside: Path | None = None  # the same file, in the session's folder
         self._timer: threading.Timer | None = None
         self._over = False
@@ -44,7 +44,7 @@ class PowerAround:
 
     def begin(self, name: str) -> None:
         """The profile begins now."""
-        self._begun = self._recorder.mark(name, BEGIN)
+        self.begun = self._recorder.mark(name, BEGIN)
 
     def end(self, name: str) -> None:
         """It has ended."""

@@ -37,6 +37,7 @@ class Call:
         self.address = address
         self.socket: socket.socket | None = None
         self.failure: CaptureError | None = None
+        self.sent = False  # it was asked, or that was begun
         self.left = False  # nobody waited for the answer
         self.path = ""  # of the file that is to be written: named where that fails
         self._h2: Any = None
@@ -44,7 +45,6 @@ class Call:
         self._headers: dict[str, str] = {}
         self._body = bytearray()
         self._answered = False
-        self._asked = False
 
     @property
     def done(self) -> bool:
@@ -131,6 +131,7 @@ class Call:
         ]  # fmt: skip
         try:
             self._stream = self._h2.get_next_available_stream_id()
+            self.sent = True
             self._h2.send_headers(self._stream, headers)
             self._h2.send_data(self._stream, b"\0" + struct.pack(">I", len(message)) + message, end_stream=True)
             self._flush()

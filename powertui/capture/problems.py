@@ -9,7 +9,18 @@ import socket
 from powertui.errors import CaptureError
 from powertui.plain import plain
 
-__all__ = ["closed", "empty", "no_answer", "not_a_profiler", "not_waited_for", "refused", "takes_nothing", "too_old", "unreachable"]
+__all__ = [
+    "closed",
+    "empty",
+    "no_answer",
+    "not_a_profiler",
+    "not_asked",
+    "not_waited_for",
+    "refused",
+    "takes_nothing",
+    "too_old",
+    "unreachable",
+]
 
 THREE_LINES = """\
 The program has to start its server:
@@ -70,6 +81,11 @@ def closed(where: str, why: str = "") -> CaptureError:
 def takes_nothing(where: str) -> CaptureError:
     """It speaks HTTP/2, and takes no request: it is ending, or is no such server."""
     return CaptureError(f"{where} takes no requests.", hint=f"Look whether the program is ending. {_PORT}")
+
+
+def not_asked(where: str) -> CaptureError:
+    """Ctrl+C while the servers were asked."""
+    return CaptureError(f"Stopped before {where} was asked.")
 
 
 def not_waited_for(where: str, path: str) -> CaptureError:

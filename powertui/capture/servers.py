@@ -66,48 +66,59 @@ def take(
     is waited for.
     """
     calls = [Call(server.address) for server in servers]
+    stop = False
     try:
-        for call, server in zip(calls, servers, strict=True):
-            call.path = f"{root}/{session}/{server.host}.xplane.pb"
-            try:
-                call.connect()
-            except CaptureError as error:
-                call.failure = error
-        for call, server in zip(calls, servers, strict=True):
-            if call.failure is None:
-                try:
-                    call.send(messages.PROFILE, messages.profile(asked, root, session, server.host))
-                except CaptureError as error:
-                    call.failure = error
-        started()
-        early = _wait(calls, session, asked.seconds, told)
+        try:
+            _ask(calls, servers, asked, root, session)
+            started()
+        except KeyboardInterrupt:
+            stop = True
+            for call in calls:
+                if not call.sent and call.failure is None:
+                    call.failure = problems.not_asked(str(call.address))
+        early = _wait(calls, session, asked.seconds, told, stop)
         return tuple(_outcome(call, server) for call, server in zip(calls, servers, strict=True)), early
     finally:
         for call in calls:
             call.close()
 
 
-def _wait(calls: Sequence[Call], session: str, seconds: float, told: Callable[[float], bool]) -> bool:
-    begun, ended, looked = time.monotonic(), False, -_LOOK_S
-    while open_ := [call for call in calls if not call.done]:
-        past = time.monotonic() - begun
-        until_end = seconds - past if past < seconds else _LOOK_S
+def _ask(calls: Sequence[Call], servers: Sequence[Server], asked: ProfileRequest, root: str, session: str) -> None:
+    """Connect to all of them before the first is asked."""
+    for call, server in zip(calls, servers, strict=True):
+        call.path = f"{root}/{session}/{server.host}.xplane.pb"
         try:
+            call.connect()
+        except CaptureError as error:
+            call.failure = error
+    for call, server in zip(calls, servers, strict=True):
+        if call.failure is None:
+            try:
+                call.send(messages.PROFILE, messages.profile(asked, root, session, server.host))
+            except CaptureError as error:
+                call.failure = error
+
+
+def _wait(calls: Sequence[Call], session: str, seconds: float, told: Callable[[float], bool], stop: bool) -> bool:
+    begun, ended, looked = time.monotonic(), stop and all(call.done for call in calls), -_LOOK_S
+    while open_ := [call for call in calls if not call.done]:
+        try:
+            if stop and not ended:
+                ended = True
+                _terminate([call.address for call in open_], session)
+            past = time.monotonic() - begun
+            until_end = seconds - past if past < seconds else _LOOK_S
             for call in select.select(open_, [], [], min(_LOOK_S, until_end))[0]:
                 call.receive()
             now = time.monotonic() - begun
-            stop = False
             if now - looked >= _LOOK_S or now >= seconds > past:  # a server that talks all the time is no reason to look more often
-                looked, stop = now, told(now)
+                looked, stop = now, told(now) or stop
         except KeyboardInterrupt:
             if ended:
                 for call in open_:
                     call.leave()
                 return True
             stop = True
-        if stop and not ended:
-            ended = True
-            _terminate([call.address for call in open_], session)
     return ended
 
 

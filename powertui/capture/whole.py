@@ -146,7 +146,7 @@ def _since(taken: Taken) -> float:
 
 def _end(power: PowerAround, taken: Taken | None, waiting: Waiting) -> None:
     """What was recorded is kept where there is a profile, or where one may still come."""
-    keeps = taken is not None and (taken.good or taken.unfinished)
+    keeps = taken.good or taken.unfinished if taken is not None else power.begun is not None
     folder = taken.folder if taken is not None and keeps else None
     try:
         path = power.stop(folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from powertui.capture import address, messages, servers
+from powertui.capture import address, call, messages, servers
 from powertui.capture.messages import ProfileRequest
 from powertui.errors import CaptureError, UsageError
 from tests.profiler_server import EXISTS, ProfilerServer
@@ -82,6 +82,34 @@ def test_ctrl_c_ends_it_early(tmp_path: Path) -> None:
     assert outcome.problem is None
 
 
+def test_ctrl_c_in_the_moment_of_asking_ends_what_was_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two servers, and right behind the last: the one that profiles is ended, and what it has is kept."""
+
+    def pressed() -> None:
+        raise KeyboardInterrupt
+
+    with ProfilerServer(hold=True) as one, ProfilerServer(hold=True) as other:
+        named = servers.named([address.parse(one.address), address.parse(other.address)])
+        both, early = servers.take(named, ProfileRequest(60), str(tmp_path), "a", started=pressed)
+        assert early
+        assert [outcome.problem for outcome in both] == [None, None]
+    send = call.Call.send
+
+    def sending(self: call.Call, method: str, message: bytes) -> None:
+        if method == messages.PROFILE and self.address.port == other.port:
+            raise KeyboardInterrupt
+        send(self, method, message)
+
+    monkeypatch.setattr(call.Call, "send", sending)
+    with ProfilerServer(hold=True) as one, ProfilerServer(hold=True) as other:
+        named = servers.named([address.parse(one.address), address.parse(other.address)])
+        (first, second), early = servers.take(named, ProfileRequest(60), str(tmp_path), "b")
+    assert early
+    assert first.problem is None
+    assert (tmp_path / "b" / f"{first.server.host}.xplane.pb").exists()
+    assert problem(second) == f"Stopped before {other.address} was asked."
+
+
 def test_one_of_several_fails_and_the_other_is_kept(tmp_path: Path) -> None:
     with ProfilerServer(dies=True) as one, ProfilerServer() as other:
         first, second = take(tmp_path, one, other)
@@ -146,7 +174,6 @@ def test_what_is_no_profiler_server_is_named(make: Callable[[], ProfilerServer],
 
 
 def test_one_that_says_nothing_is_not_waited_for_forever(monkeypatch: pytest.MonkeyPatch) -> None:
-    from powertui.capture import call
 
     monkeypatch.setattr(call, "PATIENCE_S", 0.2)
     with ProfilerServer(silent=True) as server, pytest.raises(CaptureError, match="says nothing"):
