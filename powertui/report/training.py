@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timezone
+from pathlib import PurePath
 from typing import Any, Protocol
 
 from powertui import units
@@ -64,7 +65,15 @@ def page(
         if len(rows) > ROWS:
             lines.append(style.line(f"… and {len(rows) - ROWS} more (--json lists them)"))
         lines += finds(whole.findings, style)
+    lines += [style.line(words) for words in not_placed(seen)]
     return [*lines, ""]
+
+
+def not_placed(seen: Seen) -> Iterator[str]:
+    """The power logs that nothing places on the training: why, and what would."""
+    why = {one.power.series.path: one.alignment.evidence for one in seen.placements if one.power.status == "none"}
+    for path, evidence in why.items():
+        yield f"power: {plain(PurePath(path).name, 80)} has no place here: {'; '.join(plain(words, 200) for words in evidence)}"
 
 
 def said(training: Training, seen: Seen) -> Iterator[str]:

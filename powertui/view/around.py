@@ -17,7 +17,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data import packed
-from powertui.data.model import NS_PER_S, PS_PER_NS, Epochs, Int64s, Phase
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Epochs, Int64s, Phase
 from powertui.data.packed import KeptColumn
 from powertui.view.curve import Envelope
 from powertui.view.step_curve import StepCurve, before, of_points
@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # names alone: importing all this would be time until the fir
     from powertui.data.training.whole import TrainingWindow
 
 DAY_S = 86_400
+VAGUE = PS_PER_S  # ± from which on it is said what places a session
 WIDE = 6  # cells that a profile must take before it is read
 
 
@@ -45,6 +46,7 @@ class ProfiledStretch:
     hi: int
     half: int = 0  # of its place, ps
     problem: str = ""  # why its own clock is not believed
+    placed: str = ""  # what places it, where that is no clock: "when its file was written, if nobody copied it"
     key: tuple[str, str] = ("", "")  # the session's path and name
 
     @property
@@ -266,7 +268,7 @@ def of(
         lo, hi, half = one.start, one.end, one.half
         if key in sessions:  # its hosts
             lo, hi, half = min(lo, sessions[key].lo), max(hi, sessions[key].hi), max(half, sessions[key].half)
-        sessions[key] = ProfiledStretch(one.island.entry.name, lo, hi, half, key=key)
+        sessions[key] = ProfiledStretch(one.island.entry.name, lo, hi, half, placed=_placed(one.island, half), key=key)
     tied = seen.profile is None or seen.wall  # a profile without a clock, or one that is not believed, lies on no axis but its own
     rate, zero = seen.rate, seen.zero_ns
     if not tied:
@@ -314,6 +316,10 @@ def _noted(one: Finding) -> Noted:
     return Noted(one.start_ps, one.end_ps, tuple(text for text in texts if text))
 
 
+def _placed(island: parts.Island, half: int) -> str:
+    return island.evidence if half >= VAGUE else ""
+
+
 def early(training: Training) -> Around:
     """What names, heads and ends of files tell of a training: where its sessions lie, and from when to when it logged."""
     from powertui.data.training import islands
@@ -321,6 +327,7 @@ def early(training: Training) -> Around:
     entry = training.entry
     logged = (entry.first_ns, entry.last_ns) if entry.first_ns is not None and entry.last_ns is not None else None
     sessions: dict[tuple[str, str], tuple[int, int, int]] = {}
+    by: dict[tuple[str, str], str] = {}
     for session in entry.sessions:
         for one in islands.unread(session):
             judged = islands.judged(one, logged)
@@ -328,10 +335,11 @@ def early(training: Training) -> Around:
                 key = (session.path, session.name)
                 lo, hi, half = sessions.get(key, (judged.start.ns, judged.end.ns, judged.start.half_ns))
                 sessions[key] = (min(lo, judged.start.ns), max(hi, judged.end.ns), half)
+                by[key] = _placed(judged, half * PS_PER_NS)
     ends = [ns for lo, hi, _ in sessions.values() for ns in (lo, hi)] + [*(logged or ())]
     zero = min(ends, default=0)
     seen = tuple(
-        ProfiledStretch(key[1], (lo - zero) * PS_PER_NS, (hi - zero) * PS_PER_NS, half * PS_PER_NS, key=key)
+        ProfiledStretch(key[1], (lo - zero) * PS_PER_NS, (hi - zero) * PS_PER_NS, half * PS_PER_NS, placed=by[key], key=key)
         for key, (lo, hi, half) in sorted(sessions.items(), key=lambda one: one[1])
     )
     span = (0, max(PS_PER_NS, (max(ends, default=0) - zero) * PS_PER_NS))

@@ -108,7 +108,12 @@ class ProfileLane(TimeLane):
                 one = around.islands[number]
                 name = plain(one.name, 60)
                 short = name.rpartition("/")[2]
-                told = (f"{name}: {plain(one.problem, 100)}",) if one.problem else ()
+                told = [f"{name}: {plain(one.problem, 100)}"] if one.problem else []
+                if one.placed:
+                    told += [
+                        f"{name} ±{units.duration(one.half, 2)}: {plain(one.placed, 100)}",
+                        f"{name} ±{units.duration(one.half, 2)}",
+                    ]
                 length = units.duration(one.hi - one.lo, 3)
                 texts = (*told, f"{name}  {length}", name, f"{short}  {length}", short, length)
                 out.append(LabelledStretch(one.lo, max(one.hi, one.lo + 1), texts, "warn" if one.problem else "marked"))

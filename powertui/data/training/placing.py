@@ -161,6 +161,8 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
             return base, surest(own, by_edges)
     if span is None and not any(one.start is not None for one in training.islands):
         return 0, Alignment(0.0, 0.0, 0.0, "aligned", "its own clock", ("nothing else lies on this axis",))
+    if span is not None and len(training.records) <= 2:
+        said.append("a log with wall time, or scalars every few batches (update_freq), would place it")
     said.append("give --offset, or --pins, to place it by hand")
     return base, Alignment(None, None, None, "none", align.NOTHING, tuple(said))
 

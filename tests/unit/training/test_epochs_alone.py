@@ -11,10 +11,11 @@ import pytest
 
 from benchmarks import drawn_trainings
 from powertui.data import logdir
-from powertui.data.asked import ReadOptions
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training import Training
+from powertui.report import energy
 from tests.synthetic.long_training import BEGIN, EPOCH_S, EPOCHS, long_training
 from tests.synthetic.tfevents import write_scalars
 
@@ -107,3 +108,14 @@ def test_a_pause_that_the_records_tell_is_no_finding(tmp_path: Path) -> None:
     found, at = _found(_written(tmp_path, ends, loads, records))
     assert not found.reason
     assert at == []
+
+
+def test_a_log_that_nothing_places_says_why_and_what_would(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ends = [20.0, 40.0, 60.0]
+    _written(tmp_path, ends, [])
+    log = tmp_path / "power.csv"
+    log.write_text("elapsed_s,watts\n" + "".join(f"{number:.1f},{200 + number % 3}\n" for number in range(80)))
+    energy.tell(str(tmp_path), None, ReadOptions(power=(str(log),), find_power=False), Aligning(), "text")
+    told = capsys.readouterr().out
+    assert "power.csv has no place here" in told
+    assert "a log with wall time, or scalars every few batches (update_freq), would place it" in told
