@@ -124,7 +124,7 @@ class WhileRecording:
                 return (
                     plan
                     if self._until is not None
-                    else self._by_time(f"The log does not tell how fast steps go: step {last} is all.")
+                    else self._by_time(f"The log does not tell how fast steps go: it has step {last} alone.")
                 )
             if last is None and time.monotonic() - begun > _NO_STEPS_S:
                 return self._by_time(f"No step has been logged in {plan.logdir} so far. {_HOW}")
@@ -183,7 +183,7 @@ class WhileRecording:
                 "by the log" if sure else "by the rate of the steps that were logged",
             )
         else:
-            self._say("Which steps it caught, nothing tells: the profile numbers none, and the log has too few.")
+            self._say("Which steps it caught is not known: the profile numbers none, and the log has too few.")
             return
         first, last = self._wanted.steps
         held = "" if caught[0] <= first and caught[1] >= last else f" Asked for were {first} to {last}."

@@ -25,7 +25,7 @@ _QUIET_S = 1.0  # without change, after which a file that ends like JSON is whol
 def ready(pid: int) -> bytes:
     """Where this process looks for its daemon. Raises why it cannot be asked."""
     if sys.platform != "linux":
-        raise CaptureError("Kineto can be asked for a profile on Linux alone.", hint="Profile in the program: torch.profiler.")
+        raise CaptureError("Kineto can be asked for a profile only on Linux.", hint="Profile in the program: torch.profiler.")
     try:
         listed = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except (FileNotFoundError, ProcessLookupError):

@@ -74,13 +74,13 @@ def closed(where: str, why: str = "") -> CaptureError:
     """It went away in the middle of a capture."""
     because = f" ({plain(why, 120)})" if why else ""
     return CaptureError(
-        f"{where} closed the connection before the profile was written{because}.", hint="Look whether the program still runs."
+        f"{where} closed the connection before the profile was written{because}.", hint="Check whether the program still runs."
     )
 
 
 def takes_nothing(where: str) -> CaptureError:
     """It speaks HTTP/2, and takes no request: it is ending, or is no such server."""
-    return CaptureError(f"{where} takes no requests.", hint=f"Look whether the program is ending. {_PORT}")
+    return CaptureError(f"{where} takes no requests.", hint=f"Check whether the program is ending. {_PORT}")
 
 
 def not_asked(where: str) -> CaptureError:

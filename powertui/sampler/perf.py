@@ -118,7 +118,7 @@ class PerfSource:
                 ) from None
             raise NotSupported(f"perf cannot count {event.name}: {error.strerror}.") from None
         if not self._drop_dead():
-            raise NotSupported("The energy counters that perf offers here stand still.", hint="Virtual machines have such.")
+            raise NotSupported("The energy counters that perf offers here stand still.", hint="This is common in virtual machines.")
         note = "energy counter; watts are the mean since the last reading"
         self.channels = tuple(Channel(event.name, "", event.scope, None, "interval", note) for event, _ in self._open)
         self.read()  # the first difference needs a start

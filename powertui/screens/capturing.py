@@ -74,7 +74,7 @@ class LiveCapture:
         """P: begin; pressed again, end it early."""
         page = self._page
         if page.session.watched is None:
-            page.say("Start with --logdir DIR to capture: there the profile will lie.")
+            page.say("Start with --logdir DIR to capture: the profile is written there.")
         elif self.runs:
             self._stop.set()
             page.say("Ending the profile; what it has is kept.")

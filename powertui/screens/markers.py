@@ -23,7 +23,7 @@ class MarkerDialog(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="markers"):
-            yield Static("What marks the steps. Enter takes a marker, Esc keeps the one in use", id="markers-title", markup=False)
+            yield Static("What marks the steps. Enter uses a marker, Esc keeps the one in use", id="markers-title", markup=False)
             yield OptionList(*(Option(_line(one)) for one in self._steps.markers), markup=False, compact=True)
             yield Static("", id="markers-note", markup=False)
 

@@ -98,7 +98,7 @@ def pin(shell: Shell, at_ps: int | None) -> None:
     if better:
         from powertui.screens.asking import QuestionDialog
 
-        shell.ask(QuestionDialog(f"The power already lies {better}. A pin takes its place.", "pins the edge by hand"), do)
+        shell.ask(QuestionDialog(f"The power is aligned already {better}. A pin replaces that.", "pins the edge by hand"), do)
     else:
         do(True)
 
@@ -125,10 +125,10 @@ def undo(shell: Shell) -> str:
     if before is not None:
         said = kept(before.pins) if before.pins.path else ""
         use(shell, before, undoing=True)
-        return f"The power lies as it did before. {said}".strip()
+        return f"The power is back where it was. {said}".strip()
     now = session.aligning
     if not now.pins.pins:
-        return "There is nothing to undo: the power lies as it was found."
+        return "There is nothing to undo: the alignment has not been changed."
     left = now.pins.remove(len(now.pins.pins) - 1)
     use(shell, replace(now, pins=left), undoing=True)
     return f"{len(left.pins)} pin{'s' if len(left.pins) != 1 else ''} left. {kept(left)}"

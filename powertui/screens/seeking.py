@@ -114,7 +114,7 @@ class Seeking:
         """From a call on the host to the work that it launched on a device, along an arrow that the trace draws, and back."""
         model, selected, profile = self._timeline.model, self._timeline.selection, self.page.session.profile
         if model is None or selected is None or profile is None or profile.trace is not model.trace:
-            self.page.say("Select a kernel, or the call that launched one, first.")
+            self.page.say("First select a kernel, or the call that launched one.")
             return
         again = self._jumps[1] + 1 if self._jumps[0] == selected else 0  # once more from one event: its next end
         self._jumps = (selected, again)

@@ -130,7 +130,7 @@ def _plan(args: argparse.Namespace) -> Plan:
 
         raise UsageError("Name where the program's profiler server listens, like localhost:9012.", hint=THREE_LINES)
     if not args.logdir:
-        raise UsageError("Name the logdir with --logdir: there the profile and its power will lie.")
+        raise UsageError("Name the logdir with --logdir: the profile and its power are written there.")
     if not 0.01 <= args.interval <= 3600:
         raise UsageError(f"An interval of {args.interval:g} s is not possible.")
     if args.keep is not None and args.keep < 1:

@@ -71,7 +71,7 @@ def _beside(args: argparse.Namespace, command: list[str]) -> dict[str, Any]:
         raise UsageError("--profile-server needs a command: powertui record --profile-server 9012 … -- python train.py",
                          hint="To capture from a program that runs already: powertui capture HOST:PORT --logdir DIR")  # fmt: skip
     if not args.logdir:
-        raise UsageError("Name the logdir of the command with --logdir: there the profile will lie.")
+        raise UsageError("Name the logdir of the command with --logdir: the profile is written there.")
     from powertui.capture import address, beside
     from powertui.capture.messages import ProfileRequest
     from powertui.capture.whole import Plan

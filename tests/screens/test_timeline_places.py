@@ -56,7 +56,7 @@ async def test_a_key_leads_from_a_kernel_to_its_launch_and_back(make: Maker, tmp
         timeline = page(shell).timeline
         await pilot.press("J")
         await settled(pilot)
-        assert "Select a kernel" in next(iter(shell.messages)).text
+        assert "First select a kernel" in next(iter(shell.messages)).text
         await pilot.press("slash", *"gemm_1", "enter")
         await settled(pilot)
         assert timeline.model is not None
@@ -106,7 +106,7 @@ async def test_a_log_that_lies_nowhere_says_so_and_what_to_do(make: Maker, tmp_p
         view = page(shell).view
         assert shell.session.power == ()
         assert view.note.display
-        assert "ipmi_data.csv has no place here" in "".join(segment.text for segment in view.note.cells(0))
+        assert "ipmi_data.csv cannot be placed here" in "".join(segment.text for segment in view.note.cells(0))
         context = page(shell).query_one("#context").context  # type: ignore[attr-defined]
         assert any("--offset" in fact.value for section in context.sections for fact in section.facts)
     other = make()

@@ -140,7 +140,7 @@ _data_shuffle = _Beyond(
 )  # fmt: skip
 _core_idle = _Beyond(
     "core_idle", CORE_IDLE, "tensor_core_idle", "high", "The TPU's cores do nothing in {} of a step.",
-    "Look what the host does before each launch, and whether programs are dispatched ahead.", "timeline",
+    "See what the host does before each launch, and whether programs are dispatched ahead.", "timeline",
 )  # fmt: skip
 _sparse_core_bound = _Beyond(
     "sparse", SPARSE_BOUND, "sparse_core_bound", "high", "The TPU's cores wait for the sparse cores in {} of a step.",
