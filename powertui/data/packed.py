@@ -29,6 +29,8 @@ KEPT = 12 << 20  # bytes of unpacked columns that nobody holds any more
 _DIGITS = 6  # decimals that are tried
 _FIRST = 256  # rows that tell whether a form is worth trying
 _EXACT = float(1 << 53)
+_MMAP_THRESHOLD = -3  # mallopt's number of it
+_LARGE = 2 << 20  # bytes that are handed back as soon as they are free
 
 Array = npt.NDArray[Any]
 
@@ -367,13 +369,15 @@ _LATELY = _Lately()
 def give_back() -> None:
     """After long columns were looked at: what was unpacked for that is let go, and what was freed is handed back to the system.
 
-    glibc keeps it, in holes. With another C library nothing is handed back.
+    glibc keeps it, in holes: from here on it hands back at once what is large. With another C library nothing is handed back.
     """
     import ctypes
 
     _LATELY.let_go()
     try:
-        ctypes.CDLL(None).malloc_trim(0)
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_MMAP_THRESHOLD, _LARGE)
+        libc.malloc_trim(0)
     except (AttributeError, OSError):
         return
 
