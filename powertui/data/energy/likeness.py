@@ -51,7 +51,7 @@ _IDLE = 2.5  # residuals: so near to its level a reading is of the idle machine
 _SURPRISE = np.log(_MANY / np.maximum(np.arange(_MANY + 1.0), 1.0))
 # The profile, training beyond it, after the training's told end, before the training, anything else.
 INSIDE, TRAINING, AFTER, BEFORE, UNKNOWN = range(5)
-_CHUNK = 400_000  # readings times offsets that are looked at together
+_CHUNK = 30_000  # readings times offsets that are looked at together: they fit into a processor's cache
 
 
 @dataclass
@@ -122,6 +122,22 @@ class Likeness:
             watts[start : start + chunk] = fitted
         watts[:, 0] += self.base_w
         return total, watts
+
+    def sweep(self, offsets: Floats, watts: Floats, data: Samples) -> Floats:
+        """What each of many offsets costs, roughly, when every kind of work draws these watts."""
+        drawn = self.shares.running(watts[1:])
+        above = data.watts - watts[0]
+        sigma = self.scale * self.widths(data)
+        outside = np.minimum(0.5 * (above / sigma) ** 2, ELSE)
+        total = np.empty(len(offsets))
+        chunk = max(1, _CHUNK // max(len(data), 1))
+        for start in range(0, len(offsets), chunk):
+            part = offsets[start : start + chunk, None]
+            lo, hi = data.lo + part, data.hi + part
+            left = (above - (drawn(hi) - drawn(lo)) / (data.hi - data.lo)) / sigma
+            inside = (lo >= self.shares.span[0]) & (hi <= self.shares.span[1])
+            total[start : start + chunk] = np.where(inside, np.minimum(0.5 * left**2, FOREIGN), outside).sum(axis=1)
+        return total
 
     def _usual_work(self, window_s: float) -> Floats:
         """The columns of windows all over the profile: what readings of more of the same may say."""

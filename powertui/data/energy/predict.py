@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -205,6 +205,12 @@ class WindowShares:
             times = np.asarray(self.span[0] + step * np.arange(len(running)), np.float64)
             self.forgotten[forget_s] = (times, means)
         return self.forgotten[forget_s]
+
+    def running(self, watts: Floats) -> Callable[[Floats], Floats]:
+        """The joules up to any moment, to the nearest bin, when the kinds of work draw so much."""
+        joules = self.table @ watts
+        most, first, each = len(joules) - 1, self.span[0], 1.0 / self.step
+        return lambda at: np.asarray(joules[np.clip((at - first) * each + 0.5, 0, most).astype(np.int32)])
 
     def _running(self, at: Floats, fine: bool) -> Floats:
         place = np.clip((at - self.span[0]) / self.step, 0, len(self.table) - 1)

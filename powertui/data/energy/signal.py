@@ -45,6 +45,8 @@ TOGETHER_S = 0.5  # what no trace shows lasts: readings nearer to each other are
 IDLE_AGAIN = 0.15  # of the swing: so near to the lowest reading another one lies, if that is the idle machine's
 PLAINLY = 2.0  # so much more another way of averaging must explain to be looked at first
 _FEW_SCALES = 3  # … and so many for each way of averaging that comes into question
+_SECOND = 4.0  # times what weighs nothing: so much another place may cost that explains more of the log …
+_CLEARLY = 0.8  # … if so little of what this one leaves is left there
 _SCALES = 8  # places that are asked how wide ordinary residuals are
 _BASINS = 24  # that are looked at closely
 _CLOSE = 48  # of these and of their aliases, after a look at each
@@ -55,6 +57,10 @@ _GRID = 400_000  # of them, where nothing stands out …
 _FEWEST = 200  # … and as many readings at least
 LIKELY = 5.0  # offsets of the coarse grid that cost so little more than the best are looked at closely, too
 AGAIN = 2  # and again, where one of them is better
+_LEVELS = 2  # offsets whose watts are tried at all offsets …
+_FINELY = 4  # … so many in what one reading tells of …
+_MOST_SWEPT = 8000  # … but no more of them …
+_SWEPT = 1_500_000  # … times readings
 _LIMIT = 2400  # samples that the finer passes look at: more are thinned evenly
 
 
@@ -216,6 +222,8 @@ class _Search:
         few = data if len(data) <= _LIMIT // 4 else data[np.linspace(0, len(data) - 1, _LIMIT // 4).astype(np.int64)]
         self._choose_way(rough, few)
         rough = self._everywhere(rough, few, coarse_step, near, lo, hi)
+        if self.step_s is not None and self.step_s > 2 * near:
+            rough = np.concatenate([rough, self._swept(rough[:_LEVELS], few, near, lo, hi)])
         offsets = self._around(rough, reach, step, lo, hi)
         self._choose_scale(rough[:_SCALES], few)
         total, _ = self._costs(offsets, few, exact=False)
@@ -257,6 +265,18 @@ class _Search:
         offsets = np.concatenate([rough, every])
         total, _ = self._costs(offsets, few, exact=False)
         return coarse.separated(offsets, total, max(near, 4 * step), coarse.MOST)
+
+    def _swept(self, levels: Floats, few: Samples, near: float, lo: float, hi: float) -> Floats:
+        """The best of all offsets in fine steps, each kind of work with the watts of the fit at one of these: where steps are much
+        longer than what a reading tells of, the right place lies between the offsets of a coarse grid."""
+        step = max(near / _FINELY, (hi - lo) / _MOST_SWEPT)
+        offsets = np.arange(lo, hi + step, step)
+        data = (
+            few if len(offsets) * len(few) <= _SWEPT else few[np.linspace(0, len(few) - 1, _SWEPT // len(offsets)).astype(np.int64)]
+        )
+        _, watts = self._costs(levels, few, exact=False)
+        found = [self.like.sweep(offsets - self._shift(self.main), one, self._as(self.main, data)) for one in watts]
+        return coarse.separated(offsets, np.min(found, axis=0), near, _BASINS) if found else np.empty(0)
 
     def _fine(self, centres: Floats, near: float, data: Samples, lo: float, hi: float) -> tuple[_Choices, float]:
         """An even grid around every centre, finer around those that are left; the scale of the noise settles on the way."""
@@ -414,6 +434,8 @@ class _Search:
             offset = places[0].offset_s
             elsewhere = float(weight[np.abs(offsets - offset) > max(SURE_S, self.data.refresh / 10)].sum())
             reasons = reasons or self._doubts(elsewhere, 2 * (max(high - offset, offset - low) + step), near, fitted)
+            if not reasons and (better := self._better(choices, best, near)) is not None:
+                reasons = [f"what ran explains more of the log at {better:.2f} s"]
             if not reasons:
                 break
         low, high = low - least, high + older
@@ -434,6 +456,21 @@ class _Search:
             tuple(zip(self.shares.names, (float(w) for w in fitted), strict=False)), runner_up, elsewhere,
             float(np.median(data.hi - data.lo)), count, count / alike, places=places,
         )  # fmt: skip
+
+    def _better(self, choices: _Choices, best: int, near: float) -> float | None:
+        """Another place at which clearly less power, of the whole log, is left to what no trace shows, though it costs more: how
+        likely that is to come, and to go on, is a guess."""
+        kept = choices.cost - choices.cost[best] < _SECOND * LEFT * self.like.alike
+        kept[best] = True
+        total, rows = choices.cost[kept], np.flatnonzero(kept)
+        centres = coarse.separated(choices.offsets[kept], total, near, _BASINS)
+        left = []
+        for centre in centres.tolist():
+            row = int(rows[np.argmin(np.where(np.abs(choices.offsets[kept] - centre) < 1e-9, total, np.inf))])
+            residual, _ = self._residuals(float(choices.offsets[row]), choices.watts[row], self.data, float(choices.way[row]))
+            left.append(float(np.maximum(np.abs(residual) - self.like.scale, 0.0).sum()))
+        least = int(np.argmin(left))
+        return float(centres[least]) if left[least] < _CLEARLY * left[0] - self.like.scale else None
 
     def _beforehand(self, ways: Floats) -> Floats:
         """What each way of averaging costs beforehand."""

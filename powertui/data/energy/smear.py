@@ -28,6 +28,10 @@ _LARGE = 0.25  # of the range of all readings: so large is a step that is looked
 _LARGER = 0.5  # … and one whose rise is: what is shorter than the window rises faster, but less far
 _QUIET = 0.12  # of a step: so little may its neighbours move
 _LEAST_RISE = 0.25  # of a window: what is shorter moves it less than the steps that are looked at
+_SAME = 0.05  # of a logarithm: such widths are one
+_SELDOM = 1.5  # standard deviations
+_OPEN = 0.6  # of a window: one standard deviation of what no more than its rise tells
+_FITTING = 0.55  # of a window that comes into question beside others: a sharp step rises by `_SHARP` in so much of it at least
 _BETWEEN = 1 - 2 * _QUIET  # share of the readings on a step that are told from its levels
 
 
@@ -51,13 +55,15 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     seen_at_once = steps[0] >= max(2.0, 0.5 * (steps[1] + steps[2]))
     far, rise = _steps(level, _LARGER), _rise(level)
     if far[0] + far[1] < 2:  # a long mean goes so far in two readings only by chance
-        wide = _from_gaps(level)
+        wide = _from_gaps(level, rise)
         if wide is not None and not rise < _LEAST_RISE * wide:  # a burst of power has such a spectrum, too, but begins at once
-            return Smear(_round(wide) * refresh_s, max(0.03 * wide, 0.2) * refresh_s, "gaps")
+            # A mean so long rises within it. What rises more slowly is slow power, or the gaps are the power's own.
+            longer = min((rise / _SHARP - wide) / _SELDOM, _OPEN * wide) if rise > wide else 0.0
+            return Smear(_round(wide) * refresh_s, max(0.03 * wide, 0.2, longer) * refresh_s, "gaps")
     if (
         3.0 <= rise <= SLOWEST_S / (1.2 * refresh_s) and not seen_at_once
     ):  # no step shows at once: a slow sensor, or power that is slow itself
-        return Smear(_round(1.2 * rise) * refresh_s, 0.6 * rise * refresh_s, "rise")
+        return Smear(_round(1.2 * rise) * refresh_s, _OPEN * rise * refresh_s, "rise")
     prior = 0.75 if held else 0.5
     share = (steps[1] / _BETWEEN + 2 * steps[2] + 2 * prior) / (sum(steps) + 2)
     share = min(1.0, share) if steps[2] < 2 else share
@@ -89,8 +95,12 @@ def _liveliest(watts: Floats) -> Floats:
 # ── gaps in the spectrum ─────────────────────────────────────────────────────────────────────────
 
 
-def _from_gaps(level: Floats) -> float | None:
-    """The window in refreshes (more than two) by the gaps that it leaves in the spectrum; None when there are none."""
+def _from_gaps(level: Floats, rise: float) -> float | None:
+    """The window in refreshes (more than two) by the gaps that it leaves in the spectrum; None when there are none.
+
+    `rise`: refreshes that the sharpest steps take. A pause, or a burst, of two windows has gaps of its own between
+    those of the mean.
+    """
     moved = np.diff(level)
     count = len(moved)
     if count < 4 * LEAST or not moved.any():
@@ -105,10 +115,15 @@ def _from_gaps(level: Floats) -> float | None:
     told = _told(above, size, count, widths)
     if told.max() < _TOLD:
         return None
-    # The gaps of half a window are among its own: the longest that tells is the one.
+    # The gaps of half a window are among its own: the longest that tells is the one, unless steps rise too fast for that.
     top = int(np.flatnonzero(told >= max(_TOLD, _NEARLY * told.max()))[-1])
     first = max(0, top - 10)
-    near = float(widths[first + told[first : top + 1].argmax()]) * np.linspace(0.97, 1.03, 25)
+    top = first + int(told[first : top + 1].argmax())
+    if rise < _FITTING * widths[top]:
+        parts = (np.abs(np.log(widths[:, None] * np.array([2.0, 3.0]) / widths[top])) < _SAME).any(axis=1)
+        at = int(np.where(parts & (_FITTING * widths <= rise), told, 0.0).argmax())
+        top = at if parts[at] and told[at] >= max(_TOLD, told[max(0, at - 2) : at + 3].max()) else top
+    near = float(widths[top]) * np.linspace(0.97, 1.03, 25)
     return float(near[np.argmax(_told(above, size, count, near))])
 
 

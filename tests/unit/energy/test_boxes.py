@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy.findings import boxes, could_find
+from powertui.data.energy.findings import boxes, could_find, phases
 from powertui.data.energy.findings.readings import SensorReadings
 
 
@@ -41,6 +41,30 @@ def test_a_load_shorter_than_the_window_is_known_by_its_energy() -> None:
     assert box.lo_joules < 60 < box.hi_joules
     assert box.lo_watts < 60 < box.hi_watts
     assert box.hi_watts > 2 * box.lo_watts  # how high it was, no such sensor can tell
+
+
+def test_moments_in_which_the_machine_paused_pull_no_watts() -> None:
+    """A sensor of moments meets a pause of a step now and then: in a burst as beside it."""
+    told = []
+    for seed in range(5):
+        one = readings(18, 0.04, 0.04, [(6.4, 7.4, 50.0)], noise=2.0)
+        pauses = np.random.default_rng(seed).random(len(one)) < 0.05
+        box = max(boxes.found(replace(one, watts=one.watts - np.where(pauses, 44.0, 0.0)))[0], key=lambda found: found.joules)
+        told.append(box.watts)
+        assert box.lo_watts < 50 < box.hi_watts
+    assert np.mean(told) == pytest.approx(50, abs=2)
+
+
+def test_a_load_that_meets_the_same_parts_of_steps_is_not_learnt_as_what_a_step_draws() -> None:
+    at = np.arange(0, 45, 0.04)
+    start = np.arange(0, 45, 0.08)  # every second reading meets the same part …
+    start[280:380] += 0.02  # … and for eight seconds others
+    end = np.append(start[1:], start[-1] + 0.08)
+    burst = (at > 22.4) & (at < 30.4)
+    learnt = phases.course(np.where(burst, 50.0, 0.0), at, at + 0.002, start, end)
+    assert np.abs(learnt).max() < 5
+    own = np.where(((at - 0.001) // 0.04).astype(int) % 2 == 0, 10.0, 0.0)  # what the parts themselves draw is learnt
+    assert np.abs(own - phases.course(own, at, at + 0.002, start, end))[~burst].mean() < 2
 
 
 def test_two_loads_with_a_pause_are_two() -> None:

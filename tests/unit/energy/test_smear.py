@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.power_world import SENSORS, make, plan, record
 from powertui.data.energy import integrate, placing, sensor, smear
 from powertui.data.model import Badge, PowerSeries, Scope, Sensor
 
@@ -55,6 +56,28 @@ def test_the_power_of_a_moment_is_never_taken_for_a_long_mean(refresh: float) ->
         assert found is not None
         assert found.by in ("steps", "nothing")
         assert found.window_s < refresh
+
+
+@pytest.mark.parametrize("pause", [1.0, 2.0, 2.1])
+def test_a_pause_of_two_windows_is_not_taken_for_one(pause: float) -> None:
+    """Its own spectrum has gaps half-way between those of the mean; but steps rise too fast for a mean so long."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        lead, rest = (np.full(int(seconds / TICK), 300.0) for seconds in (2.0, pause))
+        work = [np.where(np.arange(int(rng.uniform(15, 20) / TICK)) % 22 < 8, 440.0, 500.0) for _ in range(2)]
+        power = np.concatenate([np.full(int(9 / TICK), 255.0), lead, work[0], rest * 0.88, work[1], np.full(int(11 / TICK), 255.0)])
+        power += np.repeat(rng.normal(0, 0.6, len(power) // 250 + 1), 250)[: len(power)]
+        found = smear.look(read(power, seed, 0.1, 1.0, 0.01)[1], 0.1)
+        assert found is not None
+        assert abs(found.window_s - 1.0) < max(0.15, 2 * found.sd_s)
+
+
+@pytest.mark.parametrize("seed", [68, 134, 1322])
+def test_a_window_whose_steps_rise_more_slowly_than_it_lets_them_is_not_known_well(seed: int) -> None:
+    said = record(make(plan(seed)), SENSORS["mean 1 s every 0.1 s"], seed).values
+    found = smear.look(said, 0.1)
+    assert found is not None
+    assert abs(found.window_s - 1.0) < 3 * found.sd_s
 
 
 def test_too_few_readings_and_readings_that_never_change_tell_nothing() -> None:

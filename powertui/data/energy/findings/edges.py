@@ -16,6 +16,7 @@ from powertui.data.model import Bools, Floats, Int64s
 _EDGES = 40  # places of each edge that are weighed
 _DRAWS = 4000
 _SCALE = 0.02  # of a load: no box is known better, for loads are no boxes
+_FAR = 4.0  # errors: readings farther from the middle of theirs tell less of it
 _CAP = 25.0  # no reading speaks against a box with more than so many squared errors
 
 
@@ -101,7 +102,7 @@ def _weighed(
     # Readings that every pair covers whole, or none covers, say the same to all of them.
     whole = (local.lo >= starts[-1]) & (local.hi <= ends[0])
     beside = (local.hi <= starts[0]) | (local.lo >= ends[-1])
-    inner, outer = _Sums(local, inverse, whole), _Sums(local, inverse, beside)
+    inner, outer = _Sums(local, inverse, whole, noise.one), _Sums(local, inverse, beside, noise.one, 2 * around)
     ending = some(local, ~whole & ~beside)
     inverse = inverse[~whole & ~beside]
     over = np.minimum(ending.hi, ends[None, :, None]) - np.maximum(ending.lo, starts[:, None, None])
@@ -135,13 +136,17 @@ def _weighed(
 class _Sums:
     """Readings that all lie in a box, or all beside it, as sums."""
 
-    def __init__(self, local: SensorReadings, inverse: Floats, rows: Bools) -> None:
+    def __init__(self, local: SensorReadings, inverse: Floats, rows: Bools, one: float, most: float = math.inf) -> None:
+        """`most`: watts that their middle may lie off; what is farther off is another stretch. `one`: noise of a reading."""
         weight = inverse[rows]
         rest = local.watts[rows] - np.clip(local.watts[rows], local.floor[rows], local.ceiling[rows])
         known = rest[local.judged[rows]]
         usual = float(np.median(known)) if len(known) else 0.0
+        usual = min(max(usual, -most), most)
         foreign = local.watts[rows] - usual
         beyond = local.watts[rows] - np.clip(foreign, local.floor[rows], local.ceiling[rows])
+        # A fast sensor meets moments in which the machine paused, or did what no trace shows.
+        weight = weight * np.minimum(1.0, _FAR * np.hypot(one, local.doubt[rows]) / np.maximum(np.abs(beyond - usual), 1e-9)) ** 2
         self.weight = float(weight.sum())
         self.beyond = float(weight @ beyond)
         self._squares = float(weight @ beyond**2)

@@ -13,6 +13,9 @@ from powertui.data.model import Floats
 _BINS = 24
 _EACH = 30  # readings of each part of a step, at least
 _FEW = 4  # parts: fewer tell nothing
+_BLOCKS = 12  # of the run: what most of them tell of a part is its own; a load of seconds may meet the same parts of steps, too …
+_APART = 4  # … and what fewer tell may be that load
+_AGAIN = 2  # readings of a part in one of them
 _LIKE = 0.3  # a step within this of the usual length is a usual one
 
 
@@ -32,8 +35,10 @@ def course(residual: Floats, lo: Floats, hi: Floats, start: Floats, end: Floats)
     if parts < _FEW:
         return out
     at = np.minimum(((middle - start[row]) / np.maximum(length[row], 1e-12) * parts).astype(np.int64), parts - 1)
+    when = np.arange(len(residual)) * _BLOCKS // len(residual)
     for part in range(parts):
         here = inside & (at == part)
-        if here.sum() >= _EACH // 2:
-            out[here] = np.median(residual[here])
+        levels = [np.median(some) for block in range(_BLOCKS) if len(some := residual[here & (when == block)]) >= _AGAIN]
+        if len(levels) >= _APART:
+            out[here] = np.median(levels)
     return out
