@@ -18,12 +18,15 @@ from powertui.data.energy.findings import boxes, expected, pace, work
 from powertui.data.energy.findings.box import Box, joined
 from powertui.data.energy.findings.expected import Expected
 from powertui.data.energy.findings.noise import Noise, noise_of
+from powertui.data.energy.findings.readings import covered
 from powertui.data.energy.findings.windows import Unsure
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerKind, PowerOnTrace, ScalarSeries, Steps, Trace
 
 _SURE = 0.9  # of the weight of all places
 _USUAL = 0.2  # of a window that is only usual for such a source: one sigma
+_AS_USUAL = 0.3  # of the readings: so many low ones may be the usual ones as well
+_ALIKE = 0.6  # of a height: such stretches have one cause
 _FEW = 0.02  # a place that weighs less is not looked at
 
 
@@ -66,6 +69,11 @@ def of(
         doubt = unsure_of(power, data, half / 1.96)
         model = expected.of(moved, ran, 0.0, unsure=doubt, pace=going, training=trained, steps=(begin, end))
         found, noise = boxes.found(model.readings) if not model.reason else ([], None)
+        lower = _lower(model, found)
+        if lower is not None:
+            other, noise_there = boxes.found(lower.readings)
+            if other and all(box.watts > 0 for box in other):
+                model, found, noise = lower, other, noise_there
         looked.append(_Looked(weight, model, found, noise or noise_of(np.empty(0), 1.0)))
     _, first, found, noise = looked[0]
     if first.reason:
@@ -76,6 +84,24 @@ def of(
     at = offsets[0]
     sigma = float(np.hypot(spread([w for w, *_ in looked], offsets), first.place_s))
     return Unexplained(tuple(one.moved(at).wider(sigma) for one in kept), first, noise, doubtful)
+
+
+def _lower(model: Expected, found: Sequence[Box]) -> Expected | None:
+    """The same held against the level of its low stretches, where these are a good part of it: foreign load adds, and a load that
+    is there for half of a run is no more usual than its end. None where no such stretches are."""
+    down = [box for box in found if box.watts < 0]
+    if not down:
+        return None
+    readings = model.readings
+    longest = max(down, key=lambda box: box.end - box.start)
+    alike = [box for box in down if _ALIKE < box.watts / longest.watts < 1 / _ALIKE]
+    low = np.max([covered(readings, box.start, box.end) for box in alike], axis=0) > 0.5
+    inside = readings.judged & (readings.floor == readings.ceiling)
+    if (low & inside).sum() < _AS_USUAL * inside.sum():
+        return None
+    by = np.where(inside, longest.watts, 0.0)
+    lower = replace(readings, floor=readings.floor + by, ceiling=readings.ceiling + by)
+    return replace(model, readings=lower, level=model.level + longest.watts)
 
 
 def _believed(looked: Sequence[_Looked]) -> list[_Looked]:
