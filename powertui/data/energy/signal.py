@@ -46,7 +46,8 @@ IDLE_AGAIN = 0.15  # of the swing: so near to the lowest reading another one lie
 PLAINLY = 2.0  # so much more another way of averaging must explain to be looked at first
 _FEW_SCALES = 3  # … and so many for each way of averaging that comes into question
 _SECOND = 4.0  # times what weighs nothing: so much another place may cost that explains more of the log …
-_CLEARLY = 0.8  # … if so little of what this one leaves is left there
+_CLEARLY = 0.8  # … if so little of what this one leaves is left there …
+_OPEN = 3.0  # … and then it comes into question: it is told as if it cost no more than this
 _SCALES = 8  # places that are asked how wide ordinary residuals are
 _BASINS = 24  # that are looked at closely
 _CLOSE = 48  # of these and of their aliases, after a look at each
@@ -139,6 +140,13 @@ def _offsets(data: Samples, shares: WindowShares, within: tuple[float, float] | 
     if within is not None:
         lo, hi = max(lo, within[0]), min(hi, within[1])
     return lo, hi
+
+
+class _Rival(NamedTuple):
+    """A place that costs more than the best, and explains more."""
+
+    offset_s: float
+    cost: float
 
 
 @dataclass(frozen=True)
@@ -421,7 +429,8 @@ class _Search:
         age = self.data.age_s
         least, older = step + age, step + max(age, self.data.older_s)
         reasons: list[str] = []
-        for unsure in (1.0, UNSURE):
+        better = self._better(choices, best, near)
+        for unsure in (1.0, UNSURE if better is None else max(UNSURE, (better.cost - float(total[best])) / (alike * _OPEN))):
             cost = (total - total[best]) / (alike * unsure) + self._beforehand(choices.way)
             weight = choices.width * np.exp(-cost)
             weight /= weight.sum()
@@ -434,8 +443,8 @@ class _Search:
             offset = places[0].offset_s
             elsewhere = float(weight[np.abs(offsets - offset) > max(SURE_S, self.data.refresh / 10)].sum())
             reasons = reasons or self._doubts(elsewhere, 2 * (max(high - offset, offset - low) + step), near, fitted)
-            if not reasons and (better := self._better(choices, best, near)) is not None:
-                reasons = [f"what ran explains more of the log at {better:.2f} s"]
+            if better is not None and not reasons:
+                reasons = [f"what ran explains more of the log at {better.offset_s:.2f} s"]
             if not reasons:
                 break
         low, high = low - least, high + older
@@ -457,7 +466,7 @@ class _Search:
             float(np.median(data.hi - data.lo)), count, count / alike, places=places,
         )  # fmt: skip
 
-    def _better(self, choices: _Choices, best: int, near: float) -> float | None:
+    def _better(self, choices: _Choices, best: int, near: float) -> _Rival | None:
         """Another place at which clearly less power, of the whole log, is left to what no trace shows, though it costs more: how
         likely that is to come, and to go on, is a guess."""
         kept = choices.cost - choices.cost[best] < _SECOND * LEFT * self.like.alike
@@ -470,7 +479,9 @@ class _Search:
             residual, _ = self._residuals(float(choices.offsets[row]), choices.watts[row], self.data, float(choices.way[row]))
             left.append(float(np.maximum(np.abs(residual) - self.like.scale, 0.0).sum()))
         least = int(np.argmin(left))
-        return float(centres[least]) if left[least] < _CLEARLY * left[0] - self.like.scale else None
+        if left[least] >= _CLEARLY * left[0] - self.like.scale:
+            return None
+        return _Rival(float(centres[least]), float(total[choices.offsets[kept] == centres[least]].min()))
 
     def _beforehand(self, ways: Floats) -> Floats:
         """What each way of averaging costs beforehand."""

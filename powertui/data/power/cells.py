@@ -13,7 +13,7 @@ from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.packed import Packed
 
 MOST = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a square would overflow
-NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*[A-Za-zµ%°]{0,6}")
+NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?![xX])[A-Za-zµ%°]{0,6}")
 _THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+\.\d")
 _POINTS = re.compile(r"\s*[-+]?\d{1,3}(?:\.\d{3})+,\d")  # 1.234,5
 _COMMA = re.compile(r"([-+]?\d+),(\d+)\s*[A-Za-zµ%°]{0,6}")
@@ -53,6 +53,7 @@ class FileCells:
     names: tuple[str, ...]
     lines: Int64s  # the line of the file (from 1) of each row
     columns: Sequence[Any] = field(repr=False)  # per name: a list of texts, or a packed column (or an array) of floats
+    either: frozenset[int] = frozenset()  # columns in which 2.000 may be two as well as two thousand
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -102,7 +103,7 @@ class FileCells:
         picked = np.arange(len(self))[rows]
         every = (self._cells(column) for column in range(len(self.columns)))
         columns = [c[picked] if isinstance(c, np.ndarray) else [c[i] for i in picked] for c in every]
-        return FileCells(self.names, self.lines[picked], columns)
+        return FileCells(self.names, self.lines[picked], columns, self.either)
 
 
 def irregular(found: int, width: int) -> str:

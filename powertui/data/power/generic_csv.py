@@ -15,6 +15,7 @@ import numpy as np
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Badge, Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, counters, groups, steps_of_clock, table, times, units
+from powertui.data.power.cells import number
 from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -31,6 +32,7 @@ _MILLI = 5000.0  # a column of bare numbers beyond this is in mW
 _RAIL_MW = 100.0  # a rail of a small board beyond this is
 _CERTAIN_PART_W = 3.0  # of one GPU or processor: as kW it would be more than any draws
 _CERTAIN_W, _DOUBTFUL_W = 10.0, 1000.0  # bare numbers between these are watts: as mW or kW no machine that trains would draw them
+_MOST_W = 20_000.0  # a machine with 16 accelerators draws no more
 MAX_CHANNELS = groups.MAX_CHANNELS
 
 
@@ -105,6 +107,10 @@ def from_table(
         clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default)
     column = times.in_zone(column, options.tz)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
+    date = "" if rows.is_numeric(clock_columns[0]) else either_order(rows.texts(clock_columns[0]))
+    if date:
+        order = "day first" if day_first([date], day_first_default) else "month first"
+        notes.say(f"{date} is read {order}; nothing in the log says so (write dates as 2026-04-03)")
     parts = groups.of_rows(rows, {item.column for item in picked} | set(clock_columns), quantity)
     if quantity is None and groups.one_after_another(parts, column.ns, column.ok):
         notes.say(f"{parts[0][0].by} names stretches of time, not channels: one channel")
@@ -119,6 +125,11 @@ def from_table(
         values, bad = rows.floats(item.column)
         if not options.unit and not rows.is_numeric(item.column) and (told := units.of_cells(rows.texts(item.column))) is not None:
             item, values = replace(item, unit=told[0], sure=True), values * np.array(told[1])
+        if item.column in rows.either and _may_be_thousands(values * item.unit.factor):
+            shown = next(cell for cell in rows.texts(item.column) if cell)
+            read_as = f"{item.name}: {shown} is taken for {number(shown):g} {item.unit.name}"
+            notes.say(f"{read_as}; if its sign separates thousands, all is 1,000 times as much")
+            item = replace(item, sure=False)
         notes.drop_all(rows.lines[bad & column.ok], f"{item.name or 'the reading'} is not a number")
         if len(parts) == 1 and not parts[0][0].name and len(picked) == 1:
             host = parts[0][0].host
@@ -147,6 +158,12 @@ def from_table(
         "" if named else "no header; columns by position",
     ))  # fmt: skip
     return PowerLog(path, label, tuple(series), notes.warnings(), guess)
+
+
+def _may_be_thousands(watts: Floats) -> bool:
+    """Less than any machine that trains draws, and a thousand times as much is not too much for one."""
+    middle = float(np.nanmedian(np.abs(watts))) if np.isfinite(watts).any() else 0.0
+    return middle < _CERTAIN_W and 1000 * middle < _MOST_W
 
 
 class _Shared:
@@ -306,7 +323,8 @@ def _pick_time(
     tried: list[tuple[tuple[int, int, int], int, times.TimeColumn]] = []
     for i in named or [i for i in range(len(rows.names)) if i not in taken]:
         column = _time_column(rows, i, default)
-        if column.ok.mean() < 0.5 or not _rises(column):
+        dated = i in named and column.kind in ("absolute", "local")
+        if column.ok.mean() < 0.5 or not (dated or _rises(column)):
             continue
         if not named and column.kind == "elapsed" and (i or rows.names[0] != "column 1"):
             continue
@@ -340,6 +358,15 @@ def day_first(texts: Sequence[str], default: bool = False) -> bool:
         return False
     firsts, seconds = len({a for a, _ in pairs}), len({b for _, b in pairs})
     return firsts > seconds or (firsts == seconds and (default or any("." in text[:3] for text in texts[:1])))
+
+
+def either_order(texts: Sequence[str]) -> str:
+    """A date of the column that may be told day first or month first, where nothing in it says which; "" where something does."""
+    found = [m for m in (re.match(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}", text.strip()) for text in texts) if m]
+    dates = {m[0] for m in found}
+    if len(dates) != 1 or found[0][1] == found[0][3] or max(int(found[0][1]), int(found[0][3])) > 12:
+        return ""
+    return found[0][0]
 
 
 def _rises(column: times.TimeColumn) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.power import large_table, units
+from powertui.data.power import grouped, large_table, units
 from powertui.data.power.cells import MOST as MOST
 from powertui.data.power.cells import NUMBER, irregular
 from powertui.data.power.cells import FileCells as FileCells
@@ -99,8 +99,19 @@ def read(source: LogFile, layout: Shape, notes: Notes, *, names: tuple[str, ...]
     `end`: a line that begins so ends the table (a summary below it).
     """
     names = names or layout.names
-    found = large_table.read(source, layout, names, notes, end) if layout.delimiter and source.longer_than(LARGE) else None
-    return headed_again(found if found is not None else _small(source, layout, names, notes, end), layout, notes)
+    found = None
+    if layout.delimiter and source.longer_than(LARGE) and not _has_groups(source.head_text, layout):
+        found = large_table.read(source, layout, names, notes, end)
+    cells = headed_again(found if found is not None else _small(source, layout, names, notes, end), layout, notes)
+    return grouped.read(cells, layout.delimiter, notes)
+
+
+def _has_groups(head: str, layout: Shape) -> bool:
+    """The first rows hold what may be thousands with a sign between them: a parser of numbers would not tell."""
+    rows = [fields(line, layout.delimiter) for line in head.split("\n")[layout.first : layout.first + 200]]
+    columns = list(zip(*(row for row in rows if len(row) == len(layout.names)), strict=True))
+    others = [[cell for other in columns if other is not column for cell in other] for column in columns]
+    return any(grouped.told(column, other, layout.delimiter) for column, other in zip(columns, others, strict=True))
 
 
 def headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:

@@ -158,6 +158,7 @@ _EPOCHS = ((1e9, 1e10, S, "Unix seconds"), (1e12, 1e13, S // 1000, "Unix millise
 
 _SPREADSHEET = (25_569.0, 73_051.0)  # days since 1899-12-30, as spreadsheets count them: from 1970 to 2100
 _SPREADSHEET_1970 = 25_569.0
+_DAYS = (16_436.0, 25_569.0)  # days since 1970: from 2015 on, and no spreadsheet's of our time
 _SPREADSHEET_PACE = 1.2e-4  # days, ten seconds; as seconds it would be thousands of rows in one
 
 
@@ -181,6 +182,10 @@ def from_numbers(values: Floats, name: str = "") -> TimeColumn:
         if 0 < float(np.median(paces)) < _SPREADSHEET_PACE and values[ok].min() > _SPREADSHEET[0]:
             since = _scaled((values - _SPREADSHEET_1970) * 86_400.0, ok, S)
             return TimeColumn(since // 1_000_000 * 1_000_000, ok, "local", "days of a spreadsheet, local time without a zone")
+    if _DAYS[0] < middle < _DAYS[1] and not unit_in(name) and ok.sum() > 2:
+        paces = np.abs(np.diff(values[ok]))
+        if 0 < float(np.median(paces)) < _SPREADSHEET_PACE and values[ok].min() > _DAYS[0]:
+            return TimeColumn(_scaled(values * 86_400.0, ok, S) // 1_000_000 * 1_000_000, ok, "absolute", "Unix days")
     factor = unit_in(name) or S
     plain = {S: "seconds", S // 1000: "milliseconds", 1000: "microseconds", 1: "nanoseconds", 60 * S: "minutes", 3600 * S: "hours"}
     return TimeColumn(_scaled(values, ok, factor), ok, "elapsed", f"{plain[factor]} since a start that the log does not give")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from powertui.data.asked import LogColumns
+from powertui.data.model import Badge
 from powertui.data.power import registry
 from powertui.data.power.options import PowerLog
 from powertui.errors import UnreadableFile
@@ -70,6 +71,66 @@ def test_days_of_a_spreadsheet_are_no_seconds(tmp_path: Path) -> None:
     log = read(tmp_path, "time,watts\n" + rows(lambda t, w: f"{t / 86400 + 25569:.9f},{w}"))
     holds(log)
     assert "days of a spreadsheet" in log.guess
+
+
+@pytest.mark.parametrize(
+    ("text", "factor"),
+    [
+        ("time;watts\n", "{:.0f};2.{:03d}"),  # nothing says what the point parts
+        ("time;watts;temp\n", "{:.0f};2.{:03d};45.1"),
+        ("time,watts\n", "{:.0f},2.{:03d}"),
+    ],
+)
+def test_a_point_before_three_digits_parts_decimals_where_nothing_says_otherwise(text: str, factor: str, tmp_path: Path) -> None:
+    log = read(tmp_path, text + "".join(factor.format(ZERO + i, 10 * i) + "\n" for i in range(20)))
+    (series,) = log.series
+    np.testing.assert_allclose(series.watts, 2 + 0.01 * np.arange(20))
+    asked = [str(words) for words in log.warnings if "1,000 times" in str(words)]
+    assert bool(asked) == (text == "time;watts\n")
+    if asked:
+        assert series.sensor.scale is Badge.ASSUMED
+
+
+@pytest.mark.parametrize(
+    ("head", "cells"),
+    [
+        ("time;watts;temp", ["2.000;45,1", "1.950;45,2", "2.010;45,3"]),  # the other column parts decimals by a comma
+        ("time;watts", ["2.000", "950", "1.010"]),  # who writes three decimals writes 950.000
+        ("time;power_mw", ["200.000", "1.195.000", "210.000"]),
+        ("time,watts", ['"2,000"', '"1,950"', '"2,010"']),
+        ("time;watts;temp", ["2,000;45.1", "1,950;45.2", "2,010;45.3"]),
+    ],
+)
+def test_thousands_with_a_sign_between_them(head: str, cells: list[str], tmp_path: Path) -> None:
+    cut = "," if head[4] == "," else ";"
+    log = read(tmp_path, head + "\n" + "".join(f"{ZERO + i:.0f}{cut}{cells[i % 3]}\n" for i in range(18)))
+    said = [float(cell.split(";")[0].strip('"').replace(".", "").replace(",", "")) for cell in cells]
+    np.testing.assert_allclose(log.series[0].watts[:3], np.array(said) / (1000 if "mw" in head else 1))
+    assert any("separate thousands" in str(words) for words in log.warnings)
+
+
+def test_a_date_that_may_be_two_is_told(tmp_path: Path) -> None:
+    log = read(tmp_path, "time,watts\n" + "".join(f"03/04/2026 10:00:{i:02d},{200 + i}\n" for i in range(20)))
+    assert any("03/04/2026 is read month first" in str(words) for words in log.warnings)
+    for date in ("23/04/2026", "2026-03-04", "04/04/2026"):
+        log = read(tmp_path, "time,watts\n" + "".join(f"{date} 10:00:{i:02d},{200 + i}\n" for i in range(20)))
+        assert not log.warnings
+
+
+def test_days_since_1970_are_no_seconds(tmp_path: Path) -> None:
+    log = read(tmp_path, "time,watts\n" + rows(lambda t, w: f"{t / 86400:.9f},{w}"))
+    holds(log)
+    assert "Unix days" in log.guess
+
+
+def test_rows_that_are_swapped_are_put_in_order(tmp_path: Path) -> None:
+    lines = rows(lambda t, w: f"{t:.3f},{w}").splitlines()
+    holds(read(tmp_path, "time,watts\n" + "".join(f"{lines[i ^ 1]}\n" for i in range(len(lines)))))
+
+
+def test_hexadecimal_numbers_are_no_noughts(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile):
+        read(tmp_path, "time,watts\n" + "".join(f"{ZERO + i:.0f},0xca\n" for i in range(20)))
 
 
 @pytest.mark.parametrize("name", ["power_btu_h", "power_hp", "power_percent", "power_dbm"])

@@ -28,7 +28,6 @@ _ALIKE = 0.6  # of a stretch's height: another one as long is like it
 _OFTEN = 5
 _TAIL = 5.0  # deviations of single readings: what is nearer is no tail
 _MOST_OF = 0.6  # of the readings: more of them is what is usual
-SURELY = 3.0  # times what is not known of readings a load must be that is seen in them
 SURE = 4.0  # errors, however few stretches there are to choose from
 _SMOOTH = 101  # readings, at most, that are looked at together to see a pause
 
@@ -117,7 +116,7 @@ def _common(beyond: Floats, doubt: Floats, free: Bools, stretch: Floats) -> bool
     """Whether stretches like this one turn up again and again: then it is the noise that has such tails."""
     length, height = len(stretch), abs(float(stretch.mean()))
     sums = np.concatenate([[0.0], np.cumsum(beyond)])
-    usable = np.concatenate([[0], np.cumsum(free & (doubt < height / SURELY))])
+    usable = np.concatenate([[0], np.cumsum(free & (doubt < height / 3))])
     means = np.abs(sums[length:] - sums[:-length]) / length
     alike = np.flatnonzero((means > _ALIKE * height) & (usable[length:] - usable[:-length] == length))
     if len(alike) < _OFTEN:
@@ -183,7 +182,7 @@ def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) ->
     if noise.of(size) > height / 6:
         return first, last  # too little is seen of it to tell a pause from noise
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(np.pad(values, size // 2, mode="edge"), size), axis=1)
-    sure = unsure <= height / SURELY
+    sure = unsure <= height / 3
     high = (smooth > height / 2) | ~sure
     edges = np.flatnonzero(np.diff(np.concatenate([[False], high, [False]]).astype(np.int8)))
     parts = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

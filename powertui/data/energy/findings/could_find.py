@@ -50,7 +50,6 @@ class _Moments(NamedTuple):
     """Bursts of one length at many moments."""
 
     strength: Floats  # errors per watt of the stretch that would be looked at; 0: it shows in no reading
-    sure: Floats  # watts that it needs for what is not known of half of it to be no pause in it
     least: Floats  # watts that it needs to matter
 
 
@@ -129,14 +128,14 @@ def _told(lengths: Floats, needed: Floats) -> tuple[DetectionLimit, ...]:
 def _needed(moments: _Moments, asked: float, matters: bool, most: float) -> float:
     """The watts at which so many of these bursts would be found. `asked`: errors that each needs; `most`: watts that a single
     reading counts for."""
-    strength, sure, least = moments
+    strength, least = moments
     if (strength > 0).mean() < _TIMES:
         return math.inf
     there = (strength > 0) & np.isfinite(least)
     least = np.where(there, least, 0.0)
 
     def share(watts: float) -> float:
-        errors = np.minimum(strength * min(watts, most) - asked, strength * (watts - sure))
+        errors = strength * min(watts, most) - asked
         if matters:
             errors = np.where(there, np.minimum(errors, strength * (watts - least)), -9.0)
         return float((0.5 + 0.5 * _ERROR(np.clip(errors, -9, 9) / math.sqrt(2))).mean())
@@ -159,8 +158,7 @@ class _Laid:
         self.noise = noise
         self.rows = judged
         self.lo, self.hi = readings.lo[judged], readings.hi[judged]
-        self.doubt = readings.doubt[judged]
-        self.weight = 1.0 / (noise.one**2 + self.doubt**2)
+        self.weight = 1.0 / (noise.one**2 + readings.doubt[judged] ** 2)
         ways = readings.ways[:, judged] if readings.ways.size else np.empty((0, len(judged)))
         shared = np.vstack([readings.blunt[judged][None], ways]) * self.weight
         self.sums = np.concatenate(
@@ -174,7 +172,7 @@ class _Laid:
         last = np.searchsorted(self.lo, starts + length)
         most = int((last - first).max(initial=0))
         if not most:
-            return _Moments(np.zeros(len(starts)), *np.full((2, len(starts)), np.inf))
+            return _Moments(np.zeros(len(starts)), np.full(len(starts), np.inf))
         rows = np.minimum(first[:, None] + np.arange(most), len(self.lo) - 1)
         there = first[:, None] + np.arange(most) < last[:, None]
         lo, hi, begin = self.lo[rows], self.hi[rows], starts[:, None]
@@ -189,8 +187,7 @@ class _Laid:
         watts = np.maximum(_middle(least_w[self.rows[rows]], shows), joules / length)
         if strong_w is not None:
             watts = np.minimum(watts, _middle(strong_w[self.rows[rows]], shows))
-        sure = boxes.SURELY * _middle(self.doubt[rows], shows)
-        return _Moments(strength, np.where(strength > 0, sure, 0.0), np.where(strength > 0, watts, np.inf))
+        return _Moments(strength, np.where(strength > 0, watts, np.inf))
 
     def _strength(self, share: Floats, inside: Bools, first: Int64s) -> Floats:
         """Errors per watt of bursts that show in these readings by these shares: of each burst, neighbours."""
