@@ -30,7 +30,10 @@ def test_a_profile_opens_with_what_it_holds(shared_data: Path, name: str) -> Non
         pytest.skip("this recording does not lie there")
     run = loading.load_run(logdir.scan(path).runs[0])
     trace = run.traces[0]
-    told = (trace.format, len(trace.devices), trace.event_count, len(run.steps[0]), len(run.epochs[0]))
+    warnings = "; ".join(f"{warn.count} x {warn.cause}" if warn.count > 1 else warn.cause for warn in trace.warnings)
+    told = (
+        trace.format, len(trace.devices), trace.event_count, len(run.steps[0]), len(run.epochs[0]), trace.host, warnings,
+    )  # fmt: skip
     assert list(map(str, told)) == KNOWN[name]
 
 

@@ -12,6 +12,7 @@ It raises `UnreadableFile` only when the path itself is not there or cannot be o
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +29,10 @@ from powertui.data.model import Warn
 from powertui.errors import UnreadableFile, UsageError
 
 _SAMPLE = 1 << 16  # bytes in each of the stretches by which two captures are told apart
+
+
+# Of files that no tool's name tells apart: what stands before is the host, or what a person called the file, dots and all.
+_ENDINGS = re.compile(r"(?:\.(?:json|trace|pb|pftrace|perfetto-trace|csv|txt|log|gz|zst))+$", re.IGNORECASE)
 
 
 def again(path: str, entry: RunEntry) -> RunEntry:
@@ -169,7 +174,7 @@ class _Scan(Tree):
         status = path.stat()
         size, regular = status.st_size, stat.S_ISREG(status.st_mode)
         split = filenames.split_tool(path.name)
-        host, tool = split if split is not None else (path.name.split(".", 1)[0] or path.name, "")
+        host, tool = split if split is not None else (_ENDINGS.sub("", path.name) or path.name, "")
         home = _home(path.parent)
         name = path.parent.name if _is_run_folder(path.parent) else path.name
         run = RunEntry(name, str(path))
