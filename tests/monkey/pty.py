@@ -15,6 +15,7 @@ from . import script
 from .play import Episode
 
 PATIENCE_S = 60.0
+AGAIN_S = 15.0  # then a person presses Ctrl+C once more
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = {0, 129, 130, 143}
 SHOUTS = (
@@ -96,6 +97,10 @@ def _leave(terminal: Terminal, rng: random.Random, episode: Episode) -> int | No
         elif way == "close":
             terminal.hang_up()
         else:
+            terminal.write(script.encode(way))
+        if way == "ctrl+c":  # a Ctrl+Z before it that takes until now drops what was typed after it, as any program's does
+            if _ended(terminal, AGAIN_S):
+                return terminal.status
             terminal.write(script.encode(way))
         if _ended(terminal, 3.0 if way == "q" else PATIENCE_S):
             return terminal.status
