@@ -7,15 +7,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 
-def varint(value: int) -> bytes:
-    """A protobuf varint. Negative numbers take ten bytes, as int64 fields do."""
-    value &= (1 << 64) - 1
+def _spelled(value: int) -> bytes:
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+_MASK = (1 << 64) - 1
+_LAST = [_spelled(value) for value in range(1 << 14)]
+_MORE = [bytes([value & 127 | 128, value >> 7 | 128]) for value in range(1 << 14)]
+
+
+def varint(value: int) -> bytes:
+    """A protobuf varint, two bytes at a time. Negative numbers take ten bytes, as int64 fields do."""
+    value &= _MASK
+    out = b""
+    while value >= 1 << 14:
+        out += _MORE[value & 0x3FFF]
+        value >>= 14
+    return out + _LAST[value]
 
 
 def number(tag: int, value: int) -> bytes:

@@ -51,7 +51,7 @@ _IDLE = 2.5  # residuals: so near to its level a reading is of the idle machine
 _SURPRISE = np.log(_MANY / np.maximum(np.arange(_MANY + 1.0), 1.0))
 # The profile, training beyond it, after the training's told end, before the training, anything else.
 INSIDE, TRAINING, AFTER, BEFORE, UNKNOWN = range(5)
-_CHUNK = 400_000  # readings times offsets that are looked at together
+_CHUNK = 30_000  # readings times offsets that are looked at together: they fit into a processor's cache
 
 
 @dataclass

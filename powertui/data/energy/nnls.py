@@ -12,6 +12,7 @@ import numpy.typing as npt
 from powertui.data.model import Floats
 
 _TOLERANCE = 1e-9  # of the largest: below it a coefficient is none
+_SETTLED = 1e-7  # of the largest: a slope that is rounding
 
 
 def solve(gram: Floats, moment: Floats) -> Floats:
@@ -68,17 +69,21 @@ def many(gram: Floats, moment: Floats, *, exact: bool = True) -> Floats:
     ridge = np.repeat(1e-9 * np.maximum(diagonal.max(axis=-1, keepdims=True), 1e-12), count, axis=-1)
     x: Floats = np.asarray(np.linalg.solve(gram + ridge[..., None] * eye, moment[..., None])[..., 0], np.float64)
     negative = x < -1e-9 * np.abs(x).max(axis=-1, keepdims=True)
-    if exact:
-        for index in np.argwhere(negative.any(axis=-1)):
-            at = tuple(index)
-            x[at] = solve(gram[at] + np.diag(ridge[at]), moment[at])
-        return np.maximum(x, 0.0)
+    held = ridge
     for _ in range(2):
         if not negative.any():
             break
-        ridge = np.where(negative, 1e9 * np.maximum(diagonal.max(axis=-1, keepdims=True), 1e-12), ridge)
-        x = np.asarray(np.linalg.solve(gram + ridge[..., None] * eye, moment[..., None])[..., 0], np.float64)
+        held = np.where(negative, 1e9 * np.maximum(diagonal.max(axis=-1, keepdims=True), 1e-12), held)
+        x = np.asarray(np.linalg.solve(gram + held[..., None] * eye, moment[..., None])[..., 0], np.float64)
         negative = x < -1e-9 * np.abs(x).max(axis=-1, keepdims=True)
+    x = np.maximum(x, 0.0)
+    if exact and held is not ridge:
+        # Where nothing that is held at zero would rise if it were free, that is the answer.
+        x = np.where(held > ridge, 0.0, x)
+        rises = moment - (gram @ x[..., None])[..., 0] > _SETTLED * np.abs(moment).max(axis=-1, keepdims=True)
+        for index in np.argwhere((rises & (held > ridge)).any(axis=-1) | negative.any(axis=-1)):
+            at = tuple(index)
+            x[at] = solve(gram[at] + np.diag(ridge[at]), moment[at])
     return np.maximum(x, 0.0)
 
 

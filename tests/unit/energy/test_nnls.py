@@ -60,3 +60,13 @@ def test_a_column_of_zeros_gets_no_watts() -> None:
     assert nnls.many(gram, np.array([[4.0, 0.0]])).tolist() == [[2.0, 0.0]] or np.allclose(
         nnls.many(gram, np.array([[4.0, 0.0]])), [[2.0, 0.0]], atol=1e-6
     )
+
+
+def test_a_stack_is_solved_as_each_for_itself() -> None:
+    rng = np.random.default_rng(1)
+    for count in (2, 4, 6):
+        a = rng.random((200, 30, count)) * rng.integers(0, 2, (200, 1, count))
+        y = rng.normal(size=(200, 30)) + a @ np.where(rng.random(count) < 0.5, -1.0, 1.0)
+        gram, moment = a.transpose(0, 2, 1) @ a, (a.transpose(0, 2, 1) @ y[..., None])[..., 0]
+        alone = [nnls.solve(one + 1e-9 * one.max() * np.eye(count), other) for one, other in zip(gram, moment, strict=True)]
+        np.testing.assert_allclose(nnls.many(gram, moment), alone, atol=1e-6)

@@ -46,12 +46,11 @@ class Strong(NamedTuple):
     seconds: float
 
 
-class _Moment(NamedTuple):
-    """A burst of one length at one moment."""
+class _Moments(NamedTuple):
+    """Bursts of one length at many moments."""
 
-    strength: float  # errors per watt of the stretch that would be looked at
-    asked: float  # errors that it needs
-    least: float  # watts that it needs to matter
+    strength: Floats  # errors per watt of the stretch that would be looked at; 0: it shows in no reading
+    least: Floats  # watts that it needs to matter
 
 
 def limits(
@@ -75,9 +74,10 @@ def limits(
     for length in lengths.tolist():
         starts = np.linspace(span[0], span[1] - length, _MOMENTS)
         either = strong.watts if strong is not None and length >= strong.seconds else None
-        moments = [laid.at(start, length, least_w, joules, either) for start in starts.tolist()]
+        moments = laid.at(starts, length, least_w, joules, either)
         for matters, found in needed.items():
-            found.append(_needed(moments, matters, noise.most) if matters or length >= 2 * SHORTEST_S else math.inf)
+            told = matters or length >= 2 * SHORTEST_S
+            found.append(_needed(moments, laid.asked, matters, noise.most) if told else math.inf)
     return Limits(*(_told(lengths, np.minimum.accumulate(needed[matters])) for matters in (True, False)))
 
 
@@ -125,18 +125,19 @@ def _told(lengths: Floats, needed: Floats) -> tuple[DetectionLimit, ...]:
     return tuple(found)
 
 
-def _needed(moments: Sequence[_Moment], matters: bool, most: float) -> float:
-    """The watts at which so many of these bursts would be found. `most`: watts that a single reading counts for."""
-    strength, asked, least = (np.array(column) for column in zip(*moments, strict=True))
+def _needed(moments: _Moments, asked: float, matters: bool, most: float) -> float:
+    """The watts at which so many of these bursts would be found. `asked`: errors that each needs; `most`: watts that a single
+    reading counts for."""
+    strength, least = moments
     if (strength > 0).mean() < _TIMES:
         return math.inf
+    there = (strength > 0) & np.isfinite(least)
+    least = np.where(there, least, 0.0)
 
     def share(watts: float) -> float:
         errors = strength * min(watts, most) - asked
         if matters:
-            errors = np.where(
-                np.isfinite(least), np.minimum(errors, strength * (watts - np.where(np.isfinite(least), least, 0.0))), -9.0
-            )
+            errors = np.where(there, np.minimum(errors, strength * (watts - least)), -9.0)
         return float((0.5 + 0.5 * _ERROR(np.clip(errors, -9, 9) / math.sqrt(2))).mean())
 
     low, high = 0.0, 1.0
@@ -157,39 +158,57 @@ class _Laid:
         self.noise = noise
         self.rows = judged
         self.lo, self.hi = readings.lo[judged], readings.hi[judged]
-        self.reach = float((self.hi - self.lo).max())
         self.weight = 1.0 / (noise.one**2 + readings.doubt[judged] ** 2)
         ways = readings.ways[:, judged] if readings.ways.size else np.empty((0, len(judged)))
-        self.shared = np.vstack([readings.blunt[judged][None], ways]) * self.weight
+        shared = np.vstack([readings.blunt[judged][None], ways]) * self.weight
+        self.sums = np.concatenate(
+            [np.zeros((len(shared) + 1, 1)), np.cumsum(np.vstack([self.weight[None], shared]), axis=1)], axis=1
+        )
         self.asked = _asked(noise, looks)
 
-    def at(self, start: float, length: float, least_w: Floats, joules: float, strong_w: Floats | None) -> _Moment:
-        """A burst from `start` on."""
-        first = int(np.searchsorted(self.hi, start))
-        last = int(np.searchsorted(self.lo, start + length))
-        near = slice(first, last)
-        lo, hi = self.lo[near], self.hi[near]
-        share = np.clip(np.minimum(hi, start + length) - np.maximum(lo, start), 0, None) / np.maximum(hi - lo, 1e-12)
-        rows = np.flatnonzero(share > _LEAST_SHARE) + first
-        if not len(rows) or (self.noise.shortest > 1 and (share > 0.5).sum() < self.noise.shortest):
-            return _Moment(0.0, math.inf, math.inf)
-        part, rows = share[rows - first], rows
-        best = 0.0
+    def at(self, starts: Floats, length: float, least_w: Floats, joules: float, strong_w: Floats | None) -> _Moments:
+        """Bursts that begin at these moments."""
+        first = np.searchsorted(self.hi, starts)
+        last = np.searchsorted(self.lo, starts + length)
+        most = int((last - first).max(initial=0))
+        if not most:
+            return _Moments(np.zeros(len(starts)), np.full(len(starts), np.inf))
+        rows = np.minimum(first[:, None] + np.arange(most), len(self.lo) - 1)
+        there = first[:, None] + np.arange(most) < last[:, None]
+        lo, hi, begin = self.lo[rows], self.hi[rows], starts[:, None]
+        share = np.clip(np.minimum(hi, begin + length) - np.maximum(lo, begin), 0, None) / np.maximum(hi - lo, 1e-12)
+        share[~there] = 0.0
+        strength = np.zeros(len(starts))
         for least in (_LEAST_SHARE, 0.3, 0.6, 0.95):
-            inside: Bools = part > least
-            if inside.any():
-                best = max(best, self._strength(part[inside], rows[inside]))
-        least = max(float(np.median(least_w[self.rows[rows]])), joules / length)
+            strength = np.maximum(strength, self._strength(share, share > least, first))
+        if self.noise.shortest > 1:
+            strength[(share > 0.5).sum(axis=1) < self.noise.shortest] = 0.0
+        shows = share > _LEAST_SHARE
+        watts = np.maximum(_middle(least_w[self.rows[rows]], shows), joules / length)
         if strong_w is not None:
-            least = min(least, float(np.median(strong_w[self.rows[rows]])))
-        return _Moment(best, self.asked, least)
+            watts = np.minimum(watts, _middle(strong_w[self.rows[rows]], shows))
+        return _Moments(strength, np.where(strength > 0, watts, np.inf))
 
-    def _strength(self, share: Floats, rows: Int64s) -> float:
-        """Errors per watt of a burst that shows in these readings by these shares."""
-        weight = self.weight[rows]
-        total = float(weight.sum())
-        shared = self.shared[:, rows].sum(axis=1) / total
-        return float(weight @ share) / total / math.sqrt(self.noise.of(len(rows)) ** 2 + float(shared @ shared))
+    def _strength(self, share: Floats, inside: Bools, first: Int64s) -> Floats:
+        """Errors per watt of bursts that show in these readings by these shares: of each burst, neighbours."""
+        count = inside.sum(axis=1)
+        begin = first + inside.argmax(axis=1)
+        end = np.minimum(begin + count, len(self.weight))
+        total, *shared = self.sums[:, end] - self.sums[:, begin]
+        rows = np.minimum(first[:, None] + np.arange(share.shape[1]), len(self.weight) - 1)
+        shown = (np.where(inside, share, 0.0) * self.weight[rows]).sum(axis=1)
+        total = np.maximum(total, 1e-300)
+        off = sum((one / total) ** 2 for one in shared)
+        errors = self.noise.over(np.maximum(count, 1)) ** 2 + off
+        return np.where(count > 0, shown / total / np.sqrt(errors), 0.0)
+
+
+def _middle(values: Floats, rows: Bools) -> Floats:
+    """The median of some of each line; inf for a line of nothing."""
+    count = rows.sum(axis=1)
+    ordered = np.sort(np.where(rows, values, np.inf), axis=1)
+    line = np.arange(len(values))
+    return np.asarray((ordered[line, np.maximum(count - 1, 0) // 2] + ordered[line, count // 2]) / 2)
 
 
 def _asked(noise: Noise, looks: int) -> float:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from powertui.data.model import Bools, Floats
 
@@ -29,7 +30,11 @@ class Noise:
 
     def of(self, length: float) -> float:
         """The error of a mean over so many readings."""
-        return float(np.exp(np.interp(np.log(length), np.log(self.lengths), np.log(self.errors))))
+        return float(self.over(length))
+
+    def over(self, lengths: npt.ArrayLike) -> Floats:
+        """The same for many lengths."""
+        return np.asarray(np.exp(np.interp(np.log(lengths), np.log(self.lengths), np.log(self.errors))))
 
 
 def noise_of(values: Floats, floor: float, together: float = 1.0) -> Noise:
