@@ -70,7 +70,7 @@ def tell(kind: str, parser: argparse.ArgumentParser) -> str:
         from powertui import config
 
         return "".join(f"{name}\n" for name in config.load().hosts)
-    makers = {"bash": bash, "zsh": zsh, "fish": fish, "man": man}
+    makers = {"bash": _bash, "zsh": _zsh, "fish": _fish, "man": _man}
     if kind not in makers:
         raise UsageError(f"There are no completions for {kind!r}.", hint=f"There are: {', '.join(KINDS)}.")
     return makers[kind](table(parser))
@@ -79,7 +79,7 @@ def tell(kind: str, parser: argparse.ArgumentParser) -> str:
 # ── shells ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def bash(known: Sequence[DescribedVerb]) -> str:
+def _bash(known: Sequence[DescribedVerb]) -> str:
     """Words from the verb that stands on the line; without one, those of `open`."""
     names = " ".join(verb.name for verb in known)
     lines = [
@@ -115,7 +115,7 @@ def _bash_values(option: Option) -> str:
     return f'COMPREPLY=($(compgen -W {_quoted(" ".join(option.values))} -- "$cur"))' if option.values else "COMPREPLY=()"
 
 
-def zsh(known: Sequence[DescribedVerb]) -> str:
+def _zsh(known: Sequence[DescribedVerb]) -> str:
     """`_arguments` for each verb."""
     lines = ["#compdef powertui", "# zsh completion of powertui: made by `powertui --completions zsh`", "_powertui() {"]
     lines += ["    local -a verbs=("]
@@ -156,7 +156,7 @@ def _zsh_option(name: str, option: Option) -> str:
     return f"*{name}=[{text}]:{option.takes.lower().replace(':', ' ').replace('[', '').replace(']', '')}:{action}"
 
 
-def fish(known: Sequence[DescribedVerb]) -> str:
+def _fish(known: Sequence[DescribedVerb]) -> str:
     """One line an option. Without a verb, those of `open`."""
     every = " ".join(verb.name for verb in known)
     lines = [
@@ -185,7 +185,7 @@ def _quoted(text: str) -> str:
 # ── the man page ─────────────────────────────────────────────────────────────────────────────────
 
 
-def man(known: Sequence[DescribedVerb]) -> str:
+def _man(known: Sequence[DescribedVerb]) -> str:
     """man(7), without macros that only one formatter has."""
     lines = [
         '.\\" made by `powertui --completions man`', ".TH POWERTUI 1", ".SH NAME",

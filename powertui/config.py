@@ -88,7 +88,7 @@ HOST: dict[str, type | tuple[type, ...]] = {
 SECRETS = ("password", "passwd", "pass", "secret", "kg", "key", "token")
 
 
-def folder(environ: Mapping[str, str] = os.environ) -> Path:
+def _folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Where configuration lies (XDG base directories; a relative value there is to be ignored)."""
     base = environ.get("XDG_CONFIG_HOME", "")
     root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or "~").expanduser() / ".config"
@@ -98,7 +98,7 @@ def folder(environ: Mapping[str, str] = os.environ) -> Path:
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
     """The file that is read."""
     named = environ.get("POWERTUI_CONFIG", "")
-    return Path(named).expanduser() if named else folder(environ) / "config.toml"
+    return Path(named).expanduser() if named else _folder(environ) / "config.toml"
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Config:

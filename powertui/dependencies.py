@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from email.message import Message
     from importlib import metadata
 
-__all__ = ["License", "Need", "everything", "licenses", "needs", "required", "tell_licenses", "trouble"]
+__all__ = ["License", "Need", "everything", "needs", "required", "tell_licenses", "trouble"]
 
 _LINE = re.compile(r"Requires-Dist:\s*([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;\s*(.*))?$")
 _BOUND = re.compile(r"(>=|<=|==|<|>)\s*([0-9][0-9.]*)")
@@ -122,7 +122,7 @@ class License(NamedTuple):
     home: str
 
 
-def licenses() -> list[License]:
+def _licenses() -> list[License]:
     """powertui and everything that it needs, and what those need, as installed here. By name, powertui first."""
     found = {_key(name): package for name, package in everything("powertui").items()}
     told = {
@@ -187,7 +187,7 @@ def tell_licenses() -> str:
     """A table, and the one sentence that a lawyer asks about."""
     from powertui.plain import plain
 
-    rows = [(plain(one.name), plain(one.version), plain(one.license), plain(one.home)) for one in licenses()]
+    rows = [(plain(one.name), plain(one.version), plain(one.license), plain(one.home)) for one in _licenses()]
     if not rows:
         return "powertui is not installed as a package here: the LICENSE file of its sources holds its license (Apache-2.0).\n"
     wide = [max(len(row[i]) for row in rows) for i in range(3)]

@@ -12,7 +12,7 @@ from powertui.capture import whole
 from powertui.capture.whole import Plan, Stage, Taken, Waiting
 from powertui.errors import Cancelled, PowertuiError
 
-__all__ = ["remove", "run"]
+__all__ = ["run"]
 
 
 def run(
@@ -28,7 +28,7 @@ def run(
             if taken.good:
                 kept.append(taken)
             while keep is not None and len(kept) > keep:
-                remove(kept.popleft())
+                _remove(kept.popleft())
             if taken.stopped:
                 return code
         except Cancelled:
@@ -45,7 +45,7 @@ def run(
             return code
 
 
-def remove(taken: Taken) -> None:
+def _remove(taken: Taken) -> None:
     """What one capture wrote, and nothing else: whatever somebody put beside it stays, with the folder."""
     for path in (*taken.files, *taken.results, taken.power):
         if path and Path(path).parent == taken.folder:

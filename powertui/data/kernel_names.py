@@ -87,7 +87,7 @@ def kind(name: str) -> str | None:
         return _triton(triton["how"], name.lower())
     if _DECLARED.search(name) is None:
         return None
-    head, arguments = (part.lower() for part in declared(name))
+    head, arguments = (part.lower() for part in _declared(name))
     if _GENERAL.search(head):
         return _first(arguments) or _first(head) or "other"
     if _CARRIERS.search(head):
@@ -97,7 +97,7 @@ def kind(name: str) -> str | None:
     return _first(head) or _first(arguments) or "other"
 
 
-def declared(name: str) -> tuple[str, str]:
+def _declared(name: str) -> tuple[str, str]:
     """(a function's own name with its namespaces, its template arguments) of a declaration; a mangled name is all of the first."""
     if name.startswith("_Z"):
         return name, ""

@@ -86,7 +86,7 @@ class Column:
 
     def exported(self, row: int) -> Value:
         """One value as a program reads it: times in seconds, unless the column says otherwise."""
-        return exported(self.value(row), self.kind, self.unit)
+        return _exported(self.value(row), self.kind, self.unit)
 
     @property
     def exported_unit(self) -> str:
@@ -155,7 +155,7 @@ def shown(value: Value, kind: ColumnKind, unit: str = "") -> str:
     return units.quantity(float(value), unit) if unit else f"{float(value):.4g}"
 
 
-def exported(value: Value, kind: ColumnKind, unit: str = "") -> Value:
+def _exported(value: Value, kind: ColumnKind, unit: str = "") -> Value:
     """A value of a kind as a program reads it: times in seconds, or in the unit named."""
     if value is None or isinstance(value, str):
         return value
@@ -302,7 +302,7 @@ class Fact:
 
     def exported(self) -> tuple[Value, Value, Value]:
         """The value and its interval as a program reads them: times in seconds."""
-        return exported(self.value, self.kind), exported(self.lo, self.kind), exported(self.hi, self.kind)
+        return _exported(self.value, self.kind), _exported(self.lo, self.kind), _exported(self.hi, self.kind)
 
     @property
     def exported_unit(self) -> str:

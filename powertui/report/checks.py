@@ -169,16 +169,16 @@ def of_run(entry: RunEntry, run: Run) -> Iterator[Check]:
         if warning not in entry.problems:
             yield Check("files", "problem", str(warning))
     for trace, steps, epochs in zip(run.traces, run.steps, run.epochs, strict=True):
-        yield from of_profile(trace, steps, entry)
+        yield from _of_profile(trace, steps, entry)
         if len(epochs):
             yield Check("epochs", "ok", f"{len(epochs)}: {epochs.source}")
         elif len(steps):
             do = "log epoch scalars (the TensorBoard callback does), or restart step_num each epoch"
             yield Check("epochs", "note", f"none: {epochs.source}", do)
-    yield from of_power(entry, run)
+    yield from _of_power(entry, run)
 
 
-def of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
+def _of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
     """One host's profile."""
     name = facts.short_path(trace.path)
     read = f"{name}: {text.plural(trace.event_count, 'event')} read as {trace.format}"
@@ -276,7 +276,7 @@ def _clock(clock: Clock, *, tensorboard: bool) -> Check:
 # ── power ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def of_power(entry: RunEntry, run: Run) -> Iterator[Check]:
+def _of_power(entry: RunEntry, run: Run) -> Iterator[Check]:
     """Whether there is power, and whether it belongs to this time."""
     if not run.power:
         path = _typed(entry)

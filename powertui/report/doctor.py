@@ -29,7 +29,7 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
     """Print what was found; without a path, of the power logs that were named. Exit code 3 when nothing readable was."""
     found = logdir.scan(path) if path is not None else _alone(reading.power)
     largest = max((entry.size for entry in found.runs), default=0)
-    examined = list(many.each(lambda entry: examine(entry, reading), found.runs, largest))
+    examined = list(many.each(lambda entry: _examine(entry, reading), found.runs, largest))
     if path is None:  # that no profile is there was asked for
         examined = [(entry, [check for check in said if check.topic != "timeline"], known) for entry, said, known in examined]
     whole = [*checks.of_program(), *checks.of_logdir(found)]
@@ -46,9 +46,9 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
             ],
         }))  # fmt: skip
     elif form == "csv":
-        text.emit_csv(write(as_result(found, examined, whole), form))
+        text.emit_csv(write(_as_result(found, examined, whole), form))
     elif form == "markdown":
-        text.out(write(as_result(found, examined, whole), form))
+        text.out(write(_as_result(found, examined, whole), form))
     else:
         text.out("\n".join(_text(found, examined, whole)))
     return 0 if any(known.readable for _, _, known in examined) else 3
@@ -62,7 +62,7 @@ def _alone(named: Sequence[str]) -> Logdir:
     return Logdir(", ".join(named), (RunEntry(name, named[0], power=logs),), power=logs)
 
 
-def as_result(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check]) -> Result:
+def _as_result(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check]) -> Result:
     """The checks, those of the path first, and the list of runs."""
     said = [("", check) for check in _ordered(whole)]
     said += [(entry.name, check) for entry, checked, _ in examined for check in _ordered(checked)]
@@ -77,7 +77,7 @@ def as_result(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check
     return Result("doctor", f"Doctor: {found.path}", (checked, runs))
 
 
-def examine(entry: RunEntry, reading: ReadOptions) -> Examined:
+def _examine(entry: RunEntry, reading: ReadOptions) -> Examined:
     """(the run, its findings, what is known of it now)."""
     said = list(checks.of_entry(entry))
     opened = Opened(entry, reading)

@@ -35,7 +35,7 @@ def tell(
     trainings = Trainings(logdir.scan(path), reading, aligning)
     if asked is not None and asked.anything:
         return _window(path, trainings.chosen(trainings.found.chosen(name), name is None), asked, form)
-    told = gather(path, name, reading, aligning, trainings)
+    told = _gather(path, name, reading, aligning, trainings)
     chosen = trainings.chosen(trainings.found.chosen(name), name is None)
     if form == "json":
         shown = [training.energy_json(one, json_energy, json_finding) for one in chosen]
@@ -72,7 +72,7 @@ def _window(path: str, chosen: Sequence[Training], asked: windows.WindowRequest,
     return 0
 
 
-def gather(
+def _gather(
     path: str, name: str | None, reading: ReadOptions, aligning: Aligning, trainings: Trainings | None = None
 ) -> list[TraceEnergy]:  # fmt: skip
     """The accounts of every run that was asked for."""

@@ -50,14 +50,14 @@ def of_run(entry: RunEntry, run: Run | None, problem: str = "") -> Facts:
         "steps": max((len(s) for s in steps), default=0),
         "epochs": max((len(e) for e in epochs), default=0),
         "duration_s": None if longest is None else longest / PS_PER_S,
-        "clock": clock_facts(_best_clock(traces)),
+        "clock": _clock_facts(_best_clock(traces)),
         "from": _instant(clocks.first_began(traces)),
         "warnings": _bounded(warnings),
         "files": _files(entry),
         "profiles": [_profile(t, s, e) for t, s, e in zip(traces, steps, epochs, strict=True)],
         "scalars": _scalars(run),
         "power": _power_of(run),
-        "windows": window_facts(run.power if run is not None else ()),
+        "windows": _window_facts(run.power if run is not None else ()),
         "energy": _energy_of(run, entry),
     }
 
@@ -72,7 +72,7 @@ def of_logdir(found: Logdir) -> Facts:
     }
 
 
-def clock_facts(clock: Clock) -> Facts:
+def _clock_facts(clock: Clock) -> Facts:
     """Where the profile's zero lies in Unix ns."""
     return {
         "lo_ns": clock.lo_ns,
@@ -126,7 +126,7 @@ def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "devices_without_events": sum(1 for p in devices if p.empty),
         "start_s": trace.span[0] / PS_PER_S,
         "end_s": trace.span[1] / PS_PER_S,
-        "clock": clock_facts(trace.clock),
+        "clock": _clock_facts(trace.clock),
         "from": _instant(clocks.began(trace)),
         "steps": step_facts.of(trace, steps, epochs),
         "epochs": _epochs(steps, epochs),
@@ -167,7 +167,7 @@ def _epochs(steps: Steps, epochs: Epochs) -> Facts:
 # ── the rest ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def window_facts(power: Sequence[PowerSeries]) -> list[Facts]:
+def _window_facts(power: Sequence[PowerSeries]) -> list[Facts]:
     """What a recording named while it ran: windows with what they drew, moments without an end."""
     if not any(series.marks for series in power):
         return []
@@ -240,7 +240,7 @@ def power_facts(series: PowerSeries) -> Facts:
         "mean_watts": float(known.mean()) if len(known) else None,
         "max_watts": float(known.max()) if len(known) else None,
         "limit_watts": next((cap.watts for cap in reversed(series.limits) if np.isfinite(cap.watts)), None),
-        "clock": clock_facts(series.clock),
+        "clock": _clock_facts(series.clock),
         "warnings": _bounded(_warnings(series.warnings)),
     }
 

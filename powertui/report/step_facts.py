@@ -27,11 +27,11 @@ def of(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "inferred": steps.inferred,
         "confidence": steps.confidence or None,
         "notes": list(steps.notes),
-        "duration": spread(steps.duration),
-        "start_to_start": spread(gaps[gaps >= 0]),
-        "host_s": spread(steps.host[steps.host >= 0]),
-        "device_s": spread(steps.device[steps.device >= 0]),
-        "step_s": spread(steps.step[steps.step >= 0]),
+        "duration": _spread(steps.duration),
+        "start_to_start": _spread(gaps[gaps >= 0]),
+        "host_s": _spread(steps.host[steps.host >= 0]),
+        "device_s": _spread(steps.device[steps.device >= 0]),
+        "step_s": _spread(steps.step[steps.step >= 0]),
         "device_by": steps.device_by or None,
         "work_s": None,
         "markers": [
@@ -71,8 +71,8 @@ def _on(one: StepsOn, steps: Steps) -> Facts:
         "name": one.name,
         "kind": one.kind,
         "count": len(one),
-        "step_s": spread(one.duration),
-        "device_s": spread(one.work[one.work >= 0]),
+        "step_s": _spread(one.duration),
+        "device_s": _spread(one.work[one.work >= 0]),
         "rows": [
             {
                 "row": int(one.row[i]),
@@ -91,7 +91,7 @@ def _seconds(ps: int | None) -> float | None:
     return None if ps is None else ps / PS_PER_S
 
 
-def spread(values: np.ndarray[Any, np.dtype[np.int64]]) -> Facts | None:
+def _spread(values: np.ndarray[Any, np.dtype[np.int64]]) -> Facts | None:
     """Median and extremes of times in ps, in s; None where there is none."""
     if not len(values):
         return None

@@ -109,7 +109,7 @@ def labelled(rows: Iterable[tuple[str, str]], columns: int | None = None) -> lis
     lines = []
     before = ""
     for label, text in kept:
-        parts = wrapped(text, room) if room >= 30 else [text]
+        parts = _wrapped(text, room) if room >= 30 else [text]
         for number, part in enumerate(parts):
             shown = "" if label == before or number else label
             lines.append(f"  {_pad(shown, column, False)}  {part}".rstrip())
@@ -117,7 +117,7 @@ def labelled(rows: Iterable[tuple[str, str]], columns: int | None = None) -> lis
     return lines
 
 
-def wrapped(text: str, room: int) -> list[str]:
+def _wrapped(text: str, room: int) -> list[str]:
     """Text in lines of at most so many cells, broken at blanks. Paths longer than a line stay whole, to be copied."""
     lines: list[str] = []
     for word in text.split(" "):

@@ -40,13 +40,13 @@ def tell(
     tool = registry.get(name)
     around = Trainings(logdir.scan(path), reading, aligning)
     runs = around.each(entry for entry in around.found.chosen(run) if entry.profiles)
-    answers = list(ask(runs, tool, aligning, compat, match, window, host))
+    answers = list(_ask(runs, tool, aligning, compat, match, window, host))
     if not answers:
         raise UnreadableFile(path, "has no readable profile", hint=f"See what is there: powertui doctor {path}")
     if form == "json":
-        text.out(text.to_json(as_dict(path, tool, answers)))
+        text.out(text.to_json(_as_dict(path, tool, answers)))
     elif form == "csv":
-        text.emit_csv(as_csv.of_table(joined(answers)))
+        text.emit_csv(as_csv.of_table(_joined(answers)))
     elif form == "markdown":
         text.out("\n".join(as_markdown.write(_titled(one, len(answers) > 1)) for one in answers))
     else:
@@ -66,7 +66,7 @@ def names(form: str) -> int:
     return 0
 
 
-def ask(
+def _ask(
     opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None, compat: Compat = "corrected", match: str = "",
     window: tuple[int | None, int | None] = (None, None), host: str | None = None,
 ) -> Iterator[HostAnswer]:  # fmt: skip
@@ -102,14 +102,14 @@ def ask(
         raise UsageError(f"There is no host {plain(str(host), 80)!r}.", hint=hint)
 
 
-def as_dict(path: str, tool: Tool, answers: Sequence[HostAnswer]) -> dict[str, Any]:
+def _as_dict(path: str, tool: Tool, answers: Sequence[HostAnswer]) -> dict[str, Any]:
     """One object for everything under a path: the answer itself where there is one, else a list of them."""
     told = [{"run": one.run, "host": one.host, **as_json.as_dict(one.result)} for one in answers]
     head = {"powertui": __version__, "path": path, "tool": tool.name}
     return {**head, **told[0]} if len(told) == 1 else {**head, "runs": told}
 
 
-def joined(answers: Sequence[HostAnswer]) -> Table:
+def _joined(answers: Sequence[HostAnswer]) -> Table:
     """The first table of every answer as one, with run and host in front where there are several."""
     tables = [one.result.table or Table(one.result.id, one.result.title, ()) for one in answers]
     if len(answers) == 1:

@@ -52,7 +52,7 @@ def page(
     """What the whole training drew, and where its sessions lie in it."""
     seen = training.seen_from()
     whole = seen.whole
-    lines = [*style.head(1, f"The whole training {training.name}"), *(style.line(words) for words in said(training, seen))]
+    lines = [*style.head(1, f"The whole training {training.name}"), *(style.line(words) for words in _said(training, seen))]
     if whole.account.counted:
         found = whole.account.alignment
         if found is not None and found.offset_s is not None and found.lo_s is not None and found.hi_s is not None:
@@ -65,18 +65,18 @@ def page(
         if len(rows) > ROWS:
             lines.append(style.line(f"… and {len(rows) - ROWS} more (--json lists them)"))
         lines += finds(whole.findings, style)
-    lines += [style.line(words) for words in not_placed(seen)]
+    lines += [style.line(words) for words in _not_placed(seen)]
     return [*lines, ""]
 
 
-def not_placed(seen: Seen) -> Iterator[str]:
+def _not_placed(seen: Seen) -> Iterator[str]:
     """The power logs that nothing places on the training: why, and what would."""
     why = {one.power.series.path: one.alignment.evidence for one in seen.placements if one.power.status == "none"}
     for path, evidence in why.items():
         yield f"power: {plain(PurePath(path).name, 80)} has no place here: {'; '.join(plain(words, 200) for words in evidence)}"
 
 
-def said(training: Training, seen: Seen) -> Iterator[str]:
+def _said(training: Training, seen: Seen) -> Iterator[str]:
     """Its length, its sessions, its steps, and why all this is one training."""
     length = units.duration(seen.end - seen.start)
     begins = f", from {_clock(seen.unix_ns(seen.start))}" if seen.wall else ""
@@ -118,7 +118,7 @@ def _clock(ns: int) -> str:
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def entry_json(entry: TrainingEntry) -> dict[str, Any]:
+def _entry_json(entry: TrainingEntry) -> dict[str, Any]:
     """What was grouped, and why."""
     return {
         "name": entry.name, "path": entry.path, "sessions": [run.name for run in entry.sessions], "hosts": list(entry.hosts),
@@ -131,7 +131,7 @@ def axis_json(training: Training, seen: Seen) -> dict[str, Any]:
     """Everything but its power, on the training's own axis: seconds from the first thing that is placed."""
     rate = training.rate
     return {
-        **entry_json(training.entry),
+        **_entry_json(training.entry),
         "zero_unix_s": seen.zero_ns / NS_PER_S if seen.wall else None,
         "start_s": seen.start / PS_PER_S, "end_s": seen.end / PS_PER_S,
         "islands": [_island(one) for one in seen.islands],
@@ -260,7 +260,7 @@ def _per_step(one: TrainingWindow | None) -> dict[str, float] | None:
 def several_json(found: Sequence[Training]) -> list[dict[str, Any]]:
     """The trainings of a logdir: what each is made of, and (of a few) where all of it lies."""
     if len(found) > FEW:
-        return [entry_json(one.entry) for one in found]
+        return [_entry_json(one.entry) for one in found]
     return [axis_json(one, one.seen_from()) for one in found]
 
 
@@ -269,7 +269,7 @@ def several(found: Sequence[Training]) -> list[str]:
     lines: list[str] = []
     for one in [one for one in found if worth_a_page(one) or not one.entry.sessions][:FEW]:
         seen = one.seen_from()
-        lines += ["", f"The whole training {plain(one.name)}", *("  " + plain(words) for words in said(one, seen))]
+        lines += ["", f"The whole training {plain(one.name)}", *("  " + plain(words) for words in _said(one, seen))]
         for index, epoch in enumerate(seen.epochs):
             if epoch.start is None or epoch.end is None:
                 continue

@@ -35,7 +35,7 @@ from powertui.sampler.recorder import Event, Recorder, SourceState
 from powertui.sampler.recording_file import RecordingFile
 from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, open_source
 
-__all__ = ["decode_options", "encode_options", "error_from", "info_from", "main", "summary_of"]
+__all__ = ["decode_options", "encode_options", "error_from", "info_from", "main"]
 
 
 _FIRST = 0.5  # s to wait for the first readings: a log that is followed may have none for long
@@ -79,7 +79,7 @@ class _Outbox:
         self._thread.join()
 
 
-def summary_of(recorder: Recorder, window: list[float] | None = None) -> dict[str, Any]:
+def _summary_of(recorder: Recorder, window: list[float] | None = None) -> dict[str, Any]:
     """What a recording came to, per channel."""
     started, ended = recorder.started, recorder.ended
     channels = []
@@ -163,7 +163,7 @@ def main() -> None:
     listener.start()
     stopped.wait()
     recorder.stop(state["reason"])
-    outbox.put({"summary": summary_of(recorder, state["window"])})
+    outbox.put({"summary": _summary_of(recorder, state["window"])})
     outbox.finish()
 
 

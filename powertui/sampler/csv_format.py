@@ -27,7 +27,6 @@ __all__ = [
     "MAGIC",
     "MARK",
     "NOTE",
-    "clock_line",
     "ended_line",
     "head",
     "limit_row",
@@ -57,7 +56,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, allow_nan=False)
 
 
-def clock_line() -> str:
+def _clock_line() -> str:
     now = Stamp.now()
     pair = {"time_unix_s": round(now.t, 6), "mono_s": round(now.mono, 6), "stamp": "middle of the request, host clock"}
     return f"# clock: {_json(pair)}\n"
@@ -70,7 +69,7 @@ def head(interval: float, infos: Iterable[tuple[str, Info]]) -> str:
         MAGIC,
         f"# created: {created}",
         f"# host: {plain(socket.gethostname(), _TEXT_LIMIT)}",
-        clock_line().rstrip("\n"),
+        _clock_line().rstrip("\n"),
         f"# interval_s: {interval:g}",
     ]
     return "\n".join(lines) + "\n" + "".join(source_line(name, info) for name, info in infos)

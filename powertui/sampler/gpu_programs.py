@@ -19,7 +19,7 @@ from powertui.sampler import programs
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address
 
-__all__ = ["Gpu", "GpuProgramSource", "make_amd", "make_nvidia", "of_amd_smi", "of_nvidia_smi", "of_rocm_smi"]
+__all__ = ["Gpu", "GpuProgramSource", "make_amd", "make_nvidia", "of_amd_smi"]
 
 _NUMBER = re.compile(r"\d{1,10}(\.\d{1,6})?")
 _SLOWEST = 10.0  # s: the first call loads a driver
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
     read: Callable[[str], list[Gpu]]
 
 
-def of_nvidia_smi(text: str) -> list[Gpu]:
+def _of_nvidia_smi(text: str) -> list[Gpu]:
     """Lines of `index, power, name, uuid, PCI address`. "[N/A]" is no value."""
     found = []
     for row in csv.reader(text.splitlines()):
@@ -69,7 +69,7 @@ def of_amd_smi(text: str) -> list[Gpu]:
     return found
 
 
-def of_rocm_smi(text: str) -> list[Gpu]:
+def _of_rocm_smi(text: str) -> list[Gpu]:
     """`rocm-smi --showpower --json`: an object for each card, whose keys say what is meant and in which unit."""
     data = json.loads(text)
     found = []
@@ -96,11 +96,11 @@ def _number(value: Any) -> float | None:
 
 
 _NVIDIA = (
-    Asked("nvidia-smi", ("--query-gpu=index,power.draw,name,uuid,pci.bus_id", "--format=csv,noheader,nounits"), of_nvidia_smi),
+    Asked("nvidia-smi", ("--query-gpu=index,power.draw,name,uuid,pci.bus_id", "--format=csv,noheader,nounits"), _of_nvidia_smi),
 )
 _AMD = (
     Asked("amd-smi", ("metric", "--power", "--json"), of_amd_smi),
-    Asked("rocm-smi", ("--showpower", "--json"), of_rocm_smi),
+    Asked("rocm-smi", ("--showpower", "--json"), _of_rocm_smi),
 )
 
 

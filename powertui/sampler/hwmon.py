@@ -22,7 +22,7 @@ from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, 
 from powertui.sampler.sysfs import read_number
 from powertui.sampler.urls import Address
 
-__all__ = ["AMD_CHIPS", "Chip", "HwmonSource", "Meter", "chips", "make", "make_amd"]
+__all__ = ["AMD_CHIPS", "Chip", "HwmonSource", "Meter", "make", "make_amd"]
 
 AMD_CHIPS = ("amdgpu",)
 _NODE_CHIPS = ("acpi_power_meter", "power_meter", "ibmaem", "ibmpex")
@@ -86,7 +86,7 @@ def _scope(chip: str, label: str) -> str:
     return "dram" if "mem" in name or "centaur" in name else "rail" if label else "unknown"
 
 
-def chips(root: str) -> list[Chip]:
+def _chips(root: str) -> list[Chip]:
     """Every chip that has power or energy files, in a stable order, whatever its number is today."""
     found: list[Chip] = []
     base = Path(root) / "sys/class/hwmon"
@@ -132,7 +132,7 @@ class HwmonSource:
         self._counters: dict[str, EnergyCounter] = {}
 
     def open(self) -> Info:
-        every = chips(self._options.root)
+        every = _chips(self._options.root)
         wanted = [c for c in every if not self._only or any(fnmatch.fnmatch(c.name, o) for o in self._only)]
         if not wanted:
             names = ", ".join(sorted({c.name for c in every}))
@@ -194,7 +194,7 @@ class HwmonSource:
 
     def _find_again(self, name: str, meter: Meter) -> None:
         """A driver that was loaded anew has another number."""
-        for chip in chips(self._options.root):
+        for chip in _chips(self._options.root):
             for other in chip.meters:
                 if (other.chip, other.label, other.counts) == (meter.chip, meter.label, meter.counts):
                     self._meters[name] = other

@@ -16,7 +16,7 @@ from powertui.sampler.source import Channel, Info, Options, Reading, open_source
 from powertui.sampler.targets import Target
 from powertui.sampler.urls import parse_url
 
-__all__ = ["LOCAL", "FoundSource", "local_targets", "look", "look_here", "look_there", "request", "tell"]
+__all__ = ["LOCAL", "FoundSource", "local_targets", "look_here", "look_there", "tell"]
 
 # In-band sources in the order of what they resolve: counters and samples many times a second, then BMCs, then programs that take
 # a while to answer, then what Slurm counts every half minute.
@@ -66,7 +66,7 @@ def _values(source: Any, info: Info) -> dict[str, float | None]:
     return values
 
 
-def look(url: str, options: Options) -> FoundSource:
+def _look(url: str, options: Options) -> FoundSource:
     """Open one source, read it once, let it go."""
     source = open_source(url, options)
     try:
@@ -82,7 +82,7 @@ def look(url: str, options: Options) -> FoundSource:
 
 def look_here(root: str = "/") -> list[FoundSource]:
     """Everything in-band, best first. Some sources are only named where they find something."""
-    found = [look(url, Options(root=root)) for url in LOCAL]
+    found = [_look(url, Options(root=root)) for url in LOCAL]
     return [f for f in found if f.ok or f.url not in _QUIET]
 
 
@@ -95,7 +95,7 @@ def look_there(targets: Iterable[Target]) -> list[FoundSource]:
 def _look_at(target: Target) -> Iterator[FoundSource]:
     address = parse_url(target.url)
     if address.scheme != "auto":
-        yield look(target.url, target.options)
+        yield _look(target.url, target.options)
         return
     for scheme in CHAIN:
         url = str(replace(address, scheme=scheme))
@@ -131,7 +131,7 @@ def local_targets(root: str = "/") -> list[Target]:
     for url in _in_order(LOCAL):
         if have & set(_SAME.get(url, ())):
             continue
-        found = look(url, Options(root=root))
+        found = _look(url, Options(root=root))
         tried.append(found)
         if found.ok:
             chosen.append(Target(url, Options(root=root)))
@@ -157,7 +157,7 @@ def _measures(url: str, found: FoundSource) -> set[str]:
     return have | ({"hwmon amdgpu"} if url == "hwmon:" and "amdgpu" in found.source else set())
 
 
-def request(found: Sequence[FoundSource]) -> str:
+def _request(found: Sequence[FoundSource]) -> str:
     """What to ask an administrator for, in one line: nothing where something here covers the whole machine."""
     if any(channel.scope in ("node", "plug") for item in found if item.ok for channel in item.channels):
         return ""
@@ -174,7 +174,7 @@ def tell(found: Iterable[FoundSource]) -> Iterator[str]:
     """Lines for a person. What comes from sensors is made plain."""
     found = list(found)
     yield from _lines(found)
-    if {item.url for item in found} & set(LOCAL) and (text := request(found)):
+    if {item.url for item in found} & set(LOCAL) and (text := _request(found)):
         yield ""
         yield text
 

@@ -20,7 +20,7 @@ from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
 
-__all__ = ["IpmiSource", "Record", "make", "unit_is_watts"]
+__all__ = ["IpmiSource", "Record", "make"]
 
 _WATTS = 6
 _SENSOR_NETFN, _GET_READING = 0x04, 0x2D
@@ -44,7 +44,7 @@ class Record(NamedTuple):
     most: float | None = None  # where its range ends, when the record says so
 
 
-def unit_is_watts(record: Any) -> bool:
+def _unit_is_watts(record: Any) -> bool:
     """A full sensor record in plain watts (no rate, no modifier, no percentage, analog)."""
     return bool(record.units_2 == _WATTS and not record.percentage and not record.modifier_unit and record.analog_data_format != 3)
 
@@ -127,7 +127,7 @@ class IpmiSource:
             channels.append(Channel(DCMI_CHANNEL, self._host, "node", 1.0, note=note))
         found: list[Record] = []
         if wanted or why_not:
-            found = [_as_record(r) for r in self._link.records() if unit_is_watts(r)]
+            found = [_as_record(r) for r in self._link.records() if _unit_is_watts(r)]
             for name in pick_sensors([r.name for r in found], wanted):
                 record = next(r for r in found if r.name == name)
                 self._records[name] = record

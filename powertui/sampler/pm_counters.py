@@ -18,7 +18,7 @@ from powertui.sampler.source import OK, STALE, Channel, Info, Options, Reading, 
 from powertui.sampler.sysfs import FAULTS
 from powertui.sampler.urls import Address
 
-__all__ = ["Meters", "PmCountersSource", "counters", "make"]
+__all__ = ["Meters", "PmCountersSource", "make"]
 
 _FOLDER = "sys/cray/pm_counters"
 _VALUE = re.compile(r"\s*(\d{1,18}) ([WJ])\b")
@@ -37,7 +37,7 @@ class Meters(NamedTuple):
     number: int | None = None  # of an accelerator
 
 
-def counters(root: str) -> list[Meters]:
+def _counters(root: str) -> list[Meters]:
     """Every power file with the energy file of its name, the node first. Caps are limits, not power."""
     folder = Path(root) / _FOLDER
     found = []
@@ -68,7 +68,7 @@ class PmCountersSource:
         self._startup: int | None = None
 
     def open(self) -> Info:
-        every = counters(self._options.root)
+        every = _counters(self._options.root)
         if not every:
             raise NotSupported("There are no pm_counters here.", hint="Cray and HPE Cray nodes have them in /sys/cray.")
         asked = [one.casefold() for one in self._options.sensors]

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from powertui.sampler.csv_format import BEGIN, END
 from powertui.sampler.source import Stamp
 
-__all__ = ["PULSES", "REST", "burn", "cores", "pulses"]
+__all__ = ["PULSES", "REST", "cores", "pulses"]
 
 PULSES = (2.0, 3.0, 5.0)
 REST = 3.0
@@ -27,7 +27,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def burn(seconds: float) -> tuple[Stamp, Stamp]:
+def _burn(seconds: float) -> tuple[Stamp, Stamp]:
     """Keep all cores busy. Returns when that really began and ended."""
     begin = Stamp.now()
     end = begin.mono + seconds
@@ -48,7 +48,7 @@ def pulses(mark: Callable[[str, str, Stamp], object]) -> None:
     """Rest, pulse, rest, pulse, rest, pulse, rest; each pulse noted with `mark(text, kind, stamp)`."""
     time.sleep(REST)
     for number, seconds in enumerate(PULSES, 1):
-        begin, end = burn(seconds)
+        begin, end = _burn(seconds)
         mark(f"pulse {number}", BEGIN, begin)
         mark(f"pulse {number}", END, end)
         time.sleep(REST)

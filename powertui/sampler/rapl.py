@@ -20,7 +20,7 @@ from powertui.sampler.source import Channel, Info, Options, Reading
 from powertui.sampler.sysfs import read_number
 from powertui.sampler.urls import Address
 
-__all__ = ["RaplSource", "Zone", "make", "zones"]
+__all__ = ["RaplSource", "Zone", "make"]
 
 _ZONE = re.compile(r"intel-rapl:(\d+)(?::(\d+))?")
 _SCOPES = {"package": "package", "dram": "dram", "psys": "plug", "core": "core", "uncore": "rail"}
@@ -34,7 +34,7 @@ class Zone(NamedTuple):
     limit: int | None  # the counter's largest value, µJ, where it is told
 
 
-def zones(root: str) -> list[Zone]:
+def _zones(root: str) -> list[Zone]:
     """All zones of the first interface: powercap shows the same counters again under intel-rapl-mmio."""
     found: list[Zone] = []
     base = Path(root) / "sys/class/powercap"
@@ -71,7 +71,7 @@ class RaplSource:
         self._counters: list[EnergyCounter] = []
 
     def open(self) -> Info:
-        every = zones(self._options.root)
+        every = _zones(self._options.root)
         if not every:
             raise NotSupported(
                 "There are no RAPL counters here.",

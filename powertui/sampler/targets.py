@@ -11,7 +11,7 @@ from powertui.sampler.credentials import KG_VARIABLES, Secret, find_password, re
 from powertui.sampler.source import Options
 from powertui.sampler.urls import Address, host_port, parse_url
 
-__all__ = ["Target", "needs_login", "targets"]
+__all__ = ["Target", "targets"]
 
 _NETWORK = frozenset({"auto", "ipmi", "ipmitool", "redfish"})
 _TIMEOUT = 2.0
@@ -25,7 +25,7 @@ class Target:
     options: Options
 
 
-def needs_login(address: Address) -> bool:
+def _needs_login(address: Address) -> bool:
     return bool(address.host) and (address.scheme in _NETWORK or (address.scheme == "prometheus" and bool(address.user)))
 
 
@@ -85,7 +85,7 @@ def targets(
         )
         if address.scheme in _NETWORK and address.host:
             address = replace(address, user=login)
-        if needs_login(address):
+        if _needs_login(address):
             key = (address.host, login)
             if key not in known:
                 file = password_file or entry.password_file

@@ -32,37 +32,37 @@ class ScreenSpec:
         return "tool" if self.tool else self.name
 
 
-def no_profile(session: Session) -> str:
+def _no_profile(session: Session) -> str:
     """Why a page about a profile is empty."""
     run = session.run
     return "" if run is None or run.traces else "This run has no profile."
 
 
-def nothing_to_draw(session: Session) -> str:
+def _nothing_to_draw(session: Session) -> str:
     """Why the timeline is empty: there is neither a profile nor anything else with times."""
-    return "" if session.model is not None else no_profile(session)
+    return "" if session.model is not None else _no_profile(session)
 
 
-def no_power(session: Session) -> str:
+def _no_power(session: Session) -> str:
     """Why a page about power is empty."""
     run = session.run
     return "" if run is None or run.power else "No power log was found with this run. Name one: --power FILE."
 
 
-def nothing_to_align(session: Session) -> str:
+def _nothing_to_align(session: Session) -> str:
     """Why no power can be aligned."""
     run = session.run
     if run is not None and run.power and not run.traces:
         return "There is nothing to align this power with: the run has no profile."
-    return no_power(session)
+    return _no_power(session)
 
 
-def no_steps(session: Session) -> str:
+def _no_steps(session: Session) -> str:
     """Why a page about steps is empty."""
-    return no_profile(session) or ("" if len(session.steps) else "No steps were found. Name what marks them: --step-marker REGEX.")
+    return _no_profile(session) or ("" if len(session.steps) else "No steps were found. Name what marks them: --step-marker REGEX.")
 
 
-def nothing_sampled(session: Session) -> str:
+def _nothing_sampled(session: Session) -> str:
     """Why the live page is empty."""
     return "" if session.feed is not None else "Nothing is being sampled. Watch a server's power with: powertui live --host BMC"
 
@@ -72,15 +72,15 @@ TOOL = "powertui.screens.tool:ToolScreen"
 SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("open", "8", "Runs", "powertui.screens.open:OpenScreen", needs_run=False),
     ScreenSpec(
-        "overview", "1", "Overview", "powertui.screens.overview:OverviewScreen", tool="overview_page", lacks=nothing_to_draw
+        "overview", "1", "Overview", "powertui.screens.overview:OverviewScreen", tool="overview_page", lacks=_nothing_to_draw
     ),
-    ScreenSpec("timeline", "2", "Timeline", "powertui.screens.timeline:TimelineScreen", lacks=nothing_to_draw),
-    ScreenSpec("symmetry", "3", "Findings", "powertui.screens.symmetry:SymmetryScreen", lacks=no_profile),
-    ScreenSpec("alignment", "4", "Alignment", "powertui.screens.alignment:AlignmentScreen", lacks=nothing_to_align),
-    ScreenSpec("ops", "5", "Ops", TOOL, tool="op_stats", lacks=no_profile),
-    ScreenSpec("steps", "6", "Steps", TOOL, tool="steps", lacks=no_steps),
+    ScreenSpec("timeline", "2", "Timeline", "powertui.screens.timeline:TimelineScreen", lacks=_nothing_to_draw),
+    ScreenSpec("symmetry", "3", "Findings", "powertui.screens.symmetry:SymmetryScreen", lacks=_no_profile),
+    ScreenSpec("alignment", "4", "Alignment", "powertui.screens.alignment:AlignmentScreen", lacks=_nothing_to_align),
+    ScreenSpec("ops", "5", "Ops", TOOL, tool="op_stats", lacks=_no_profile),
+    ScreenSpec("steps", "6", "Steps", TOOL, tool="steps", lacks=_no_steps),
     ScreenSpec("tool", "7", "Tools", TOOL),
-    ScreenSpec("live", "9", "Live", "powertui.screens.live:LiveScreen", needs_run=False, lacks=nothing_sampled),
+    ScreenSpec("live", "9", "Live", "powertui.screens.live:LiveScreen", needs_run=False, lacks=_nothing_sampled),
     ScreenSpec("help", "", "Help", "powertui.screens.help:HelpScreen", needs_run=False),
 )
 

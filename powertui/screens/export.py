@@ -32,7 +32,7 @@ MEANINGS = {
 }
 
 
-def suggested_name(run: str, what: str) -> str:
+def _suggested_name(run: str, what: str) -> str:
     """A file name of letters that every file system takes."""
     stem = "".join(char if char.isalnum() or char in "-_" else "-" for char in run.rsplit("/", 1)[-1])[:60].strip("-") or "window"
     return f"{stem}-{what}.{'json' if what == 'perfetto' else 'csv'}"
@@ -90,9 +90,9 @@ class ExportDialog(Dialog):
     def _suggest(self) -> None:
         assert self._session.run is not None
         box = self.query_one(Input)
-        names = {suggested_name(self._session.run.name, what) for what in export.WHAT}
+        names = {_suggested_name(self._session.run.name, what) for what in export.WHAT}
         if not box.value or box.value in names:  # a name that was typed stays
-            box.value = suggested_name(self._session.run.name, self.what)
+            box.value = _suggested_name(self._session.run.name, self.what)
             box.cursor_position = len(box.value)
 
     def on_input_changed(self, event: Input.Changed) -> None:

@@ -41,7 +41,7 @@ class HelpLine:
     more: str = ""
 
 
-def entries(actions: Iterable[Action]) -> list[list[HelpLine]]:
+def _entries(actions: Iterable[Action]) -> list[list[HelpLine]]:
     """Groups of lines, each with its heading, in the order of the keymap."""
     groups: dict[str, list[HelpLine]] = {}
     for action in actions:
@@ -58,16 +58,16 @@ def of_page(name: str) -> list[list[HelpLine]]:
         HelpLine("Pages"),
         *(HelpLine(entry.key, entry.title) for entry in sorted(SCREENS, key=lambda one: one.key) if entry.key),
     ]
-    return [*entries(own), pages, *entries(action for action in keymap.ACTIONS if "*" in action.screens)]
+    return [*_entries(own), pages, *_entries(action for action in keymap.ACTIONS if "*" in action.screens)]
 
 
-def of_others(name: str) -> list[list[HelpLine]]:
+def _of_others(name: str) -> list[list[HelpLine]]:
     """What keys do on the other pages."""
     own = {entry.keys for group in of_page(name) for entry in group if not entry.title}
-    return [group for group in entries(keymap.ACTIONS) if group[0].keys not in own]
+    return [group for group in _entries(keymap.ACTIONS) if group[0].keys not in own]
 
 
-def columns(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int) -> tuple[list[list[HelpLine]], int]:
+def _columns(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int) -> tuple[list[list[HelpLine]], int]:
     """The groups in columns: as few as fit into the height, as many as the width has room for. Then the cells of each."""
     lines = sum(len(group) + 1 for group in groups)
     most = max(1, min(len(groups), (cells + BETWEEN) // (NARROWEST + BETWEEN)))
@@ -95,9 +95,9 @@ def _spread(groups: Sequence[Sequence[HelpLine]], count: int, lines: int) -> lis
     return [column for column in out if column]
 
 
-def drawn(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int, look: Theme) -> Text:
+def _drawn(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int, look: Theme) -> Text:
     """The columns side by side."""
-    beside, each = columns(groups, cells, rows)
+    beside, each = _columns(groups, cells, rows)
     text = Text(no_wrap=True, end="")
     for y in range(max(map(len, beside), default=0)):
         for column in beside:
@@ -124,7 +124,7 @@ def _draw(text: Text, entry: HelpLine, cells: int, look: Theme) -> int:
     return used
 
 
-def link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, str]]:
+def _link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, str]]:
     """What is drawn with, and how fast the line is."""
     rows = [
         (
@@ -188,7 +188,7 @@ class HelpScreen(BaseScreen):
             facts = Table.grid(padding=(0, 2, 0, 0))
             facts.add_column(no_wrap=True, min_width=12)
             facts.add_column()
-            for label, text in link_lines(shell.capabilities, shell.gate):
+            for label, text in _link_lines(shell.capabilities, shell.gate):
                 facts.add_row(Text(label, look.style("key")), Text(text))
             whole.add_row(Text(f"powertui {__version__}: this terminal and connection", look.style("title")))
             whole.add_row(facts)
@@ -201,8 +201,8 @@ class HelpScreen(BaseScreen):
                 meanings.add_row(Text(getattr(badge, "value", badge), look.style("key")), Text(meaning))
             whole.add_row(meanings)
             whole.add_row("")
-        groups = of_others(name) if self._others else of_page(name)
-        whole.add_row(drawn(groups, max(NARROWEST, self.size.width - 3), room, look))
+        groups = _of_others(name) if self._others else of_page(name)
+        whole.add_row(_drawn(groups, max(NARROWEST, self.size.width - 3), room, look))
         self.query_one("#keys", Static).update(whole)
 
     def on_resize(self, event: object) -> None:

@@ -44,7 +44,7 @@ class LoadingProgress:
 
     def __str__(self) -> str:
         share = f"{100 * self.done / self.total:.0f} % of " if self.total else ""
-        return f"{share}{size(self.total or self.done)} · {self.events:,} events"
+        return f"{share}{_size(self.total or self.done)} · {self.events:,} events"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class LoadedPart:
     seen: Seen | None = None  # the training from the profile that is looked at
 
 
-def size(count: int) -> str:
+def _size(count: int) -> str:
     """Bytes as a person reads them."""
     value = float(count)
     for unit in ("B", "KB", "MB", "GB"):

@@ -79,7 +79,7 @@ def pin(shell: Shell, at_ps: int | None) -> None:
     session = shell.session
     edge = None
     if at_ps is not None:
-        edge = next((found for one in session.power if (found := nearest_edge(one, at_ps)) is not None), None)
+        edge = next((found for one in session.power if (found := _nearest_edge(one, at_ps)) is not None), None)
     if at_ps is None or edge is None:
         page.say("Put the timeline's cursor on the event first." if at_ps is None else "There is no power edge near the cursor.")
         return
@@ -94,7 +94,7 @@ def pin(shell: Shell, at_ps: int | None) -> None:
         use(shell, replace(now, offset_s=None, pins=new))
         page.say(f"Pinned: {log_s:.3f} s in the log is {trace_s:.3f} s in the trace. u undoes it. {kept(new)}")
 
-    better = better_than_a_pin(session)
+    better = _better_than_a_pin(session)
     if better:
         from powertui.screens.asking import QuestionDialog
 
@@ -103,7 +103,7 @@ def pin(shell: Shell, at_ps: int | None) -> None:
         do(True)
 
 
-def better_than_a_pin(session: Session) -> str:
+def _better_than_a_pin(session: Session) -> str:
     """How the power lies now, where that is worth more than an edge that a person saw; "" where it is not."""
     now = session.aligning
     if not session.power or now.pins.pins or now.offset_s is not None:
@@ -134,7 +134,7 @@ def undo(shell: Shell) -> str:
     return f"{len(left.pins)} pin{'s' if len(left.pins) != 1 else ''} left. {kept(left)}"
 
 
-def nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
+def _nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
     """The log's own time (s) of the steepest edge within a few refreshes of a moment, corrected for the sensor's lag."""
     sensor = power.series.sensor
     from powertui.data.energy import sensor as sensors

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NOTHING = "All power in these logs belongs to a host of this run by its name."
 
 
-def on_offer(run: Run, found: Belongings, trace: int) -> list[str]:
+def _on_offer(run: Run, found: Belongings, trace: int) -> list[str]:
     """The names under which power is nobody's, or was given to this host: as `--power-host` would name them."""
     machine = found.of_trace[trace]
     names = [
@@ -37,7 +37,7 @@ def give_next(shell: Shell) -> str:
         return "There is no power to give to a host."
     found = belongs.of_run(run)
     host = found.machines[found.of_trace[index]]
-    names = on_offer(run, found, index)
+    names = _on_offer(run, found, index)
     if not host or not names:
         return NOTHING if host else "This profile does not say which host it is of."
     taken = next((name for name, owner in run.power_hosts if owner == host and name in names), None)

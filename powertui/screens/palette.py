@@ -49,7 +49,7 @@ def entries(page: str) -> list[PaletteLine]:
     return out
 
 
-def rank(entry: PaletteLine, words: list[str]) -> int | None:
+def _rank(entry: PaletteLine, words: list[str]) -> int | None:
     """How well an entry fits what was typed: 0 is best, None not at all."""
     title = entry.title.lower()
     text = f"{title} {entry.note.lower()} {entry.command}"
@@ -93,7 +93,7 @@ class Palette(Dialog):
     def _fill(self, text: str) -> None:
         look = self._page.shell.look
         words = text.lower().split()
-        ranked = [(place, number) for number, entry in enumerate(self._entries) if (place := rank(entry, words)) is not None]
+        ranked = [(place, number) for number, entry in enumerate(self._entries) if (place := _rank(entry, words)) is not None]
         found = [self._entries[number] for _, number in sorted(ranked)]
         self._place, why = self._place_of(text)
         options: list[Option] = []

@@ -64,7 +64,7 @@ def only(folder: Logdir) -> RunEntry | None:
         return None  # sessions that nothing but their folder holds together
     if training.sessions:
         return next((run for run in training.sessions if run.profiles), None)
-    return as_run(training)
+    return _as_run(training)
 
 
 def named(folder: Logdir) -> tuple[RunEntry, ...]:
@@ -82,7 +82,7 @@ def listed(folder: Logdir) -> tuple[tuple[RunEntry, TrainingEntry], ...]:
     for one in found:
         if not one.tfevents and not one.power:
             continue  # sessions that nothing but their folder holds together
-        run = as_run(one)
+        run = _as_run(one)
         while run.path in taken:
             run = replace(run, path=f"{run.path}#{one.name}")
         taken.add(run.path)
@@ -90,7 +90,7 @@ def listed(folder: Logdir) -> tuple[tuple[RunEntry, TrainingEntry], ...]:
     return tuple(out)
 
 
-def as_run(entry: TrainingEntry) -> RunEntry:
+def _as_run(entry: TrainingEntry) -> RunEntry:
     """A training that was never profiled, as a run without profiles: scalars and power."""
     return RunEntry(entry.name, entry.path, tfevents=entry.tfevents, power=entry.power, above=entry.above)
 

@@ -34,7 +34,7 @@ def prepare(asked: caps.Wishes, theme_name: str | None, instead: str) -> Display
     in_file = caps.Wishes(settings.color, settings.glyphs, settings.mouse, settings.fps)  # type: ignore[arg-type]
     found = caps.detect(os.environ, _encoding(), caps.first_of(asked, caps.wishes_from_env(os.environ), in_file))
     name = theme_name or os.environ.get("POWERTUI_THEME") or settings.theme or "dark"
-    settle_textual(found)
+    _settle_textual(found)
     hurry()
     return Display(found, theme.get("light" if name == "light" else "dark", found.color), settings)
 
@@ -55,7 +55,7 @@ def at_ease() -> None:
         gc.enable()
 
 
-def settle_textual(found: caps.Capabilities) -> None:
+def _settle_textual(found: caps.Capabilities) -> None:
     """Textual reads these once, at import. The painter decides about colours and frames itself: Textual must not get in its way."""
     os.environ["TEXTUAL_FPS"] = "60"
     os.environ["TEXTUAL_ANIMATIONS"] = "none"

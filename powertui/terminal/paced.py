@@ -142,7 +142,7 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
             if not self._batch_count and self._running and not self._closed:
                 self.painter.resize(*self.size)
                 try:
-                    paint(self.painter, renderable)
+                    _paint(self.painter, renderable)
                 except Exception as error:
                     self._handle_exception(error)
                 self._send_frame()
@@ -189,7 +189,7 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
             self._frame_timer = None
 
 
-def paint(painter: Painter, update: LayoutUpdate | ChopsUpdate) -> None:
+def _paint(painter: Painter, update: LayoutUpdate | ChopsUpdate) -> None:
     """Draw what Textual wants to show into the painter's picture."""
     if isinstance(update, LayoutUpdate):
         for y, line in enumerate(update.strips, update.region.y):

@@ -35,7 +35,7 @@ def hex_of(index: int) -> str:
     return "#{:02x}{:02x}{:02x}".format(*rgb(index))
 
 
-def luminance(index: int) -> float:
+def _luminance(index: int) -> float:
     """Perceived lightness, 0 to 255: decides between black and white text."""
     red, green, blue = rgb(index)
     return 0.299 * red + 0.587 * green + 0.114 * blue
@@ -183,7 +183,7 @@ def _category_style(theme: Theme, category: str, variant: int, as_ink: bool) -> 
     shade = shades[variant % len(shades)]
     if as_ink:
         return Style(color=_color(shade))
-    return Style(color=_color(16 if luminance(shade) > 110 else 231), bgcolor=_color(shade))
+    return Style(color=_color(16 if _luminance(shade) > 110 else 231), bgcolor=_color(shade))
 
 
 @lru_cache(maxsize=16)

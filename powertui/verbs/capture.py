@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="where the program's profiler server listens; several are started together")  # fmt: skip
     parser.add_argument("--pid", type=int, metavar="PID", help="a PyTorch program of this machine instead (see --other pytorch)")
     parser.add_argument("--logdir", metavar="DIR", help="logdir to write to; the server writes the profile, so it must be able to")
-    profiling(parser)
+    _profiling(parser)
     parser.add_argument("--delay", metavar="TIME", default="0s", help="wait so long first")
     parser.add_argument("--every", metavar="TIME", help="again and again, e.g. 10m, until Ctrl+C; opens nothing")
     parser.add_argument("--keep", type=int, metavar="N", help="of those, keep the last N")
@@ -51,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.screen(parser)
 
 
-def profiling(parser: argparse.ArgumentParser) -> None:
+def _profiling(parser: argparse.ArgumentParser) -> None:
     """How long, and how much the profilers record."""
     group = parser.add_argument_group("what the profiler records")
     group.add_argument("-t", "--time", metavar="TIME", default="2s", help="how long (default: 2s)")
@@ -141,13 +141,13 @@ def _plan(args: argparse.Namespace) -> Plan:
     if args.server_logdir and not args.server_logdir.startswith("/"):
         raise UsageError("--server-logdir must be an absolute path: the server knows nothing of our working folder.")
     return Plan(
-        addresses, str(Path(args.logdir).expanduser().absolute()), asked_of(args), power_of(args), args.interval,
+        addresses, str(Path(args.logdir).expanduser().absolute()), _asked_of(args), _power_of(args), args.interval,
         common.seconds(args.before, "--before"), common.seconds(args.after, "--after"), common.seconds(args.delay, "--delay"),
         args.server_logdir, args.pid, tuple(where.via(text) for text in args.via),
     )  # fmt: skip
 
 
-def asked_of(args: argparse.Namespace) -> ProfileRequest:
+def _asked_of(args: argparse.Namespace) -> ProfileRequest:
     """What the profiler is to record, from the arguments of `profiling`."""
     from powertui.capture.messages import ProfileRequest
 
@@ -155,7 +155,7 @@ def asked_of(args: argparse.Namespace) -> ProfileRequest:
     return ProfileRequest(length, args.host_level, args.device_level, args.python_level, not args.no_hlo)
 
 
-def power_of(args: argparse.Namespace) -> tuple[Target, ...]:
+def _power_of(args: argparse.Namespace) -> tuple[Target, ...]:
     """The sources that were named, else what this machine has. None of its own is no error."""
     from powertui.sampler.inventory import local_targets
 

@@ -137,11 +137,11 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
     return ReadOptions(
         step_marker=args.step_marker, tz=args.tz, power=power_files(args.power), find_power=not (args.no_power or args.power),
         columns=LogColumns(**said, limit=limit_of(args)) if said else None, limit=limit_of(args),
-        power_hosts=tuple(power_host(text) for text in args.power_host), usual_hosts=config.load().power_hosts,
+        power_hosts=tuple(_power_host(text) for text in args.power_host), usual_hosts=config.load().power_hosts,
     )  # fmt: skip
 
 
-def power_host(text: str) -> tuple[str, str]:
+def _power_host(text: str) -> tuple[str, str]:
     """What `--power-host` says: (a name in the power log, a host of the run). The name is empty for power that names no host."""
     left, sign, right = text.rpartition("=")
     if not sign or not right.strip():

@@ -194,7 +194,7 @@ class Around:
     @cached_property
     def joules_of(self) -> dict[int, str]:
         """The energy of an epoch in words, by its number."""
-        return {number: joules(energy) for number, energy in self.energies}
+        return {number: _joules(energy) for number, energy in self.energies}
 
     def energy_of(self, epochs: Epochs, lo: int, hi: int) -> Energy | None:
         """What a stretch drew that is an epoch."""
@@ -293,7 +293,7 @@ def of(
     )  # fmt: skip
 
 
-def joules(energy: Energy | None) -> str:
+def _joules(energy: Energy | None) -> str:
     """Joules with their interval; nothing where they are not resolved."""
     if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
         return ""
@@ -301,7 +301,7 @@ def joules(energy: Energy | None) -> str:
 
 
 def _beside(one: TrainingWindow) -> Noted:
-    drew = joules(one.energy)
+    drew = _joules(one.energy)
     names = (one.name, _SHORT.get(one.kind, one.kind))
     return Noted(one.start, one.end, (*(f"{name}  {drew}" for name in names if drew), *names))
 

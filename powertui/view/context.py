@@ -28,7 +28,7 @@ FEW_SENSORS = 2  # channels whose sensors are told of
 MOST_EVENTS = 4_000_000  # among which those of one name are counted while somebody moves from event to event
 
 
-def wall_time(ps: int, grid: int) -> str:
+def _wall_time(ps: int, grid: int) -> str:
     """A moment of Unix time in ps, as fine as the grid, in UTC."""
     seconds, rest = divmod(ps, PS_PER_S)
     try:
@@ -134,7 +134,7 @@ def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Sectio
                 facts.append(ContextLine(name, units.quantity(figure.value, unit, 3), figure.badge))
         facts.append(ContextLine("gaps", f"{curve.unknown:,}" if curve.unknown else "none"))
         if len(one.times) > 1:
-            facts += energy_facts(mixture.energy(one, int(one.times[0]), int(one.times[-1])))
+            facts += _energy_facts(mixture.energy(one, int(one.times[0]), int(one.times[-1])))
         out.append(Section(plain(sensor.label, 40), tuple(facts)))
     return out
 
@@ -142,7 +142,7 @@ def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Sectio
 def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> Section:
     facts = [ContextLine("time", units.instant(state.cursor_ps - model.origin(state.viewport), state.viewport.cell_ps))]
     if model.around is not None and model.around.clock:
-        facts.append(ContextLine("clock", wall_time(model.around.zero_ns * PS_PER_NS + state.cursor_ps, state.viewport.cell_ps)))
+        facts.append(ContextLine("clock", _wall_time(model.around.zero_ns * PS_PER_NS + state.cursor_ps, state.viewport.cell_ps)))
     epoch = model.epoch_at(state.cursor_ps)
     if epoch is not None:
         found = model.epochs[epoch]
@@ -287,7 +287,7 @@ def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[LineP
         facts.append(ContextLine("steps", f"{len(steps):,}{extent}"))
     facts.extend(_busy(model, lo, hi))
     epoch = model.around.energy_of(model.epochs, lo, hi) if model.around is not None else None
-    facts.extend(energy_facts(epoch) if epoch is not None and len(power) == 1 else _energies(power, lo, hi))
+    facts.extend(_energy_facts(epoch) if epoch is not None and len(power) == 1 else _energies(power, lo, hi))
     return Section("window", tuple(facts))
 
 
@@ -315,11 +315,11 @@ def _energies(power: Sequence[LinePower], lo: int, hi: int) -> list[ContextLine]
     for one in power:
         energy = one.energy(lo, hi) if hi > lo else None
         if energy is not None:
-            out.extend(energy_facts(energy, f" {one.name}" if len(power) > 1 or one.named else ""))
+            out.extend(_energy_facts(energy, f" {one.name}" if len(power) > 1 or one.named else ""))
     return out
 
 
-def energy_facts(energy: Energy, suffix: str = "") -> list[ContextLine]:
+def _energy_facts(energy: Energy, suffix: str = "") -> list[ContextLine]:
     """Joules with their interval and badge, or the reason why there is no number."""
     if not energy.resolved or energy.joules is None:
         return [ContextLine(f"energy{suffix}", plain(energy.reason, 200))]

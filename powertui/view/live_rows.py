@@ -60,12 +60,12 @@ def big(text: str, glyphs: Glyphs) -> list[str]:
     return ["".join(halves[pair] for pair in zip(bitmap[row], bitmap[row + 1], strict=True)) for row in (0, 2, 4)]
 
 
-def watts(value: float | None) -> str:
+def _watts(value: float | None) -> str:
     """A power in a table: whole watts, or a dash for what nobody knows."""
     return "–" if value is None else f"{value:,.0f}"
 
 
-def ago(seconds: float | None) -> str:
+def _ago(seconds: float | None) -> str:
     """How long ago, in one glance."""
     if seconds is None:
         return "never"
@@ -78,7 +78,7 @@ def ago(seconds: float | None) -> str:
     return f"{seconds / 3600:.0f} h"
 
 
-def span(seconds: float) -> str:
+def _span(seconds: float) -> str:
     """A length of time without needless figures: "30 s", "5 min", "2 h"."""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
@@ -86,7 +86,7 @@ def span(seconds: float) -> str:
     return f"{seconds:.3g} s"
 
 
-def clock(at_ns: int, seconds: bool = True) -> str:
+def _clock(at_ns: int, seconds: bool = True) -> str:
     """The time of day here."""
     return time.strftime("%H:%M:%S" if seconds else "%H:%M", time.localtime(at_ns / NS))
 
@@ -195,14 +195,14 @@ def _fitting(room: int, *wordings: str) -> str:
 
 def _facts(feed: Feed, history: History, total: Total | None, view: tuple[int, int], room: int) -> list[RoleLine]:
     stretch = history.stretch(*view)
-    lowest, mean, highest = watts(stretch.lowest), watts(stretch.mean), watts(stretch.highest)
+    lowest, mean, highest = _watts(stretch.lowest), _watts(stretch.mean), _watts(stretch.highest)
     values = _fitting(
         room,
         f"min {lowest}  mean {mean}  max {highest} W",
         f"min {lowest} mean {mean} max {highest}",
         f"{lowest} · {mean} · {highest} W",
     )
-    shown: list[tuple[str, str]] = [(values, "text"), (f"  in the {span((view[1] - view[0]) / NS)} shown", "dim")]
+    shown: list[tuple[str, str]] = [(values, "text"), (f"  in the {_span((view[1] - view[0]) / NS)} shown", "dim")]
     if width(shown[0][0]) + width(shown[1][0]) > room:
         shown.pop()
     if total is not None:
@@ -212,10 +212,10 @@ def _facts(feed: Feed, history: History, total: Total | None, view: tuple[int, i
     trouble: list[tuple[str, str]] = []
     if health.reason:
         last = None if health.last_value is None else mono - health.last_value.mono
-        trouble = [(f"no value: {health.reason}", "error"), (f" (last {ago(last)} ago)  " if last is not None else "  ", "dim")]
+        trouble = [(f"no value: {health.reason}", "error"), (f" (last {_ago(last)} ago)  " if last is not None else "  ", "dim")]
     again, gaps = feed.reconnects(history.key), health.gaps
     counts = [f"{again} reconnect{'s' * (again != 1)}"] * bool(again) + [f"{gaps} gap{'s' * (gaps != 1)}"] * bool(gaps)
-    changed = "never changed" if health.changed_mono is None else f"changed {ago(health.age(mono))} ago"
+    changed = "never changed" if health.changed_mono is None else f"changed {_ago(health.age(mono))} ago"
     every = "" if health.refresh is None else f"every {health.refresh:.3g} s"
     trip = f"{health.rtt * 1000:.3g} ms" if health.rtt else ""
     health_text = _fitting(
@@ -234,7 +234,7 @@ def _sum_line(total: Total, room: int) -> RoleLine:
     rows = len(total.keys)
     if total.missing and total.watts is not None:
         return [
-            (f"{rows - total.missing} of {rows} draw {watts(total.watts)} W", "text"),
+            (f"{rows - total.missing} of {rows} draw {_watts(total.watts)} W", "text"),
             (f", {total.missing} without a value", "warn"),
         ]
     if total.missing:
@@ -259,12 +259,12 @@ def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     lasted = covered if share >= WHOLE else max(t.span_s for t in totals)
     mono = feed.mono()
     recent = [energy for h in rows if (energy := h.between(mono - RECENT_S, mono)).covered_s > 0]
-    so_far, partly, latest = f"{quantity(joules, 'J')} in {span(round(lasted))}", "", ""
+    so_far, partly, latest = f"{quantity(joules, 'J')} in {_span(round(lasted))}", "", ""
     if share < WHOLE:
         worst = sum(t.coverage < WHOLE for t in totals)
         partly = f" ({share:.0%} covered)" if len(rows) == 1 else f" ({worst} of {len(rows)} with gaps)"
     if recent:
-        latest = f" · last {span(round(max(r.covered_s for r in recent)))}: {quantity(sum(r.joules for r in recent), 'J')}"
+        latest = f" · last {_span(round(max(r.covered_s for r in recent)))}: {quantity(sum(r.joules for r in recent), 'J')}"
         latest += f" of {len(recent)}" * (len(recent) < len(rows))
     role = "measured" if share >= WHOLE else "estimated"
     badge = f" {role}"
@@ -351,7 +351,7 @@ def _times(first_ns: int, cell_ns: int, cells: int) -> str:
     while at < first_ns + cell_ns * cells:
         cell = (at - first_ns) // cell_ns
         if cell + length <= cells:
-            line[cell : cell + length] = clock(at, seconds)
+            line[cell : cell + length] = _clock(at, seconds)
         at += step
     return "".join(line)
 
@@ -400,7 +400,7 @@ def table(
         flag = f" {odd:+,.0f}"[:7].ljust(7) if odd is not None else " " * 7
         line: list[tuple[str, str]] = [
             (f"{mark} {name}{' ' * (widest - width(name))}", "title" if key == selected else "text"),
-            (f"{watts(history.now):>9}", "warn" if history.now is None else "power"),
+            (f"{_watts(history.now):>9}", "warn" if history.now is None else "power"),
             (flag, "warn"),
         ]
         if spark:
@@ -409,11 +409,11 @@ def table(
             hold = int(max(feed.interval_s * 3, 1.0) * NS)
             shape = curve.envelope(part.since, part.low, edges, hold, high=part.high, until=part.until)
             line.append((curve.sparkline(shape, glyphs), "power"))
-        line.append((f"{watts(stretch.lowest):>7}{watts(stretch.mean):>7}{watts(stretch.highest):>7}", "text"))
+        line.append((f"{_watts(stretch.lowest):>7}{_watts(stretch.mean):>7}{_watts(stretch.highest):>7}", "text"))
         if energies:
             line.append((f"{quantity(health.joules, 'J', 3) if health.covered_s else '–':>10}", "text"))
         if changes:
-            line.append((f"{ago(health.age(mono)):>9}", "dim"))
+            line.append((f"{_ago(health.age(mono)):>9}", "dim"))
         if health.reason:
             line.append((f"  {plain(health.reason)}", "error"))
         lines.append(line)
@@ -463,5 +463,5 @@ def log_rows(events: Sequence[Event], room: int) -> list[RoleLine]:
     for event in list(events)[-room:]:
         where = f"{plain(event.source)}: " if event.source else ""
         role = roles.get(event.level, "text")
-        lines.append([(f"{clock(int(event.stamp.t * NS))} ", "dim"), (where + plain(event.text), role)])
+        lines.append([(f"{_clock(int(event.stamp.t * NS))} ", "dim"), (where + plain(event.text), role)])
     return lines

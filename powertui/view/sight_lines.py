@@ -31,7 +31,7 @@ FEW = 3  # kinds that a legend names at least
 LISTS_FROM = 3  # rows from which there are lists, and not lines
 
 
-def percent(share: float) -> str:
+def _percent(share: float) -> str:
     """A share as few cells as it takes."""
     return f"{share:.0%}".replace("%", " %") if share >= 0.005 else "<1 %"
 
@@ -71,7 +71,7 @@ def _kinds(side: Side, room: int, *, words: bool) -> tuple[list[tuple[str, str]]
     for kind, share in side.kinds:
         name = (SHORT[kind] if kind is not None else "not looked at") if words else ""
         letter = (kind.code, f"category:{kind.value}") if kind is not None else ("?", "dim")
-        made.append((letter, (f" {name} {percent(share)}" if name else f" {percent(share)}", "label")))
+        made.append((letter, (f" {name} {_percent(share)}" if name else f" {_percent(share)}", "label")))
     ends, used = [], 0
     for _, (text, _role) in made:
         used += 1 + len(text) + (GAP if used else 0)
@@ -153,7 +153,7 @@ def _ops(seen: InSight) -> _List | None:
     where = " on devices" if seen.sides and seen.sides[0].name == "devices" else ""
     tails = Counter(one.tail for one in seen.ops)  # what several share tells nothing
     rows = tuple(
-        _Row(one.name, f"{units.duration(one.self_ps, 3)}  {percent(one.share):>5}", one.tail if tails[one.tail] == 1 else "")
+        _Row(one.name, f"{units.duration(one.self_ps, 3)}  {_percent(one.share):>5}", one.tail if tails[one.tail] == 1 else "")
         for one in seen.ops
     )
     return _List(f"Top ops here, self time{where}", rows)

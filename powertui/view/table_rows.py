@@ -73,11 +73,11 @@ class FittedColumns:
 def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> FittedColumns:
     """Which columns fit into so many cells. The lightest give way, never `kept_ids`; the heaviest words take what is left."""
     offered = [column for column in table.columns if column.weight or column.id in kept_ids]
-    wanted = {column.id: natural(column) for column in offered}
+    wanted = {column.id: _natural(column) for column in offered}
     main = next((c for c in sorted(table.shown, key=lambda c: -c.weight) if c.kind == "text"), None)
     if main is not None:
         part = room * 2 // 5 if table.layer else room // 3  # what a row is called counts more than its last figures
-        wanted[main.id] = min(natural(main, room), max(LEAST_TEXT, part))
+        wanted[main.id] = min(_natural(main, room), max(LEAST_TEXT, part))
     kept = offered
     while sum(wanted[c.id] + GAP for c in kept) - GAP > room:
         may_go = [c for c in kept if (c.weight < ALWAYS or c.unknown) and c.id not in kept_ids]
@@ -87,7 +87,7 @@ def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> Fitte
         kept.remove(next(c for c in reversed(may_go) if weight[c.id] == min(weight.values())))
     rest = room - sum(wanted[c.id] + GAP for c in kept) + GAP
     if main is not None and rest > 0:
-        wanted[main.id] += min(rest, max(0, natural(main, room) - wanted[main.id]))
+        wanted[main.id] += min(rest, max(0, _natural(main, room) - wanted[main.id]))
     return FittedColumns(tuple(kept), tuple(wanted[c.id] for c in kept))
 
 
@@ -123,7 +123,7 @@ def with_found(name: str, words: str, text: str, cells: int, ellipsis: str = "â€
     return fitted(cut.middle(name, max(1, cells - width(found)), ellipsis) + found, cells, ellipsis)
 
 
-def natural(column: Column, most: int = MOST_TEXT) -> int:
+def _natural(column: Column, most: int = MOST_TEXT) -> int:
     """How many cells a column would like."""
     least = width(column.label) + 2  # the arrow of the sorted column
     numbers = column.values

@@ -32,7 +32,7 @@ class AlignmentView(NamedTuple):
     half_ps: int = 0  # half of the offset's 95 % interval
 
 
-def picture(view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
+def _picture(view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     """All rows: caption, power, what ran, times."""
     cells = max(1, width - GUTTER)
     edges = np.linspace(view.lo, view.hi, cells * columns_per_cell(glyphs) + 1).astype(np.int64)
@@ -79,4 +79,4 @@ class AlignmentChart(Picture[AlignmentView]):
     """Shows a `AlignmentView`; without one, a sentence."""
 
     def picture(self, view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
-        return picture(view, width, height, theme, glyphs)
+        return _picture(view, width, height, theme, glyphs)

@@ -67,7 +67,7 @@ class AgainstView(NamedTuple):
         return max(min(first, start), start - room), min(max(last, end), end + room)
 
 
-def held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
+def _held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     """All rows of the chart: title, readings over what was expected of them, their difference, found stretches, seconds."""
     cells = max(1, width - GUTTER)
     upper = max(2, (height - 4) * 3 // 5)
@@ -100,7 +100,7 @@ def held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyph
     return rows[:height]
 
 
-def picture(view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
+def _picture(view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     """All rows of the chart: title, overlay, difference, found stretches, step numbers."""
     cells = max(1, width - GUTTER)
     upper = max(2, (height - 4) * 3 // 5)
@@ -287,5 +287,5 @@ class FoldedChart(Picture[FoldedView | AgainstView]):
 
     def picture(self, view: FoldedView | AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
         if isinstance(view, AgainstView):
-            return held(view, width, height, theme, glyphs)
-        return picture(view, width, height, theme, glyphs)
+            return _held(view, width, height, theme, glyphs)
+        return _picture(view, width, height, theme, glyphs)

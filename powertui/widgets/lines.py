@@ -72,7 +72,7 @@ class LinesPane(Widget, can_focus=True):
         below = len(self.lines) - self.top - self.size.height
         if below > 0 and y == self.size.height - 1:
             return self._with_more(self.lines[number], below)
-        return render(self.lines[number], width, self.glyphs.ellipsis)
+        return _render(self.lines[number], width, self.glyphs.ellipsis)
 
     def _with_more(self, line: StyledLine, count: int) -> Strip:
         """The last line that there is room for: how many more there are stands at its end."""
@@ -80,7 +80,7 @@ class LinesPane(Widget, can_focus=True):
         words = f" {self.glyphs.ellipsis} {count:,} more lines" if count > 1 else f" {self.glyphs.ellipsis} 1 more line"
         room = max(0, self.size.width - width(words))
         shown = wrapped(line, room, 0)[0]  # whole words: no figure is cut
-        return Strip([*render(shown, room, self.glyphs.ellipsis), Segment(words, dim)]).adjust_cell_length(self.size.width)
+        return Strip([*_render(shown, room, self.glyphs.ellipsis), Segment(words, dim)]).adjust_cell_length(self.size.width)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
@@ -120,7 +120,7 @@ def _joined(pieces: Sequence[tuple[str, Style]]) -> StyledLine:
     return tuple(out)
 
 
-def render(line: StyledLine, width: int, ellipsis: str) -> Strip:
+def _render(line: StyledLine, width: int, ellipsis: str) -> Strip:
     """One line in exactly `width` cells."""
     whole = Strip([Segment(text, style) for text, style in line])
     if whole.cell_length <= width:

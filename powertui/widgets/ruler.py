@@ -40,7 +40,7 @@ def tick_step(cell_ps: int, cells: int) -> int:
 _CLOCK = (10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
 
 
-def moment(ps: int, grid: int, *, clock: bool = False) -> str:
+def _moment(ps: int, grid: int, *, clock: bool = False) -> str:
     """A moment on a grid: in seconds, or as on a clock (1:02:30)."""
     if not clock:
         return units.instant(ps, grid)
@@ -48,7 +48,7 @@ def moment(ps: int, grid: int, *, clock: bool = False) -> str:
     return f"{'-' if ps < 0 else ''}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
-def by_clock(view: Viewport, origin: int, grid: int) -> bool:
+def _by_clock(view: Viewport, origin: int, grid: int) -> bool:
     """Whether moments read better as on a clock: whole seconds, minutes away from where they count."""
     return not grid % PS_PER_S and max(abs(view.t0 - origin), abs(view.t1 - origin)) >= FAR
 
@@ -69,7 +69,7 @@ def ticks(view: Viewport, origin: int = 0) -> list[Tick]:
         step = _step(view, width + 2)
         first = -(-(view.t0 - origin) // step) * step
         moments = range(first, view.t1 - origin, step)
-        labels = [moment(ps, step, clock=by_clock(view, origin, step)) for ps in moments]
+        labels = [_moment(ps, step, clock=_by_clock(view, origin, step)) for ps in moments]
         if labels and max(map(len, labels)) > LONGEST:
             # Deep inside a long run: the first in full, the others as what is added to it.
             labels[1:] = ["+" + units.duration(ps - first) for ps in list(moments)[1:]]
@@ -128,7 +128,7 @@ class Ruler(TimeLane):
         assert self.state is not None
         view = self.state.viewport
         return self.name_label(
-            moment(self.state.cursor_ps - self._origin, view.cell_ps, clock=by_clock(view, self._origin, view.cell_ps)),
+            _moment(self.state.cursor_ps - self._origin, view.cell_ps, clock=_by_clock(view, self._origin, view.cell_ps)),
             f"{units.duration(view.cell_ps)}/cell" if self.label_width > 22 else "",
         )
 

@@ -35,7 +35,7 @@ LEGEND_FROM = 14  # rows from which there is one for the legend
 INSIDE = 0.7  # so much of the view inside of one profile, and its tracks are what is looked at
 
 
-def label_width(width: int) -> int:
+def _label_width(width: int) -> int:
     """Label columns for a view this wide: between a fifth and a quarter of it, within reason."""
     return min(26, max(12, width * 9 // 40))
 
@@ -65,7 +65,7 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
 PARTLY = 0.15
 
 
-def far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list[int], list[int]]:
+def _far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list[int], list[int]]:
     """Rows of the power strips and of the other strips where nothing in sight was profiled: they share what tracks would take."""
     spare = height - 2 - lanes - FEW_ROWS
     power, values = min(power, MOST_STRIPS), min(values, MOST_VALUES)
@@ -226,7 +226,7 @@ class TimelineView(Vertical):
         """Shares the height out: power first gives way, then the lanes of epochs and windows when there are none."""
         if not self.is_mounted or not self.size.width:
             return
-        labels = label_width(self.size.width)
+        labels = _label_width(self.size.width)
         self.row_labels.styles.width = labels
         for lane in self.lanes:
             lane.set_label_width(labels)
@@ -254,7 +254,7 @@ class TimelineView(Vertical):
             # Where a profile takes a part of the view its tracks are worth rows, too.
             room = self.size.height * 2 // 3 if self._partly_inside else self.size.height
             room += 0 if profiled else FEW_ROWS - 1  # no tracks, no rows for them
-            heights, values = far_heights(room, len(self._power), len(self._chosen), lanes)
+            heights, values = _far_heights(room, len(self._power), len(self._chosen), lanes)
         spare = self._share_rows(self.size.height - sum(heights) - sum(values) - 2 - lanes - int(inside and self.steps.display))
         if heights:
             heights[0] = max(heights[0], min(heights[0] + spare, HIGHEST))

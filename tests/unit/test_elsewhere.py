@@ -490,6 +490,6 @@ def test_a_name_that_no_file_can_have_is_told_with_the_reason(
             entry = RemoteEntry("/logs/a\0b.json", "f", RemoteState(3, 1))
             return RemoteListing("/logs", None, (entry,))
 
-    monkeypatch.setattr(mirror, "store_of", lambda _address: Odd())
+    monkeypatch.setattr(mirror, "_store_of", lambda _address: Odd())
     (problem,) = Mirror(parse("ssh://host/logs")).listed(lambda _name: True).problems
     assert problem.cause == "cannot be kept here: embedded null byte"

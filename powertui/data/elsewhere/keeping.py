@@ -49,11 +49,11 @@ def limit(top: Path) -> int:
     if number.isdecimal() and number.isascii() and len(number) < 16:
         return int(number) * _UNITS[unit]
     with contextlib.suppress(OSError):
-        return min(LIMIT, (shutil.disk_usage(top).free + sum(file.size for file in files(top))) // 2)
+        return min(LIMIT, (shutil.disk_usage(top).free + sum(file.size for file in _files(top))) // 2)
     return LIMIT
 
 
-def files(top: Path) -> Iterator[KeptFile]:
+def _files(top: Path) -> Iterator[KeptFile]:
     """Everything that takes room."""
     for folder, _, names in os.walk(top):
         inside = f"{os.sep}files{os.sep}" in folder[len(str(top)) :] + os.sep
@@ -67,7 +67,7 @@ def files(top: Path) -> Iterator[KeptFile]:
 
 def trim(top: Path, most: int, but: str = "") -> int:
     """Let go of what was used longest ago, until no more than so many bytes are kept; how many were let go. `but` stays."""
-    found = sorted(files(top), key=lambda file: file.used_ns)
+    found = sorted(_files(top), key=lambda file: file.used_ns)
     over = sum(file.size for file in found) - most
     gone = 0
     for file in found:
@@ -81,7 +81,7 @@ def trim(top: Path, most: int, but: str = "") -> int:
 def clear(top: Path) -> tuple[int, int]:
     """Delete all of it but what is open: (bytes that are gone, bytes that are still in use)."""
     gone = trim(top, 0)
-    kept = {file.path for file in files(top)}
+    kept = {file.path for file in _files(top)}
     for folder, _, names in os.walk(top, topdown=False):
         for name in names:
             path = os.path.join(folder, name)  # noqa: PTH118
@@ -90,7 +90,7 @@ def clear(top: Path) -> tuple[int, int]:
                     os.unlink(path)  # noqa: PTH108
         with contextlib.suppress(OSError):  # it still holds something
             os.rmdir(folder)  # noqa: PTH106
-    return gone, sum(file.size for file in files(top))
+    return gone, sum(file.size for file in _files(top))
 
 
 def _let_go(file: KeptFile) -> bool:

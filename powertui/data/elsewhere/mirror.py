@@ -50,7 +50,7 @@ def cache() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "powertui" / "elsewhere"
 
 
-def store_of(address: RemoteAddress) -> RemoteStore:
+def _store_of(address: RemoteAddress) -> RemoteStore:
     """Whoever can be asked about it."""
     if address.scheme == SSH:
         from powertui.data.elsewhere.ssh import SshHost
@@ -74,7 +74,7 @@ class Mirror:
 
     def listed(self, matters: Callable[[str], bool]) -> LocalCopy:
         """Ask what lies there, and make it so here. `matters`: whether a file of this name can be of use."""
-        found = store_of(self.address).listing(self.address.path)
+        found = _store_of(self.address).listing(self.address.path)
         root = _clean(found.root)
         if root is None:
             raise UnreadableFile(str(self.address), "its path cannot be kept here", hint="Copy it, and name the copy.")
@@ -167,7 +167,7 @@ class Mirror:
 
     def bring(self, here: str, progress: BytesProgress = _silent) -> None:
         """Have a whole file here. What came of it before is kept, and only the rest moves."""
-        path, store = self._there(here), store_of(self.address)
+        path, store = self._there(here), _store_of(self.address)
         moved = 0
         while True:
             status = Path(here).lstat()
@@ -243,7 +243,7 @@ class Mirror:
 
     def look(self, heads: Iterable[str], sums: Iterable[str]) -> None:
         """Ask for the heads of these files, and the checksums of those."""
-        store = store_of(self.address)
+        store = _store_of(self.address)
         folder = self._top / "heads"
         folder.mkdir(mode=0o700, exist_ok=True)
         first = [(self._there(here), Path(here).lstat().st_size) for here in heads]

@@ -359,10 +359,10 @@ def notes(run: Run, found: Belongings, trace: int) -> tuple[str, ...]:
     workers = found.of_trace.count(found.of_trace[trace])
     if workers > 1 and found.mine(trace):
         out.append(f"{host} ran {workers} of the profiled workers: its power is that of all of them.")
-    return (*out, *strangers(run, found))
+    return (*out, *_strangers(run, found))
 
 
-def strangers(run: Run, found: Belongings) -> tuple[str, ...]:
+def _strangers(run: Run, found: Belongings) -> tuple[str, ...]:
     """Sentences on the power that belongs to no host of a run, and what would give it one."""
     reasons: dict[str, list[PowerSeries]] = {}
     for i in found.nobodys:
@@ -381,7 +381,7 @@ def strangers(run: Run, found: Belongings) -> tuple[str, ...]:
 
 def in_short(run: Run, share: Share) -> str:
     """One line where what a person said fits nothing, or where a host has no power though there is some; "" for any other."""
-    wrong = unknown(run, run.power_hosts)
+    wrong = _unknown(run, run.power_hosts)
     if wrong and not share.owners:
         return plain(" ".join(wrong[0]))
     if share.owners or not share.strangers:
@@ -398,12 +398,12 @@ def _listed(names: Sequence[str]) -> str:
 def check(runs: Sequence[Run], said: Iterable[tuple[str, str]]) -> None:
     """Refuse what a person just typed where it fits none of the runs that were read."""
     for pair in said:
-        wrong = [found for run in runs for found in unknown(run, (pair,))]
+        wrong = [found for run in runs for found in _unknown(run, (pair,))]
         if runs and len(wrong) == len(runs):
             raise UsageError(plain(wrong[0][0]), hint=plain(wrong[0][1]))
 
 
-def unknown(run: Run, said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def _unknown(run: Run, said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Of what was said, that which fits nothing: (sentence, what there is). For words that a person just typed."""
     machines, of_trace = _machines(run.traces)
     hosts = _listed([word for word in _words(machines, run.traces, of_trace) if word])

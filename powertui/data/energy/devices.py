@@ -70,7 +70,7 @@ class Pair:
         return _BADGES.get(self.how)
 
 
-def planes(trace: Trace) -> dict[int, list[Process]]:
+def _planes(trace: Trace) -> dict[int, list[Process]]:
     """The GPUs of a trace by the number that its program gave them; those that recorded nothing, too."""
     found: dict[int, list[Process]] = {}
     for process in trace.processes:
@@ -82,7 +82,7 @@ def planes(trace: Trace) -> dict[int, list[Process]]:
 
 def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
     """Every GPU of a trace with the channel of its host that is its own. Empty without GPUs, or without a channel of one."""
-    found = planes(trace)
+    found = _planes(trace)
     channels = _one_each(power)
     if not found or not channels:
         return ()
@@ -129,12 +129,12 @@ def _one_each(power: Sequence[PowerOnTrace]) -> dict[int, Device]:
         device = scopes.device(one.series.sensor)
         if one.series.sensor.scope is not Scope.GPU or one.status == "none" or device is None:
             continue
-        if not any(same(device, other) for other in found.values()):
+        if not any(_same(device, other) for other in found.values()):
             found[row] = device
     return found
 
 
-def same(one: Device, other: Device) -> bool:
+def _same(one: Device, other: Device) -> bool:
     """Whether two channels name the same device of a machine."""
     if one.uuid and other.uuid:
         return one.uuid.casefold() == other.uuid.casefold()

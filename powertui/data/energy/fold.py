@@ -118,7 +118,7 @@ def _watts(power: PowerOnTrace, start: Int64s, end: Int64s, there: Bools) -> Flo
     return out
 
 
-def reach_ps(power: PowerOnTrace) -> float:
+def _reach_ps(power: PowerOnTrace) -> float:
     """How far the power at a moment is mixed with what lies around it: half a window and half a refresh."""
     sensor = power.series.sensor
     window = sensor.window_s.value if sensor.window_s else 0.0
@@ -129,7 +129,7 @@ def reach_ps(power: PowerOnTrace) -> float:
 def _clear(power: PowerOnTrace, start: Int64s, end: Int64s, there: Bools) -> Bools:
     """Steps whose power is their own: the sensor's reach, and the alignment's, stays within the epoch's steps."""
     certain = (power.offset_hi_ps - power.offset_lo_ps) / 2 if power.status == "aligned" else 0
-    reach = reach_ps(power) + min(certain, reach_ps(power))
+    reach = _reach_ps(power) + min(certain, _reach_ps(power))
     out: Bools = there.copy()
     for line in range(len(start)):
         if there[line].any():

@@ -85,7 +85,7 @@ class Likeness:
         low = ridge.copy()
         low[0, 0] += 10.0 * len(data)  # the first turns keep the idle machine where it is likeliest
         sigma = self.scale * self.widths(data)
-        steady = price(np.abs(np.diff(above, prepend=above[:1])) / (sigma * 2**0.5))
+        steady = _residual_price(np.abs(np.diff(above, prepend=above[:1])) / (sigma * 2**0.5))
         trust = (self.scale / sigma) ** 2
         pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
         usual_work = self._usual_work(float(np.median(data.hi - data.lo)))
@@ -173,10 +173,10 @@ class Likeness:
         rates: tuple[float, float, float],
     ) -> Floats:
         lapse, lasting, goes_on = rates
-        cost = price(left)
+        cost = _residual_price(left)
         cost = np.where(left > 0, np.minimum(cost, np.minimum(FOREIGN, steady + lasting)), cost)
         # Where nothing was profiled any of these may be.
-        idle, other = price(idle), np.minimum(steady, ELSE - BUSY)
+        idle, other = _residual_price(idle), np.minimum(steady, ELSE - BUSY)
         # Programs are busy before they train: they start, and load.
         free = np.minimum(idle, np.minimum(busy, other) + np.where(state == BEFORE, STARTS * goes_on, goes_on))
         going = np.minimum(busy, np.minimum(idle, other) + lapse)
@@ -208,7 +208,7 @@ class Likeness:
     def flat(self, data: Samples, level: float) -> float:
         """The cost of saying that nothing ever changed."""
         left = (data.watts - level) / (self.scale * self.widths(data))
-        return float(np.where(left > 0, np.minimum(price(left), FOREIGN), price(left)).sum())
+        return float(np.where(left > 0, np.minimum(_residual_price(left), FOREIGN), _residual_price(left)).sum())
 
 
 def _among(above: Floats, levels: Floats, sigma: Floats) -> Floats:
@@ -219,10 +219,10 @@ def _among(above: Floats, levels: Floats, sigma: Floats) -> Floats:
         apart = np.abs(above - level[:, None])
         np.minimum(nearest, apart, out=nearest)
         near += apart < _NEAR * sigma
-    return np.asarray(price(nearest / sigma) + _SURPRISE[near])
+    return np.asarray(_residual_price(nearest / sigma) + _SURPRISE[near])
 
 
-def price(left: Floats) -> Floats:
+def _residual_price(left: Floats) -> Floats:
     """What a residual costs, in units of the ordinary one."""
     size: Floats = TAIL * np.log1p(left**2 / (2 * TAIL))
     return size

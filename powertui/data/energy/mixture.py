@@ -91,13 +91,6 @@ def energies(power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[int
     )  # fmt: skip
 
 
-def mean_energy(power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[int] | Int64s) -> Energy | None:
-    """The mean per window of many that follow one another."""
-    parts = [integrate.mean_energy(one, los, his) for one in placing.everywhere(power)]
-    found = [part for part in parts if part is not None]
-    return mixed([p.weight for p in power.places], found) if len(found) == len(parts) else None
-
-
 def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
     """One energy out of those at every place."""
     if len(parts) == 1:

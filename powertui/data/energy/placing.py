@@ -67,7 +67,7 @@ def shifted(power: PowerOnTrace, by_ps: int, **changes: object) -> PowerOnTrace:
     )  # fmt: skip
 
 
-def at(power: PowerOnTrace, place: LogPlace) -> PowerOnTrace:
+def _at(power: PowerOnTrace, place: LogPlace) -> PowerOnTrace:
     """The series as it lies if this place is the true one: sure but for the place's own error."""
     by = place.offset_ps - power.offset_ps
     return replace(
@@ -106,5 +106,5 @@ def everywhere(power: PowerOnTrace) -> tuple[PowerOnTrace, ...]:
         return (power,)
     found = _everywhere.get(power)
     if found is None:
-        found = _everywhere[power] = tuple(at(power, place) for place in power.places)
+        found = _everywhere[power] = tuple(_at(power, place) for place in power.places)
     return found

@@ -113,7 +113,7 @@ def of(series: PowerSeries) -> Samples:
     # Centred where the integrals put the reading, so that a place found here is one that is right there.
     hi = times[keep] - sensor.centre_s(described) + length / 2
     return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, _others(described, refresh), age_s=age,
-                   older_s=sensor.oldest_s(described, series.kind), centre_s=sensor.centre_s(described) - late_of(described),
+                   older_s=sensor.oldest_s(described, series.kind), centre_s=sensor.centre_s(described) - _late_of(described),
                    forgets=_forgets(described, refresh))  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...
     return tuple((length / own, price) for length, price in found if length > 0.1 * own and length != own)
 
 
-def late_of(described: Sensor) -> float:
+def _late_of(described: Sensor) -> float:
     """How long after a change a poll of a slow sensor sees it, on average."""
     return described.poll_s.value / 2 if sensor.slow(described) and described.poll_s else 0.0
 

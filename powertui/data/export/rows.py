@@ -60,7 +60,7 @@ class Sheet(NamedTuple):
     kinds: tuple[str, ...]  # "time" (exact decimal), "moment", "number", "integer", "text": for formats with types
 
 
-def seconds(ps: Int64s) -> Ticks:
+def _seconds(ps: Int64s) -> Ticks:
     """Seconds with all twelve decimals."""
     return Ticks(ps, 12)
 
@@ -68,18 +68,18 @@ def seconds(ps: Int64s) -> Ticks:
 def _known(ps: Int64s) -> ExportColumn:
     """As `seconds`, with None for a time that nothing tells."""
     if (ps != UNKNOWN).all():
-        return seconds(ps)
+        return _seconds(ps)
     return [value / PS_PER_S if value != UNKNOWN else None for value in ps.tolist()]
 
 
-def unix(trace: Trace, ps: Int64s) -> ExportColumn:
+def _unix(trace: Trace, ps: Int64s) -> ExportColumn:
     """Unix seconds with nanoseconds; None when the profile's wall time is not known."""
     if not trace.clock.known:
         return [None] * len(ps)
     return Ticks(trace.clock.mid_ns + ps // PS_PER_NS, 9)
 
 
-def moment(trace: Trace, ps: Int64s) -> ExportColumn:
+def _moment(trace: Trace, ps: Int64s) -> ExportColumn:
     """The same as a date and time that every program reads."""
     if not trace.clock.known:
         return [None] * len(ps)
@@ -135,7 +135,7 @@ def _samples(window: Window) -> Sheet:
             epochs, steps = _step_at(window, about)
             windows = (_window_at(named, about),) if named else ()
             yield Batch(
-                len(at), (unix(window.trace, at), moment(window.trace, at), seconds(at), seconds(about), *watts, *joules,
+                len(at), (_unix(window.trace, at), _moment(window.trace, at), _seconds(at), _seconds(about), *watts, *joules,
                           epochs, steps, running.names(about), *windows),
             )  # fmt: skip
 
@@ -235,7 +235,7 @@ def _steps(window: Window) -> Sheet:
         found = [steps[index] for index in picked.tolist()]
         cells: list[ExportColumn] = [
             [_epoch_number(window, step.epoch) for step in found], [step.number if step.number >= 0 else None for step in found],
-            [step.name for step in found], unix(window.trace, start), moment(window.trace, start), seconds(start), seconds(end),
+            [step.name for step in found], _unix(window.trace, start), _moment(window.trace, start), _seconds(start), _seconds(end),
             _known(steps.host[picked]), _known(steps.device[picked]), _known(steps.step[picked]),
         ]  # fmt: skip
         for one in power:
@@ -272,7 +272,7 @@ def _ops(window: Window) -> Sheet:
         yield Batch(
             len(ops),
             ([op.full for op in ops], [op.type for op in ops], [op.device for op in ops], [op.count for op in ops],
-             seconds(total), seconds(own), seconds(average), [op.share for op in ops]),
+             _seconds(total), _seconds(own), _seconds(average), [op.share for op in ops]),
         )  # fmt: skip
 
     return Sheet(columns, batches, ("text", "text", "text", "integer", "time", "time", "time", "number"))
@@ -292,7 +292,7 @@ def _events(window: Window) -> Sheet:
         names = Vocabulary(len(window.trace.names), lambda code: (full(code),))
         places = Vocabulary(len(cuts), lambda code: _place(cuts[code]), 4)
         for start, duration, name, cut in gathered(cuts):
-            times = (unix(window.trace, start), moment(window.trace, start), seconds(start), seconds(duration))
+            times = (_unix(window.trace, start), _moment(window.trace, start), _seconds(start), _seconds(duration))
             yield Batch(len(start), (*times, Shared(cut, places), Shared(name, names)))
 
     return Sheet(columns, batches, ("time", "moment", "time", "time", "text", "text", "integer", "text", "text"))

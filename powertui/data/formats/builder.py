@@ -132,7 +132,7 @@ def is_derived(key: int, name: str, process: ProcessKind) -> bool:
     return process is ProcessKind.DEVICE and (name in ALWAYS_DERIVED or _PER_STREAM.search(name) is not None)
 
 
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """A key that sorts `GPU:2` before `GPU:10`."""
     return tuple((0, int(p), "") if p.isdigit() and p.isascii() and len(p) < 30 else (1, 0, p) for p in _DIGITS.split(name) if p)
 
@@ -282,10 +282,10 @@ class ProcessBuilder:
 
     def _order(self, track: Track) -> tuple[Any, ...]:
         if self.kind is ProcessKind.DEVICE:
-            return (not track.derived, _TRACK_ORDER[track.kind], natural(track.name))
+            return (not track.derived, _TRACK_ORDER[track.kind], _natural(track.name))
         # The main thread comes first; an unnamed thread is macOS' main thread.
         main = _MAIN_THREAD.fullmatch(track.name) or track.name == f"thread {track.key}"
-        return (not main, natural(track.name), -len(track.events))
+        return (not main, _natural(track.name), -len(track.events))
 
 
 class TraceBuilder:
@@ -342,7 +342,7 @@ class TraceBuilder:
 
     def build(self, names: Names, *, complete: bool, warnings: Sequence[Warn] = ()) -> Trace:
         """The trace with what there is so far."""
-        processes = sorted((p.build() for p in self._processes), key=lambda p: (_PROCESS_ORDER[p.kind], natural(p.name)))
+        processes = sorted((p.build() for p in self._processes), key=lambda p: (_PROCESS_ORDER[p.kind], _natural(p.name)))
         return Trace(
             arrows=self._drawn(processes),
             path=self.path,
@@ -358,7 +358,7 @@ class TraceBuilder:
             stop_ns=self.stop_ns,
             size=self.size,
             hostnames=self.hostnames,
-            counters=tuple(sorted(self._counters, key=lambda one: (natural(one.process), natural(one.name)))),
+            counters=tuple(sorted(self._counters, key=lambda one: (_natural(one.process), _natural(one.name)))),
             told=self.told,
         )
 

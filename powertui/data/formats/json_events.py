@@ -521,7 +521,7 @@ def read(source: OpenedFile, progress: Progress, make: Callable[[], Collector]) 
 
 def _fill(source: OpenedFile, progress: Progress, collector: Collector) -> Generator[Trace, None, JsonStream]:
     """All of the stream to this collector."""
-    stream = opened(source, collector.origin.digits)
+    stream = _opened(source, collector.origin.digits)
     shown, told = FIRST_PART, 0
     for key, value in stream:
         if key != "traceEvents" or not stream.listed:
@@ -545,7 +545,7 @@ def _fill(source: OpenedFile, progress: Progress, collector: Collector) -> Gener
     return stream
 
 
-def opened(source: OpenedFile, digits: int) -> JsonStream:
+def _opened(source: OpenedFile, digits: int) -> JsonStream:
     """The members and events of a trace, whose times have so many decimals of a µs."""
     if SINGLY:
         return JsonStream(source.chunks(CHUNK), "traceEvents")

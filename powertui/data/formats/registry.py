@@ -42,7 +42,6 @@ __all__ = [
     "clock_rule",
     "load",
     "open_file",
-    "pick",
     "read",
     "silent",
     "suffixes",
@@ -125,7 +124,7 @@ def clock_rule(name: str) -> ClockRule:
     return rule
 
 
-def pick(source: OpenedFile) -> Reader:
+def _pick(source: OpenedFile) -> Reader:
     """The reader that is surest of this content. Raises `UnreadableFile` with what the file looks like."""
     scores = {id(reader): _sure(reader, source) for reader in readers()}
     ranked = sorted(readers(), key=lambda reader: scores[id(reader)], reverse=True)
@@ -151,7 +150,7 @@ def _plugin(reader: Reader) -> plugins.Plugin | None:
 def load(path: str | os.PathLike[str], progress: Progress = silent, limit: MemoryLimit = MACHINE) -> Iterator[Trace]:
     """Read one file: partial traces (`complete` is False) as they grow, the whole one last."""
     source = open_file(path, limit)
-    reader = pick(source)
+    reader = _pick(source)
     try:
         for trace in reader.load(source, progress):
             yield replace(trace, stamp=source.stamp)

@@ -107,7 +107,7 @@ def from_table(
         clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default)
     column = times.in_zone(column, options.tz)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
-    date = "" if rows.is_numeric(clock_columns[0]) else either_order(rows.texts(clock_columns[0]))
+    date = "" if rows.is_numeric(clock_columns[0]) else _either_order(rows.texts(clock_columns[0]))
     if date:
         order = "day first" if day_first([date], day_first_default) else "month first"
         notes.say(f"{date} is read {order}; nothing in the log says so (write dates as 2026-04-03)")
@@ -360,7 +360,7 @@ def day_first(texts: Sequence[str], default: bool = False) -> bool:
     return firsts > seconds or (firsts == seconds and (default or any("." in text[:3] for text in texts[:1])))
 
 
-def either_order(texts: Sequence[str]) -> str:
+def _either_order(texts: Sequence[str]) -> str:
     """A date of the column that may be told day first or month first, where nothing in it says which; "" where something does."""
     found = [m for m in (re.match(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}", text.strip()) for text in texts) if m]
     dates = {m[0] for m in found}
@@ -419,7 +419,7 @@ def _series(
     scope = groups.scope(group, name, item.name)
     device = group.device or (groups.of_column(item.name) if item.where is None else None)
     sensor = Sensor(
-        tidy(name), label, scope, group.host or options.host, device=device if scope is Scope.GPU else None, scale=scale
+        _tidy(name), label, scope, group.host or options.host, device=device if scope is Scope.GPU else None, scale=scale
     )
     scaled = values if item.unit.factor == 1 else values * item.unit.factor  # the same column is packed once
     if item.unit.quantity == "power":
@@ -429,7 +429,7 @@ def _series(
     order = order[np.isfinite(scaled[order])]  # the next reading of a counter tells of the time that was missed, too
     ns, scaled = ns[order], scaled[order]
     if counter or counters.looks_like_counter(scaled):
-        joules, watts = counters.intervals(ns, scaled, notes, tidy(name), wrap_j)
+        joules, watts = counters.intervals(ns, scaled, notes, _tidy(name), wrap_j)
         how = " (a counter)"
     else:
         joules = scaled.copy()
@@ -440,7 +440,7 @@ def _series(
     return assemble.make(sensor, ns, watts, clock=clock, path=path, notes=notes, kind=PowerKind.INTERVAL, joules=joules), how
 
 
-def tidy(name: str) -> str:
+def _tidy(name: str) -> str:
     """A channel's name without its unit, for a person: "power.draw [W]" → "power.draw"."""
     short = re.sub(r"\s*[\[(](?:[mkuµ]?[WJ]h?|[Ww]atts?|[Jj]oules?)[\])]\s*$", "", name)
     short = re.sub(r"(?:/|_energy_)[mkuµ]?[WJ]h?$", "", short, flags=re.IGNORECASE)

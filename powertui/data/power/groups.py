@@ -66,15 +66,15 @@ def long_form(rows: table.FileCells, powers: Sequence[int]) -> Long | None:
     for i, name in enumerate(rows.names):
         if i in (value, of_unit) or not _is(name, _QUANTITIES):
             continue
-        cells = dict.fromkeys(quantities(rows, i))
+        cells = dict.fromkeys(_quantities(rows, i))
         found = {cell: _metric(cell) or units.of_name(cell) for cell in cells if len(cells) <= MOST_KINDS and is_power(cell)}
         if found and (quantity is None or len(found) > len(meant)):
             quantity, meant = i, found
     if of_unit is not None:
         return _by_unit(rows, value, quantity, of_unit)
-    if quantity is None or (value in powers and len(meant) == len(dict.fromkeys(quantities(rows, quantity)))):
+    if quantity is None or (value in powers and len(meant) == len(dict.fromkeys(_quantities(rows, quantity)))):
         return None
-    names = np.array(quantities(rows, quantity))
+    names = np.array(_quantities(rows, quantity))
     kinds = {unit: np.isin(names, [cell for cell, own in meant.items() if own == unit]) for unit in dict.fromkeys(meant.values())}
     return Long(value, quantity, tuple(kinds.items()))
 
@@ -98,7 +98,7 @@ def _by_unit(rows: table.FileCells, value: int, quantity: int | None, of_unit: i
     written = np.array(cells)
     limits = np.zeros(len(rows), np.bool_)
     if quantity is not None:  # a limit in watts is no reading
-        limits = np.array([bool(units.NO_POWER.search(cell)) for cell in quantities(rows, quantity)])
+        limits = np.array([bool(units.NO_POWER.search(cell)) for cell in _quantities(rows, quantity)])
     kinds: dict[Unit, Bools] = {}
     for cell, unit in known.items():
         mine = (written == cell) & ~limits
@@ -115,7 +115,7 @@ def _named_by_text(rows: table.FileCells, taken: set[int]) -> int | None:
     )
 
 
-def quantities(rows: table.FileCells, column: int) -> list[str]:
+def _quantities(rows: table.FileCells, column: int) -> list[str]:
     """The cells that name what was read; DCGM's field numbers by their names."""
     cells = [cell.removesuffix(".0") for cell in rows.texts(column)] if rows.is_numeric(column) else rows.texts(column)
     if all(cell.isdigit() for cell in cells[:50]) and _is(rows.names[column], {"field", "fieldid"}):
@@ -166,7 +166,7 @@ def of_rows(rows: table.FileCells, taken: set[int], quantity: int | None = None)
         labels = [next(iter(others[0][2]))] * len(rows) if not next(iter(others[0][2])).isdigit() else labels
     owners = hosts[1] if hosts is not None else [""] * len(rows)
     if quantity is not None:
-        labels = _with_quantity(labels, quantities(rows, quantity), owners)
+        labels = _with_quantity(labels, _quantities(rows, quantity), owners)
     by_columns = [i for i, _, distinct in keys if len(distinct) > 1] + ([] if quantity is None else [quantity])
     by = ", ".join(f"`{rows.names[i]}`" for i in by_columns)
     numbers: dict[tuple[str, str], int] = {}

@@ -59,12 +59,12 @@ def sniff(head: str | bytes, _path: str) -> int:
         return 95 if re.search(r'"(metric|__name__)"\s*:', head) and re.search(r'"values?"\s*:', head) else 0
     for line in head.split("\n"):
         match = _LINE.fullmatch(line.strip())
-        if match and (match[2] is not None or line.count(" ") <= 2) and metric_unit(match[1]) is not None and "_" in match[1]:
+        if match and (match[2] is not None or line.count(" ") <= 2) and _metric_unit(match[1]) is not None and "_" in match[1]:
             return 92
     return 0
 
 
-def metric_unit(name: str) -> Unit | None:
+def _metric_unit(name: str) -> Unit | None:
     """The unit of a metric's name; None when it does not mean power or energy."""
     if name in units.METRICS:
         return units.UNITS[units.METRICS[name]]
@@ -85,7 +85,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     guessed = False
     for labels, ns, values, clock in _modes(found):
         metric = str(labels.get("__name__", ""))
-        unit = units.UNITS.get(options.unit or "") or metric_unit(metric)
+        unit = units.UNITS.get(options.unit or "") or _metric_unit(metric)
         if unit is None and metric and (not units.means_power(metric) or _SHARED_OUT.search(metric)):
             continue
         guessed |= unit is None
@@ -208,7 +208,7 @@ def _text(source: LogFile, notes: Notes) -> list[_Found]:
         if match is None or (number == len(lines) and line):
             notes.drop(number, "is not a line of the exposition format" if match is None else "the last line may be cut")
             continue
-        if metric_unit(match[1]) is None and not units.means_power(match[1]):
+        if _metric_unit(match[1]) is None and not units.means_power(match[1]):
             continue
         labels = {"__name__": match[1], **{key: re.sub(r"\\(.)", r"\1", value) for key, value in _LABEL.findall(match[2] or "")}}
         at = _stamp(match[4]) if match[4] else now

@@ -67,7 +67,7 @@ def read(source: LogFile, notes: Notes) -> RecordingRows:
     return _small(source, notes)
 
 
-def unix_ns(text: str) -> int | None:
+def _unix_ns(text: str) -> int | None:
     """Unix seconds with decimals as ns, digit for digit."""
     whole, _, rest = text.strip().partition(".")
     if not whole.isdigit() or (rest and not rest.isdigit()) or len(whole) > 10:
@@ -105,7 +105,7 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
             notes.drop(number, _misfit(len(cells), len(columns)))
             continue
         at = {name: cells[i] for name, i in columns.items()}
-        ns = unix_ns(at[FIRST])
+        ns = _unix_ns(at[FIRST])
         if not at.get("channel"):
             if ns is not None and (kind := at.get("quality", "")) in (MARK, BEGIN, END, LIMIT):
                 one = NamedMoment(len(found), ns, table.number(at.get(MONO, "")), kind, _name(at.get("mark", "")))

@@ -68,7 +68,7 @@ IS_POWER = 50  # a score from which a file found by itself is taken for a power 
 _HINT = "Name its columns: --time-col NAME --watts-col NAME --unit W (and --tz for local times)."
 
 
-def readers(head: str) -> Iterator[ModuleType]:
+def _readers(head: str) -> Iterator[ModuleType]:
     """The readers that could take a log that begins so."""
     for name, words in DIALECTS:
         if not words or any(word in head for word in words):
@@ -89,7 +89,7 @@ def _best(source: LogFile) -> tuple[ModuleType | None, int]:
     if own.what(head):
         return None, 0
     best: tuple[ModuleType | None, int] = (None, 0)
-    for dialect in readers(head or source.head.decode("latin-1")):
+    for dialect in _readers(head or source.head.decode("latin-1")):
         score = _sure(dialect, head if head else source.head, source.path)
         if score > best[1]:
             best = (dialect, score)

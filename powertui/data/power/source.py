@@ -161,7 +161,7 @@ class LogFile:
     @cached_property
     def head_text(self) -> str:
         """The head as text, without a line that the head's own end cuts."""
-        text = decode(self.head)
+        text = _decode(self.head)
         if len(self.head) >= HEAD or len(self._raw_head) == elsewhere.HEAD:
             text = text[: text.rfind("\n") + 1]
         return text
@@ -169,7 +169,7 @@ class LogFile:
     @cached_property
     def text(self) -> str:
         """The whole file as text, with \\n between lines."""
-        return decode(self.data)
+        return _decode(self.data)
 
     @cached_property
     def utf8(self) -> bytes:
@@ -199,7 +199,7 @@ def _unpacked(raw: bytes) -> Iterator[tuple[int, bytes]]:
         at -= len(feed)
 
 
-def decode(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     """Text of a log. Bytes that are no UTF-8 become marks, never an error: only names can hold them."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):

@@ -102,7 +102,7 @@ def read(source: LogFile, layout: Shape, notes: Notes, *, names: tuple[str, ...]
     found = None
     if layout.delimiter and source.longer_than(LARGE) and not _has_groups(source.head_text, layout):
         found = large_table.read(source, layout, names, notes, end)
-    cells = headed_again(found if found is not None else _small(source, layout, names, notes, end), layout, notes)
+    cells = _headed_again(found if found is not None else _small(source, layout, names, notes, end), layout, notes)
     return grouped.read(cells, layout.delimiter, notes)
 
 
@@ -114,7 +114,7 @@ def _has_groups(head: str, layout: Shape) -> bool:
     return any(grouped.told(column, other, layout.delimiter) for column, other in zip(columns, others, strict=True))
 
 
-def headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:
+def _headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:
     """The same where a line of units stands below the header, or a logger that started again wrote another header.
 
     The same names in another order are put in order. Below other names nobody knows what a cell means: those rows are left out.

@@ -20,7 +20,7 @@ _REGULAR = 0.7  # share of the rounds that must be whole
 _ALIKE = 0.5  # one round later a reading lies nearer than its neighbour, by this much
 
 
-def pause(gaps: Int64s) -> float:
+def _pause(gaps: Int64s) -> float:
     """The distance that parts the pauses between rounds from those within; infinite when there are no rounds."""
     ordered = np.sort(gaps[gaps >= 0])
     if len(ordered) < 3:
@@ -32,7 +32,7 @@ def pause(gaps: Int64s) -> float:
 def by_pause(ns: Int64s) -> int:
     """How many rows make a round, by the pauses between them; 1 when there are no rounds."""
     gaps = np.diff(ns)
-    apart = pause(gaps)
+    apart = _pause(gaps)
     if not np.isfinite(apart):
         return 1
     sizes = np.diff(np.r_[np.flatnonzero(np.r_[True, gaps > apart]), len(ns)])
@@ -62,7 +62,7 @@ def by_column(texts: Sequence[str]) -> int:
 def places(ns: Int64s, count: int) -> tuple[Int32s, Bools]:
     """The place of each row in its round, and which rows belong to a round that is not whole, so that theirs is unknown."""
     gaps = np.diff(ns)
-    opens = np.r_[True, gaps > pause(gaps)]
+    opens = np.r_[True, gaps > _pause(gaps)]
     rows = np.arange(len(ns))
     place = rows - np.maximum.accumulate(np.where(opens, rows, 0))
     rounds = np.cumsum(opens)

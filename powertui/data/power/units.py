@@ -66,21 +66,21 @@ def _short_hours(match: re.Match[str]) -> str:
     return "kwh" if "kilo" in written else "mwh" if "milli" in written else "wh"
 
 
-def spaced(name: str) -> str:
+def _spaced(name: str) -> str:
     """Words that are run together, apart: "TotalCPUPower_w" → Total CPU Power w. Units stay whole (mW, kWh)."""
     return re.sub(_JOINT, " ", name).replace("_", " ")
 
 
 def tokens(name: str) -> list[str]:
     """The words of a name, lower case: "GPU0 power.draw [W]" → gpu0 power draw w."""
-    name = spaced(name[:MOST].replace("μ", "µ"))
+    name = _spaced(name[:MOST].replace("μ", "µ"))
     return [word for word in re.split(r"[^a-z0-9µ%]+", name.lower()) if word]
 
 
 def no_power(name: str) -> bool:
     """A name that speaks of a limit, a temperature, a share of time, a voltage …"""
     name = name[:MOST]
-    return bool(NO_POWER.search(name) or NO_POWER.search(spaced(name)))
+    return bool(NO_POWER.search(name) or NO_POWER.search(_spaced(name)))
 
 
 def of_name(name: str) -> Unit | None:
@@ -141,7 +141,7 @@ _SCOPES = (
 
 def scope_of(name: str) -> Scope:
     """What part of the machine a channel's name speaks of."""
-    words = spaced(name[:MOST]).replace(".", " ").lower()
+    words = _spaced(name[:MOST]).replace(".", " ").lower()
     for scope, pattern in _SCOPES:
         if re.search(pattern, words):
             return scope

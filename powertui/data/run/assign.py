@@ -63,7 +63,7 @@ def _rows_of(
     if (by_group >= 0).mean() > _MOST:
         return by_group
     if work is not None and work.launched.any():
-        by_launch = _by_majority(start, duration, device, work, by_call(work, rows)[0])
+        by_launch = _by_majority(start, duration, device, work, _by_call(work, rows)[0])
         if (by_launch >= 0).mean() > _MOST:
             return by_launch
     by_number = _by_number(number, start, rows)
@@ -183,7 +183,7 @@ def give(
         if (row >= 0).any():
             return Given(row, GROUP)
     if work.launched.mean() > _MOST and not _on_devices(rows, lines):
-        row, direct = by_call(work, rows, handed)
+        row, direct = _by_call(work, rows, handed)
         if not direct:
             row = np.where(row >= 0, row, _in_stretch(work.launch, rows.start, ends))
             row[~work.launched] = -1
@@ -200,7 +200,7 @@ def _on_devices(rows: StepRows, lines: DrawnSteps) -> bool:
     return lines.row is rows.row_of
 
 
-def by_call(work: Work, rows: StepRows, handed: Callable[[], Handed | None] = lambda: None) -> tuple[Int64s, bool]:
+def _by_call(work: Work, rows: StepRows, handed: Callable[[], Handed | None] = lambda: None) -> tuple[Int64s, bool]:
     """(the row whose mark was open when each piece of work was asked for, -1 for none; whether that is so for most).
 
     `handed` tells who asked for what another thread launched: that thread may be steps behind, so it goes before the time.

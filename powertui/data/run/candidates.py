@@ -79,7 +79,7 @@ def explicit(found: Marks) -> list[Candidate]:
 def _of_family(family: Marks) -> Candidate:
     own = bool((family.numbered | (family.epoch >= 0)).any())
     numbering = OWN if own else TITLED if family.titled.any() else ROOT
-    return Candidate(describe(family), pattern_of(family.kinds), family, numbering)
+    return Candidate(_describe(family), _pattern_of(family.kinds), family, numbering)
 
 
 def _joint(made: list[Candidate]) -> Iterator[Candidate]:
@@ -97,22 +97,24 @@ def _joint(made: list[Candidate]) -> Iterator[Candidate]:
             if interleaved and alike and (shared < 0.1 or shared > 0.9):
                 names = f"{one.marks.kinds[0][:60]} and {other.marks.kinds[0][:60]}"
                 doubt = f"{names} share the time, each with numbers of its own: two halves of a step, or two tasks"
-                yield Candidate(describe(together), pattern_of(together.kinds), together, OWN, doubt=doubt if shared > 0.9 else "")
+                yield Candidate(
+                    _describe(together), _pattern_of(together.kinds), together, OWN, doubt=doubt if shared > 0.9 else ""
+                )
 
 
-def pattern_of(kinds: list[str]) -> str:
+def _pattern_of(kinds: list[str]) -> str:
     """A regex that these names match, and hardly any other."""
     names = sorted({_DIGITS.sub("#", kind) for kind in set(kinds)})[:4]
-    texts = [escaped(name).replace(r"\#", r"\d+") for name in names]
+    texts = [_escaped(name).replace(r"\#", r"\d+") for name in names]
     return f"^{texts[0]}$" if len(texts) == 1 else f"^({'|'.join(texts)})$"
 
 
-def escaped(name: str) -> str:
+def _escaped(name: str) -> str:
     """A regex of this name, as a person would write it."""
     return re.escape(name).replace(r"\ ", " ").replace(r"\-", "-")
 
 
-def describe(chosen: Marks) -> str:
+def _describe(chosen: Marks) -> str:
     """What marks these steps, for a person."""
     kinds = Counter(chosen.kinds)
     names = sorted(kinds, key=lambda kind: -kinds[kind])
@@ -203,7 +205,7 @@ def optimizer_steps(trace: Trace) -> Candidate | None:
     between = replace(chosen.take(np.arange(1, len(chosen))), start=ends[:-1], duration=np.diff(ends))
     numbered = replace(between, number=np.arange(len(between)), labels=[f"step {i}" for i in range(len(between))])
     title = f"what lies between two {often[0][:80]} (no step marker in the profile)"
-    return Candidate(title, rf"^{escaped(often[0])}$", numbered, NONE, inferred=True)
+    return Candidate(title, rf"^{_escaped(often[0])}$", numbered, NONE, inferred=True)
 
 
 def repeated(trace: Trace) -> list[Candidate]:
@@ -232,7 +234,7 @@ def modules(trace: Trace) -> Iterator[Candidate]:
         parts = [_counted(marks.of_events(trace, line, events)) for line, events in rows if len(events) == most]
         full = trace.names.full(name)
         title = f"launches of the module {full[:80]} (no step marker in the profile)"
-        yield Candidate(title, f"^{escaped(full)}$", marks.join(parts), NONE, device=True, apart=True, inferred=True)
+        yield Candidate(title, f"^{_escaped(full)}$", marks.join(parts), NONE, device=True, apart=True, inferred=True)
 
 
 def _functions(trace: Trace) -> Iterator[Candidate]:
@@ -244,7 +246,7 @@ def _functions(trace: Trace) -> Iterator[Candidate]:
 
 def _launched(name: str, chosen: Marks) -> Candidate:
     title = f"launches of {name[:80]} (no step marker in the profile)"
-    return Candidate(title, f"^{escaped(name)}$", _counted(chosen), NONE, inferred=True)
+    return Candidate(title, f"^{_escaped(name)}$", _counted(chosen), NONE, inferred=True)
 
 
 def _calls(trace: Trace) -> Iterator[Candidate]:

@@ -92,7 +92,7 @@ def find(
     return replace(clock, utc_offset_s=_offset_then(clock, offsets, tz))
 
 
-def moment(trace: Trace, ps: int) -> Clock:
+def _moment(trace: Trace, ps: int) -> Clock:
     """Where a moment of the trace lies in Unix time."""
     clock = trace.clock
     if clock.lo_ns is None or clock.hi_ns is None:
@@ -102,7 +102,7 @@ def moment(trace: Trace, ps: int) -> Clock:
 
 def began(trace: Trace) -> Clock:
     """Where its first event lies in Unix time: what "from" means wherever a run is told. The zero may be much earlier."""
-    return moment(trace, trace.span[0])
+    return _moment(trace, trace.span[0])
 
 
 def first_began(traces: Sequence[Trace]) -> Clock:

@@ -52,12 +52,12 @@ def _rows(tracks: list[Track], line: Int32s, at: Int64s, later: Bools) -> Int64s
     out = np.full(len(line), -1, np.int64)
     for number in np.unique(line).tolist():
         mine = np.flatnonzero(line == number)
-        around, after = around_rows(tracks[number], at[mine]), next_rows(tracks[number], at[mine])
+        around, after = _around_rows(tracks[number], at[mine]), _next_rows(tracks[number], at[mine])
         out[mine] = np.where(later[mine] & (after >= 0), after, around)
     return out
 
 
-def around_rows(track: Track, at: Int64s) -> Int64s:
+def _around_rows(track: Track, at: Int64s) -> Int64s:
     """Of the events around each moment the one that began last, of those the innermost; -1 for none."""
     events = track.events
     best, began = np.full(len(at), -1, np.int64), np.full(len(at), np.iinfo(np.int64).min)
@@ -71,7 +71,7 @@ def around_rows(track: Track, at: Int64s) -> Int64s:
     return best
 
 
-def next_rows(track: Track, at: Int64s) -> Int64s:
+def _next_rows(track: Track, at: Int64s) -> Int64s:
     """The event that begins first at or after each moment, of those the outermost; -1 for none."""
     best, begins = np.full(len(at), -1, np.int64), np.full(len(at), np.iinfo(np.int64).max)
     for lo, hi in pairwise(track.lanes.tolist()):

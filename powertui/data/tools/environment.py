@@ -30,16 +30,16 @@ _BATCHING = re.compile(r"::(?:MapAndBatch|BatchV?\d?|ParallelBatch)(?:\[\d+\])?$
 _SHAPE = re.compile(r"\[([^\]]*)\]")
 
 
-def devices(profile: Profile) -> tuple[DeviceFacts, ...]:
+def _devices(profile: Profile) -> tuple[DeviceFacts, ...]:
     """The devices of one host. Read once."""
     return profile.cached("devices", lambda: device_facts.of(profile.trace))
 
 
 def facts(opened: Opened, profile: Profile) -> list[Fact]:
     """As facts, those that are known."""
-    known = devices(profile)
+    known = _devices(profile)
     profiles = opened.profiles
-    every = [one for other in profiles for one in devices(other)]
+    every = [one for other in profiles for one in _devices(other)]
     names = ", ".join(other.host for other in profiles[:4]) + (f" and {len(profiles) - 4} more" if len(profiles) > 4 else "")
     out = [Fact("hosts", "hosts", len(profiles), "integer", why=names)]
     if every:

@@ -37,8 +37,8 @@ def _table(ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], 
     own = np.array([op.self_time for op in ops], np.int64)
     share = own / max(1, whole)
     seconds = np.where(own > 0, own / PS_PER_S, np.nan)
-    flops, model, size = (costs(ops, what) for what in ("flops", "model_flops", "bytes"))
-    stalled, energy = costs(ops, "stalled"), costs(ops, "energy")
+    flops, model, size = (_costs(ops, what) for what in ("flops", "model_flops", "bytes"))
+    stalled, energy = _costs(ops, "stalled"), _costs(ops, "energy")
     each = np.maximum(count, 1)
 
     def words(id: str, label: str, head: str, tell: Callable[[DeviceOp], str], weight: int) -> Column:
@@ -76,7 +76,7 @@ def _table(ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], 
         number("cmem_write_bw", "CMEM write", "CMEM Write BW (GiB/s)", nothing, "GiB/s", 0),
         number("operational_intensity", "FLOP/B", "Operational intensity (FLOPS/Byte)", flops / np.where(size > 0, size,
                np.nan), "", 1),
-        words("bound_by", "bound by", "Bound by", lambda op: bound(op, facts), 2),
+        words("bound_by", "bound by", "Bound by", lambda op: _bound(op, facts), 2),
         words("hlo_rematerialization", "again", "Rematerialization", _rematerialized, 0),
         words("outside_compilation", "outside", "Outside Compilation", lambda _: "", 0),
         words("autotuned", "autotuned", "Autotuned", lambda _: "", 0),
@@ -99,7 +99,7 @@ def _table(ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], 
                  ("program_id", "hlo_op_name"), "op")  # fmt: skip
 
 
-def costs(ops: Sequence[DeviceOp], what: str) -> Floats:
+def _costs(ops: Sequence[DeviceOp], what: str) -> Floats:
     """One cost of each op; NaN where the profile does not say."""
     return np.array([np.nan if getattr(op, what) is None else getattr(op, what) for op in ops], np.float64)
 
@@ -120,7 +120,7 @@ def _rematerialized(op: DeviceOp) -> str:
     return "Yes" if ".remat" in op.name else "No"
 
 
-def bound(op: DeviceOp, facts: tuple[DeviceFacts, ...]) -> str:
+def _bound(op: DeviceOp, facts: tuple[DeviceFacts, ...]) -> str:
     """What an op uses most of: "Compute" or "HBM"; "" where its costs or the device's peaks are not known."""
     compute, memory = utilisation(op.flops, op.bytes, op.self_time, facts)
     if (compute is None and memory is None) or not max(compute or 0.0, memory or 0.0):

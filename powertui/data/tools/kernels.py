@@ -89,7 +89,7 @@ class Kernels:
 
 def of(profile: Profile) -> Kernels:
     """The work of the devices of a profile, read at the first question."""
-    return profile.cached("kernels", lambda: read(profile.trace, _operators(profile)))
+    return profile.cached("kernels", lambda: _read(profile.trace, _operators(profile)))
 
 
 def _operators(profile: Profile) -> dict[int, Int64s]:
@@ -101,7 +101,7 @@ def _operators(profile: Profile) -> dict[int, Int64s]:
     return {line: name[links.device.line == line] for line in np.unique(links.device.line).tolist()}
 
 
-def read(trace: Trace, operators: dict[int, Int64s] | None = None) -> Kernels:
+def _read(trace: Trace, operators: dict[int, Int64s] | None = None) -> Kernels:
     """The same of a trace, read now. `operators`: who launched the events of a line, by name."""
     known: dict[tuple[object, ...], int] = {}
     said: list[KernelFacts] = []

@@ -57,10 +57,10 @@ class Queue:
 
 def of(profile: Profile) -> Launches:
     """The launches of a profile, found at the first question."""
-    return profile.cached("launches", lambda: find(profile.trace, kernels.of(profile)))
+    return profile.cached("launches", lambda: _find(profile.trace, kernels.of(profile)))
 
 
-def find(trace: Trace, work: Kernels) -> Launches:
+def _find(trace: Trace, work: Kernels) -> Launches:
     """The same of a trace, found now."""
     calls = _calls(trace)
     lines = []

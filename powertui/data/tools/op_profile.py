@@ -67,15 +67,15 @@ def answer(question: Question) -> Result:
     ops = [op for op in found.ops if not op.name.startswith("region")]
     facts = device_facts.of(question.profile.trace)
     trees = (
-        ("by_category", "By category", tree(ops, lambda op: (op.category or "unknown",))),
-        ("by_program", "By program", tree(ops, lambda op: (op.program or "main", op.category or "unknown"))),
-        ("by_provenance", "By the framework's scopes", tree(ops, _scopes)),
+        ("by_category", "By category", _tree(ops, lambda op: (op.category or "unknown",))),
+        ("by_program", "By program", _tree(ops, lambda op: (op.program or "main", op.category or "unknown"))),
+        ("by_provenance", "By the framework's scopes", _tree(ops, _scopes)),
     )
     tables = tuple(_table(id, title, root, found, facts, question) for id, title, root in trees)
     return Result("op_profile", "Op profile", tables, _facts(found, facts), notes=_notes(found, ops), mode=question.compat)
 
 
-def tree(ops: Sequence[DeviceOp], path: Callable[[DeviceOp], tuple[str, ...]]) -> Node:
+def _tree(ops: Sequence[DeviceOp], path: Callable[[DeviceOp], tuple[str, ...]]) -> Node:
     """All ops below the nodes that their paths name; copies of one op together."""
     root = Node("", -1)
     groups: dict[tuple[str, str], int] = {}

@@ -78,7 +78,7 @@ def answer(question: Question) -> Result:
     """The pipelines of one host in the window, the slowest first."""
     trace = question.profile.trace
     calls = of(trace, *question.window)
-    found = pipelines(trace, calls)
+    found = _pipelines(trace, calls)
     slow = [one for one in found if one.most > SLOW]
     words, little = _conclusion(question, trace, calls, found)
     facts = (
@@ -88,7 +88,7 @@ def answer(question: Question) -> Result:
         Fact("pipelines", "pipelines", len(found), "integer"),
     )
     return Result(
-        "tf_data_bottleneck_analysis", "tf.data", (_pipelines(question, trace, calls, found), _iterators(question, trace, calls)),
+        "tf_data_bottleneck_analysis", "tf.data", (_table(question, trace, calls, found), _iterators(question, trace, calls)),
         facts, mode=question.compat,
     )  # fmt: skip
 
@@ -241,7 +241,7 @@ def _holders(track: Int64s, start: Int64s, end: Int64s) -> Int64s:
     return out
 
 
-def pipelines(trace: Trace, calls: IteratorCalls) -> list[Pipeline]:
+def _pipelines(trace: Trace, calls: IteratorCalls) -> list[Pipeline]:
     """The calls of each root, and what held them up; the pipeline with the slowest call first."""
     roots = np.flatnonzero(calls.root == np.arange(len(calls)))
     if not len(roots):
@@ -282,7 +282,7 @@ def _is_device(trace: Trace, calls: IteratorCalls, roots: Int64s) -> bool:
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _pipelines(question: Question, trace: Trace, calls: IteratorCalls, found: list[Pipeline]) -> Table:
+def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[Pipeline]) -> Table:
     names = [trace.names.full(one.bottleneck) for one in found]
     columns = (
         Column("pipeline", "pipeline", "text", [f"{number + 1}: {one.name}" for number, one in enumerate(found)], weight=8),
@@ -326,7 +326,7 @@ def _tree(trace: Trace, calls: IteratorCalls) -> Iterable[_Node]:
 def _iterators(question: Question, trace: Trace, calls: IteratorCalls) -> Table:
     nodes = list(_tree(trace, calls))
     blamed: dict[str, int] = {}
-    for one in pipelines(trace, calls):
+    for one in _pipelines(trace, calls):
         for name, times in one.blamed.items():
             path = re.sub(r"(Repeat)\[\d+\]", r"\1", trace.names.full(name))
             blamed[path] = blamed.get(path, 0) + times

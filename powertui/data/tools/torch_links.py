@@ -87,10 +87,10 @@ class Links:
 
 def of(profile: Profile) -> Links | None:
     """The links of a profile, made at the first question; None for what is no trace of PyTorch's."""
-    return profile.cached("torch links", lambda: linked(profile.trace)) if profile.trace.format == kineto.NAME else None
+    return profile.cached("torch links", lambda: _linked(profile.trace)) if profile.trace.format == kineto.NAME else None
 
 
-def linked(trace: Trace) -> Links:
+def _linked(trace: Trace) -> Links:
     """The links of a trace."""
     categories = [_category(trace, index) for index in range(len(trace.names))]
     host, calls = _host(trace, categories)

@@ -69,7 +69,7 @@ class TpuSteps:
         return float(times.sum()) / max(1.0, float(self.length.sum()))
 
 
-def kind(said: KernelFacts) -> str:
+def _kind(said: KernelFacts) -> str:
     """What an op does."""
     if said.category:
         return _OF_CATEGORY.get(said.category.lower(), "other")
@@ -77,7 +77,7 @@ def kind(said: KernelFacts) -> str:
     return next((kind for pattern, kind in _OF_NAME if pattern.match(name)), "other")
 
 
-def cores(trace: Trace) -> list[Process]:
+def _cores(trace: Trace) -> list[Process]:
     """The tensor cores of a trace."""
     return [process for process in trace.processes if process.kind is ProcessKind.DEVICE and _CORE.search(process.name)]
 
@@ -88,7 +88,7 @@ def steps(profile: Profile) -> TpuSteps | None:
 
 
 def _steps(profile: Profile) -> TpuSteps | None:
-    there = [process for process in cores(profile.trace) if process.event_count]
+    there = [process for process in _cores(profile.trace) if process.event_count]
     on = {one.name: one for one in profile.steps.on if one.kind == "device"}
     each = [on[process.name] for process in there if process.name in on and len(on[process.name])]
     if not each or len(each) != len(there):
@@ -153,7 +153,7 @@ def _add(
     for code in np.unique(line.said[inside]).tolist():
         one = said[code]
         mine = rows[inside & (line.said == code)]
-        what = kind(one)
+        what = _kind(one)
         np.add.at(sums[what], step[mine], own[mine])
         name = one.short or one.name
         if _BARRIER in name:
@@ -214,12 +214,12 @@ def duty_cycle(profile: Profile, lo: int, hi: int) -> float | None:
     """The part of their programs' time in which the cores compute: not that in infeed, outfeed and copies to and from the host."""
     work = kernels.of(profile)
     active = every = 0
-    for process in cores(profile.trace):
+    for process in _cores(profile.trace):
         duty = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         whole_ = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         for line in work.lines:
             if line.process is process:
-                off = np.array([kind(one) in _OFF_DUTY for one in work.said], np.bool_)[line.said]
+                off = np.array([_kind(one) in _OFF_DUTY for one in work.said], np.bool_)[line.said]
                 whole_.append(_within(line.track.events.start, line.track.events.end, lo, hi, np.ones(len(off), np.bool_)))
                 duty.append(_within(line.track.events.start, line.track.events.end, lo, hi, ~off))
         for track in process.tracks:

@@ -93,13 +93,13 @@ def _across(readings: SensorReadings, found: list[Box]) -> list[Box]:
             holds = (rest >= readings.floor[rows] - spare) & (rest <= readings.ceiling[rows] + spare)
             speak = int((~holds).sum())  # a reading that straddles an epoch's end may lie anywhere
             if gap <= _PAUSE * (box.end - before.start) and speak <= max(1, _STRADDLE * len(holds)):
-                out[-1] = joined_up(before, box)
+                out[-1] = _joined_up(before, box)
                 continue
         out.append(box)
     return out
 
 
-def joined_up(one: Box, other: Box) -> Box:
+def _joined_up(one: Box, other: Box) -> Box:
     """One box from the start of the first to the end of the second, as high as both."""
     parts = np.array([one.end - one.start, other.end - other.start])
     share = parts / parts.sum()

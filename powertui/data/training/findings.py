@@ -68,7 +68,7 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
     if not back:
         return found
     span = (seen.at(int(training.stretches.start[0])), seen.at(int(training.stretches.end.max())))
-    told = [replace(one, text=held.sentence(by, where(one), None, 0)) for one, by in limited.findings(training, seen, back)]
+    told = [replace(one, text=held.sentence(by, _where(one), None, 0)) for one, by in limited.findings(training, seen, back)]
     rest = held.without(found.findings, back, span)
     notes = (*found.notes, found.reason) if found.reason else found.notes
     return replace(
@@ -178,7 +178,7 @@ class _Telling:
                 box.watts, box.lo_watts, box.hi_watts, share * box.joules, share * box.lo_joules, share * box.hi_joules,
                 self._longer(part), box.p, self.badge, step_half=part.half if part.first is not None else None, share=part.share,
             )  # fmt: skip
-            yield replace(one, text=sentence(one))
+            yield replace(one, text=_sentence(one))
 
     def _parts(self, box: Box) -> Iterator[EpochPart]:
         cuts = []
@@ -364,7 +364,7 @@ class _Telling:
 # ── words ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def sentence(one: Finding) -> str:
+def _sentence(one: Finding) -> str:
     """Where, how much, against what."""
     drew = []
     if one.delta_watts is not None:
@@ -374,10 +374,10 @@ def sentence(one: Finding) -> str:
     length = (one.end_ps - one.start_ps) / PS_PER_S
     if one.delta_seconds is not None and abs(one.delta_seconds) >= 0.02 * length:
         drew.append(f"{one.delta_seconds:+.2f} s")
-    return f"{where(one)}: {', '.join(drew)} against the usual level of training; {WOULD_TELL}"
+    return f"{_where(one)}: {', '.join(drew)} against the usual level of training; {WOULD_TELL}"
 
 
-def where(one: Finding) -> str:
+def _where(one: Finding) -> str:
     """Its epoch with the batches, or the share of it, or its times."""
     parts = [f"epoch {one.epoch}"] if one.epoch is not None else []
     if one.step_lo is not None and one.step_hi is not None:

@@ -289,7 +289,7 @@ def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str
     data = samples.of(series)
     if len(training.records) <= 2:
         return _by_epochs(training, data, base, said)
-    shares = shares_of(training, base)
+    shares = _shares_of(training, base)
     if shares is None:
         return None
     fit = signal.search(data, shares)
@@ -319,7 +319,7 @@ def _by_epochs(training: Training, data: samples.Samples, base: int, said: list[
     return Alignment(fold.offset_s, fold.lo_s, fold.hi_s, status, align.SIGNAL, (*said, fold.words), places=fold.places)
 
 
-def shares_of(training: Training, base: int) -> WindowShares | None:
+def _shares_of(training: Training, base: int) -> WindowShares | None:
     """What a sensor should have seen of the training: steps, validation, pauses, and neither. Seconds from `base`."""
     stretches = training.stretches
     if not len(stretches) or not stretches.seconds(TRAINING):

@@ -165,14 +165,14 @@ class Whole:
 
 def of(seen: Seen, idle_w: float | None = None) -> Whole:
     """The energy of a training as it lies on this axis."""
-    found = account_of(seen, idle_w)
+    found = _account_of(seen, idle_w)
     whole = Whole(seen, found, findings.of(seen.training, seen, found))
     if found.power is not None and len(found.power.times) > _LONG:
         packed.give_back()
     return whole
 
 
-def account_of(seen: Seen, idle_w: float | None = None) -> Account:
+def _account_of(seen: Seen, idle_w: float | None = None) -> Account:
     """The account of a training's power: the same arithmetic as for one profile, over all of its axis."""
     reach = _reach(seen)
     power = [one.power for one in seen.by_wall or seen.placements if one.power.status != "none"]
@@ -199,11 +199,11 @@ def account_of(seen: Seen, idle_w: float | None = None) -> Account:
         text += f"; {led}"
     placed = tuple(Placed(one, _alignment(seen, one)) for one in power)
     return Account(
-        trace_of(seen, reach), Steps.none(), seen.epochs, placed, counted, text, _idle(seen, [power[i] for i in counted], idle_w)
+        _trace_of(seen, reach), Steps.none(), seen.epochs, placed, counted, text, _idle(seen, [power[i] for i in counted], idle_w)
     )
 
 
-def trace_of(seen: Seen, span: tuple[int, int] | None = None) -> Trace:
+def _trace_of(seen: Seen, span: tuple[int, int] | None = None) -> Trace:
     """The axis of a training as a trace without events, for what asks a trace only where it lies."""
     clock = Clock(seen.zero_ns - seen.half_ns, seen.zero_ns + seen.half_ns, "the training's axis") if seen.wall else Clock()
     return Trace(seen.training.entry.path, "", "training", (), NoNames(), clock, span or (seen.start, seen.end), 0)
@@ -214,7 +214,7 @@ def run_of(seen: Seen) -> Run:
     training = seen.training
     scalars = tuple(series for log in training.logs.events for series in log.scalars)
     return Run(
-        training.name, training.entry.path, (trace_of(seen),), (Steps.none("nothing is profiled here"),), (seen.epochs,), scalars,
+        training.name, training.entry.path, (_trace_of(seen),), (Steps.none("nothing is profiled here"),), (seen.epochs,), scalars,
         training.logs.power, training.logs.warnings,
     )  # fmt: skip
 

@@ -62,8 +62,8 @@ def find(seen: Seen, asked: WindowRequest) -> FoundWindow:
         return _batches(seen, asked.epoch, asked.batches)
     if asked.epoch is not None:
         return _epoch(seen, asked.epoch)
-    lo = moment(seen, asked.start, asked.tz) if asked.start is not None else seen.start
-    hi = moment(seen, asked.end, asked.tz) if asked.end is not None else seen.end
+    lo = _moment(seen, asked.start, asked.tz) if asked.start is not None else seen.start
+    hi = _moment(seen, asked.end, asked.tz) if asked.end is not None else seen.end
     if hi <= lo:
         raise UsageError(
             f"The window ends before it starts ({units.duration(lo - hi)}).", hint="Give --from and then a later --to."
@@ -80,7 +80,7 @@ def is_wall(words: str) -> bool:
 # ── by time ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def moment(seen: Seen, words: str, tz: str | None = None) -> int:
+def _moment(seen: Seen, words: str, tz: str | None = None) -> int:
     """A moment of the axis: a time of the axis, or wall time where that lies in the training."""
     match = _CLOCK.fullmatch(words.strip())
     if match is not None and seen.wall:
@@ -122,7 +122,7 @@ def _offsets(seen: Seen, written: str | None, tz: str | None) -> Iterator[int]:
         for trace in opened.run.traces:
             if trace.clock.utc_offset_s is not None:
                 yield trace.clock.utc_offset_s
-    told = zones_of_folders(seen)
+    told = _zones_of_folders(seen)
     if told is not None:
         yield told
     here = datetime.fromtimestamp(at / NS_PER_S).astimezone().utcoffset()
@@ -130,7 +130,7 @@ def _offsets(seen: Seen, written: str | None, tz: str | None) -> Iterator[int]:
     yield 0
 
 
-def zones_of_folders(seen: Seen) -> int | None:
+def _zones_of_folders(seen: Seen) -> int | None:
     """The zone that the folders of its sessions are named in: local times of moments that are known."""
     from pathlib import Path
 

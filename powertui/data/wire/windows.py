@@ -84,14 +84,14 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0) -> Outline:
 
 def _payload(data: Bytes, base: int) -> tuple[int, int, int] | None:
     """Number, first byte and last byte of the payload whose field begins here; None when there is none."""
-    tag, after = varint(data, 0)
+    tag, after = _varint(data, 0)
     if after < 0 or tag & 7 != wire.LEN or not 0 < tag >> 3 < 1 << 29:
         return None
-    length, after = varint(data, after)
+    length, after = _varint(data, after)
     return None if after < 0 else (tag >> 3, base + after, base + after + length)
 
 
-def varint(data: Bytes, at: int) -> tuple[int, int]:
+def _varint(data: Bytes, at: int) -> tuple[int, int]:
     """One varint and where the next byte lies; (0, -1) when there is none."""
     value = 0
     for step, byte in enumerate(data[at : at + PREFIX].tolist()):
@@ -238,12 +238,12 @@ def each_stat(stored: Stored, ranges: tuple[Int64s, Int64s]) -> list[RawStat]:
     message = bytearray()
     for lo, hi in zip(ranges[0].tolist(), ranges[1].tolist(), strict=True):
         message.append(tag)
-        message += _varint(hi - lo)
+        message += _written_varint(hi - lo)
         message += stored.read(lo, hi).tobytes()
     return wire.stats(np.frombuffer(bytes(message), np.uint8), 0, len(message), 1)
 
 
-def _varint(value: int) -> bytes:
+def _written_varint(value: int) -> bytes:
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -257,7 +257,7 @@ def event_stats(stored: Stored, position: int) -> list[RawStat]:
     if not 0 <= position < stored.size:
         return []
     data = stored.read(position, min(position + RECORD, stored.size))
-    length, after = varint(data, 0)
+    length, after = _varint(data, 0)
     if after < 0 or length > stored.size - position - after:
         return []
     if after + length > len(data):
@@ -283,7 +283,7 @@ def records(stored: Stored, positions: Int64s) -> Iterator[Records]:
         after = int(np.searchsorted(positions, base + WINDOW))
         after = min(after, int(breaks[np.searchsorted(breaks, row, side="right")]))
         last = int(positions[after - 1])
-        length, size = varint(stored.read(last, min(last + PREFIX, stored.size)), 0)
+        length, size = _varint(stored.read(last, min(last + PREFIX, stored.size)), 0)
         whole = 0 < size <= stored.size - last and length <= stored.size - last - size
         end = last + size + length if whole else min(last + PREFIX, stored.size)
         yield Records(slice(row, after), stored.read(base, end, buffer), positions[row:after] - base)

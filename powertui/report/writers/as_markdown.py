@@ -15,12 +15,12 @@ def write(result: Result) -> str:
         badge = f" ({fact.badge.value})" if fact.badge is not None else ""
         out.append(f"- {text.markdown_text(fact.label)}: {text.markdown_text(fact.text())}{badge}")
     for table in result.tables:
-        out += ["", *table_lines(table)]
+        out += ["", *_table_lines(table)]
     out += ["", *(f"- note: {text.markdown_text(note)}" for note in result.notes)]
     return "\n".join(out).rstrip() + "\n"
 
 
-def table_lines(table: Table) -> list[str]:
+def _table_lines(table: Table) -> list[str]:
     """One table below its title."""
     head = [f"### {text.markdown_text(table.title)}", ""]
     if not len(table):

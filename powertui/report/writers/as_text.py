@@ -12,21 +12,21 @@ NAME_CELLS = 72  # of one cell of text: kernel names run to thousands of charact
 
 def write(result: Result) -> str:
     """The whole result."""
-    return "\n".join(lines(result)) + "\n"
+    return "\n".join(_lines(result)) + "\n"
 
 
-def lines(result: Result, rows: int = ROWS) -> list[str]:
+def _lines(result: Result, rows: int = ROWS) -> list[str]:
     """The same, line by line."""
     out = [plain(result.title)]
     out += text.labelled([(plain(fact.label), plain(fact.text()) + _badge(fact.badge)) for fact in result.facts])
     for table in result.tables:
-        out += ["", *table_lines(table, rows)]
+        out += ["", *_table_lines(table, rows)]
     if result.notes:
         out += ["", *(f"note: {plain(note)}" for note in result.notes)]
     return out
 
 
-def table_lines(table: Table, rows: int = ROWS) -> list[str]:
+def _table_lines(table: Table, rows: int = ROWS) -> list[str]:
     """One table below its title."""
     title = plain(table.title)
     if not len(table):

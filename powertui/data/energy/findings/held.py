@@ -109,16 +109,16 @@ def without(found: Sequence[Finding], held: Sequence[HeldBack], span: tuple[int,
 def _explained(one: Finding, held: Sequence[HeldBack], span: tuple[int, int]) -> bool:
     if not {UNEXPLAINED, EPOCHS} & set(one.witnesses):
         return False
-    inside = covered(held, one.start_ps, one.end_ps) / max(one.end_ps - one.start_ps, 1)
+    inside = _covered(held, one.start_ps, one.end_ps) / max(one.end_ps - one.start_ps, 1)
     if (one.delta_watts or 0.0) < 0:
         return inside >= _INSIDE
     lo, hi = min(span[0], one.start_ps), max(span[1], one.end_ps)
     rest = (hi - lo) - (one.end_ps - one.start_ps)
-    around = covered(held, lo, one.start_ps) + covered(held, one.end_ps, hi)
+    around = _covered(held, lo, one.start_ps) + _covered(held, one.end_ps, hi)
     return inside < 1 - _MOSTLY and around >= _INSIDE * max(rest, 1)
 
 
-def covered(held: Sequence[HeldBack], lo: int, hi: int) -> int:
+def _covered(held: Sequence[HeldBack], lo: int, hi: int) -> int:
     """How much of a stretch was held back, ps."""
     return sum(max(0, min(one.end_ps, hi) - max(one.start_ps, lo)) for one in held)
 

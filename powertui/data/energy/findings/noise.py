@@ -82,7 +82,7 @@ def _scatter(values: Floats) -> float:
     return max(spread(values), 1.26 * float(np.sqrt((inner**2).mean())))
 
 
-def chance(score: float, freedom: float, blocks: float) -> float:
+def _chance(score: float, freedom: float, blocks: float) -> float:
     """The chance of such a score among all stretches of so many independent readings: Student's t (Wallace's
     approximation); of n readings about 2 n log n stretches count as different."""
     normal = (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(score * score / freedom))
@@ -114,4 +114,4 @@ def certainty(beyond: Floats, weight: Floats, shared: float, noise: Noise, floor
     learnt = max(random**2 - floor**2 / len(beyond), 0.0)
     total = random**2 + shared**2
     freedom = total**2 / max(learnt**2 / max(noise.blocks - 2, 1.0) + (total - learnt) ** 2 / _KNOWN, 1e-300)
-    return score, chance(score, freedom, noise.blocks)
+    return score, _chance(score, freedom, noise.blocks)

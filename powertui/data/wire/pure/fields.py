@@ -240,7 +240,7 @@ def _walk(data: Bytes, rows: Int64s, at: Int64s, end: Int64s, malformed: Bools) 
     return Round(*np.array(found, np.int64).reshape(-1, 6).T)
 
 
-def clipped(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s]:
+def _clipped(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s]:
     """These ranges, as far as they lie in the file."""
     return np.clip(lo, 0, len(data)).astype(np.int64), np.minimum(hi, len(data)).astype(np.int64)
 
@@ -248,7 +248,7 @@ def clipped(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s]:
 def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFields:
     """Chosen fields of many messages. See the package's docstring."""
     n = len(lo)
-    lo, hi = clipped(data, lo, hi)
+    lo, hi = _clipped(data, lo, hi)
     present = np.zeros((len(tags), n), np.bool_)
     value = np.zeros((len(tags), n), np.int64)
     end = np.zeros((len(tags), n), np.int64)
