@@ -136,7 +136,7 @@ class GpuProgramSource:
                 raise NotSupported(f"No GPU is called {' or '.join(self._options.sensors)}.", hint=f"The GPUs are: {names}.")
             self._way, self._path = way, program.path
             self.channels = tuple(
-                Channel(f"GPU {gpu.number}", "", "gpu", note=gpu.model, index=gpu.number, uuid=gpu.uuid, pci=gpu.pci)
+                Channel(f"GPU {gpu.number}", "", "gpu", note=gpu.model, index=gpu.number, uuid=gpu.uuid, pci=gpu.pci, running=True)
                 for gpu in chosen
             )
             return Info(way.program, f"{self._scheme}:", "", self.channels, {"program": program.path})

@@ -2,24 +2,25 @@
 
 hwmonN is numbered anew at every boot, so chips are found by their name and values by their label. Files are in µW (power) and
 µJ (energy). A counter of energy is exact where a sample of power is a moment, so it is taken in the place of the power file with
-the same label. On POWER the chip is `ibmpowernv`: it counts power in whole watts, whatever its files' unit, and its readings may
-fail for a moment while the on-chip controllers reset.
+the same label, unless it stands still. On POWER the chip is `ibmpowernv`: it counts power in whole watts, whatever its files'
+unit, and its readings may fail for a moment while the on-chip controllers reset.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
 from powertui.sampler import limits
-from powertui.sampler.energy_counter import EnergyCounter
+from powertui.sampler.energy_counter import EnergyCounter, standing
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none, reason_of
-from powertui.sampler.sysfs import read_number
+from powertui.sampler.sysfs import number_in, read_number
 from powertui.sampler.urls import Address
 
 __all__ = ["AMD_CHIPS", "Chip", "HwmonSource", "Meter", "make", "make_amd"]
@@ -28,11 +29,13 @@ AMD_CHIPS = ("amdgpu",)
 _NODE_CHIPS = ("acpi_power_meter", "power_meter", "ibmaem", "ibmpex")
 _VALUE = re.compile(r"(power|energy)(\d+)_(input|average)")
 _WHOLE_WATTS = ("ibmpowernv",)  # the driver reads watts as an integer and multiplies them by a million
+_RUNNING = ("node", "package", "dram", "gpu")  # what draws something while it is switched on; a rail may carry nothing
+_LIVES_S = 1.0  # the slowest count whole joules
 _PART_OF_SOCKET = re.compile(r"Ecore\d+")  # amd_energy counts each core, and the sockets that hold them
 
 
 class Meter(NamedTuple):
-    """One power file and what it is called."""
+    """One power or energy file and what it is called."""
 
     chip: str
     label: str
@@ -40,11 +43,18 @@ class Meter(NamedTuple):
     scope: str
     averaged: bool = False
     counts: bool = False  # energy in µJ, running up
+    sampled: Path | None = None  # of a counter: the power file with its label
 
     @property
     def quantum_w(self) -> float | None:
         """The step of its values, where the driver is known."""
         return 1.0 if self.chip in _WHOLE_WATTS and not self.counts else None
+
+    def as_samples(self) -> Meter | None:
+        """The power file in the place of a counter; None where there is none."""
+        if self.sampled is None:
+            return None
+        return self._replace(path=self.sampled, averaged=self.sampled.name.endswith("_average"), counts=False, sampled=None)
 
     @property
     def kind(self) -> str:
@@ -113,8 +123,18 @@ def _meters(folder: Path, chip: str) -> list[Meter]:
             powers.append(meter)
         elif not _PART_OF_SOCKET.fullmatch(label):
             counters.setdefault(label or f"power{index}", meter)
-    kept = [counters.pop(meter.label, meter) for meter in powers]
+    kept = [counters.pop(meter.label)._replace(sampled=meter.path) if meter.label in counters else meter for meter in powers]
     return kept + list(counters.values())
+
+
+def _without_dead(meters: dict[str, Meter]) -> Iterator[tuple[str, Meter]]:
+    """Samples in the place of counters that stand still; nothing where there are none."""
+    dead = standing({n: partial(number_in, m.path) for n, m in meters.items() if m.counts}, _LIVES_S)
+    for name, meter in meters.items():
+        if name not in dead:
+            yield name, meter
+        elif sampled := meter.as_samples():
+            yield name, sampled
 
 
 class HwmonSource:
@@ -158,14 +178,25 @@ class HwmonSource:
             if denied:
                 raise AuthenticationFailed(f"You may not read {denied}.", hint="Run as root, or allow it with a udev rule.")
             raise NotSupported(f"No power sensor here is called {' or '.join(self._options.sensors)}.")
+        named = self._meters
+        self._meters = dict(_without_dead(named))
+        if not self._meters:
+            raise NotSupported(
+                f"The energy counters of {' and '.join(dict.fromkeys(m.chip for m in named.values()))} stand still.",
+                hint="This is common in virtual machines.",
+            )
         self.channels = tuple(
-            Channel(name, "", meter.scope, meter.quantum_w, meter.kind, meter.note) for name, meter in self._meters.items()
+            Channel(name, "", m.scope, m.quantum_w, m.kind, m.note, running=m.scope in _RUNNING and not m.counts)
+            for name, m in self._meters.items()
         )
         self._counters = {name: EnergyCounter(m.path, self.name, name) for name, m in self._meters.items() if m.counts}
         for counter in self._counters.values():
             counter.read()  # the first difference needs a start
-        notes = (f"{denied} is left out, because you may not read it.",) if denied else ()
-        return Info("hwmon " + ", ".join(dict.fromkeys(c.name for c in wanted)), self._url, "", self.channels, {}, notes)
+        notes = [f"{denied} is left out, because you may not read it."] if denied else []
+        if left_out := [name for name in named if name not in self._meters]:
+            notes.append(f"Left out, because they stand still: {', '.join(left_out)}.")
+        chips_read = ", ".join(dict.fromkeys(c.name for c in wanted))
+        return Info("hwmon " + chips_read, self._url, "", self.channels, {}, tuple(notes))
 
     def read(self) -> list[Reading]:
         found = [self._read_one(name, meter) for name, meter in self._meters.items()]
@@ -196,10 +227,11 @@ class HwmonSource:
         """A driver that was loaded anew has another number."""
         for chip in _chips(self._options.root):
             for other in chip.meters:
-                if (other.chip, other.label, other.counts) == (meter.chip, meter.label, meter.counts):
-                    self._meters[name] = other
-                    if other.counts:
-                        self._counters[name] = EnergyCounter(other.path, self.name, name)
+                same = other if other.counts == meter.counts else other.as_samples()
+                if same is not None and (same.chip, same.label, same.counts) == (meter.chip, meter.label, meter.counts):
+                    self._meters[name] = same
+                    if same.counts:
+                        self._counters[name] = EnergyCounter(same.path, self.name, name)
 
     def close(self) -> None:
         """Nothing is held between readings."""

@@ -11,8 +11,8 @@ from typing import Any
 from powertui.errors import AuthenticationFailed, SensorError
 from powertui.plain import plain
 from powertui.sampler.auto import BUDGET, CHAIN
-from powertui.sampler.plausible import impossible
-from powertui.sampler.source import Channel, Info, Options, Reading, open_source
+from powertui.sampler.plausible import NOT_MEASURED, impossible
+from powertui.sampler.source import Channel, Info, Options, Reading, open_source, reason_of
 from powertui.sampler.targets import Target
 from powertui.sampler.urls import parse_url
 
@@ -41,6 +41,7 @@ class FoundSource:
     host: str = ""
     channels: tuple[Channel, ...] = ()
     watts: dict[str, float | None] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)  # why a channel has no value now
     facts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     why_not: str = ""
@@ -50,20 +51,34 @@ class FoundSource:
         return asdict(self)
 
 
-def _values(source: Any, info: Info) -> dict[str, float | None]:
-    """One reading, and a second one a moment later for counters."""
+def _values(source: Any, info: Info) -> tuple[dict[str, float | None], dict[str, str]]:
+    """One reading, and a second one a moment later for counters; and why there is none."""
     values: dict[str, float | None] = {c.name: None for c in info.channels}
-    most = {c.name: c.most_w for c in info.channels}
+    reasons: dict[str, str] = {}
+    known = {c.name: c for c in info.channels}
     for attempt in range(2):
         readings: list[Reading] = source.read()
-        values.update(
-            {r.channel: r.watts for r in readings if r.watts is not None and not impossible(r.watts, most.get(r.channel))}
-        )
+        for one in readings:
+            reason = reason_of(one.quality) if one.watts is None else impossible(one.watts, known[one.channel])
+            if not reason:
+                values[one.channel] = one.watts
+            reasons[one.channel] = reason
         if attempt == 0 and any(c.kind == "interval" for c in info.channels):
             time.sleep(_COUNTED_S)  # power is what it counts in that time
             continue
         break
-    return values
+    return values, {name: reasons[name] for name, watts in values.items() if watts is None and reasons.get(name)}
+
+
+def _found(url: str, source: Any, info: Info) -> FoundSource:
+    """What an open source tells; it is closed after. One whose every channel says 0 W measures nothing."""
+    try:
+        values, reasons = _values(source, info)
+    finally:
+        source.close()
+    if info.channels and all(reasons.get(channel.name) == NOT_MEASURED for channel in info.channels):
+        return FoundSource(url, False, why_not="It says 0 W, which nothing that is switched on draws: it does not measure.")
+    return FoundSource(info.url, True, info.source, info.host, info.channels, values, reasons, dict(info.facts), info.notes)
 
 
 def _look(url: str, options: Options) -> FoundSource:
@@ -73,11 +88,7 @@ def _look(url: str, options: Options) -> FoundSource:
         info = source.open()
     except SensorError as error:
         return FoundSource(url, False, why_not=error.message, hint=error.hint)
-    try:
-        values = _values(source, info)
-    finally:
-        source.close()
-    return FoundSource(info.url, True, info.source, info.host, info.channels, values, dict(info.facts), info.notes)
+    return _found(url, source, info)
 
 
 def look_here(root: str = "/") -> list[FoundSource]:
@@ -113,11 +124,7 @@ def _look_at(target: Target) -> Iterator[FoundSource]:
         except SensorError as error:
             yield FoundSource(url, False, why_not=error.message, hint=error.hint)
             continue
-        try:
-            values = _values(source, info)
-        finally:
-            source.close()
-        yield FoundSource(info.url, True, info.source, info.host, info.channels, values, dict(info.facts), info.notes)
+        yield _found(url, source, info)
 
 
 def local_targets(root: str = "/") -> list[Target]:
@@ -192,9 +199,10 @@ def _lines(found: Iterable[FoundSource]) -> Iterator[str]:
         for channel in item.channels:
             watts = item.watts.get(channel.name)
             value = "no value now" if watts is None else f"{watts:.1f} W"
+            why = f"  ({item.reasons[channel.name]})" if channel.name in item.reasons else ""
             where = f"{channel.host} " if channel.host and channel.host != item.host else ""
             step = f"  steps of {channel.quantum_w:g} W" if channel.quantum_w and channel.quantum_w >= 0.01 else ""
             note = f"  {channel.note}" if channel.note else ""
-            yield f"     {plain(where + channel.name):<24} {value:>12}  {channel.scope}{step}{plain(note)}"
+            yield f"     {plain(where + channel.name):<24} {value:>12}  {channel.scope}{step}{plain(note + why)}"
         for note in item.notes:
             yield f"     note: {plain(note)}"

@@ -79,14 +79,18 @@ class IpmitoolSource:
         if ask_dcmi:
             why_not = self._probe_dcmi()
         channels: list[Channel] = []
+        here = not self._host
         if not why_not:
             self._dcmi = True
-            channels.append(Channel(DCMI_CHANNEL, self._host, "node", 1.0, note="DCMI power reading, whole watts"))
+            channels.append(Channel(DCMI_CHANNEL, self._host, "node", 1.0, note="DCMI power reading, whole watts", running=here))
         if wanted or why_not:
             names = self._list_sensors()
             self._sensors = pick_sensors(names, wanted)
             channels += [
-                Channel(n, self._host, "node" if len(self._sensors) == 1 else "unknown", note="sensor") for n in self._sensors
+                Channel(n, self._host, "node", note="sensor", running=here)
+                if len(self._sensors) == 1
+                else Channel(n, self._host, "unknown", note="sensor")
+                for n in self._sensors
             ]
             if ask_dcmi and channels and not wanted:
                 notes.append(f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is read instead.")

@@ -1,17 +1,19 @@
 """Power of NVIDIA GPUs through the driver's library (package nvidia-ml-py).
 
-From Volta on the driver counts energy, in mJ: where it does, watts are the mean since the previous reading. Else the sampled
-power is taken, which newer boards average over a second.
+From Volta on the driver counts energy, in mJ: where it does, watts are the mean since the previous reading. Else, and where the
+counter stands still, the sampled power is taken, which newer boards average over a second.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+from functools import partial
 from typing import Any
 
 from powertui.errors import NotSupported
 from powertui.sampler import limits
+from powertui.sampler.energy_counter import CountedEnergy, standing
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address
@@ -19,14 +21,14 @@ from powertui.sampler.urls import Address
 __all__ = ["NvmlSource", "make"]
 
 
-SHORTEST = 0.1
+SHORTEST = 0.1  # s: the counter moves a few ten times a second
+_LIVES_S = 0.3
 
 
 class _Gpu:
-    def __init__(self, handle: Any, name: str, counts: bool) -> None:
-        self.handle, self.name, self.counts = handle, name, counts
-        self.first: int | None = None
-        self.last: tuple[int, float] | None = None  # (mJ, mono)
+    def __init__(self, handle: Any, index: int, counts: bool) -> None:
+        self.handle, self.index, self.name = handle, index, f"GPU {index}"
+        self.counter = CountedEnergy(1e-3, shortest=SHORTEST) if counts else None
 
 
 class NvmlSource:
@@ -55,23 +57,27 @@ class NvmlSource:
         channels, facts = [], {}
         with contextlib.suppress(library.NVMLError):
             facts["driver"] = _text(library.nvmlSystemGetDriverVersion())
+        chosen: dict[int, tuple[Any, str]] = {}
         for index in range(library.nvmlDeviceGetCount()):
-            try:
+            with contextlib.suppress(library.NVMLError):
                 handle = library.nvmlDeviceGetHandleByIndex(index)
                 model = _text(library.nvmlDeviceGetName(handle))
-                name = f"GPU {index}"
-                if self._options.sensors and not {name, str(index), model} & set(self._options.sensors):
-                    continue
-                counts = self._counts(handle)
+                if not self._options.sensors or {f"GPU {index}", str(index), model} & set(self._options.sensors):
+                    chosen[index] = (handle, model)
+        counting = {index: partial(self._energy, handle) for index, (handle, _) in chosen.items()}
+        dead = standing({index: count for index, count in counting.items() if count()}, _LIVES_S)
+        for index, (handle, model) in chosen.items():
+            counts = bool(counting[index]()) and index not in dead
+            try:
                 if not counts:
                     library.nvmlDeviceGetPowerUsage(handle)
             except library.NVMLError:
                 continue  # no power reading on this board
-            self._gpus.append(_Gpu(handle, name, counts))
+            self._gpus.append(_Gpu(handle, index, counts))
             note = f"{model}, " + ("energy counter" if counts else "sampled power")
             kind, quantum = ("interval", None) if counts else ("sampled", 0.001)
             uuid, pci = self._identity(handle)
-            channels.append(Channel(name, "", "gpu", quantum, kind, note, index=index, uuid=uuid, pci=pci))
+            channels.append(Channel(f"GPU {index}", "", "gpu", quantum, kind, note, index=index, uuid=uuid, pci=pci, running=True))
         if not channels:
             self.close()
             raise NotSupported("No NVIDIA GPU here reports its power.")
@@ -88,40 +94,33 @@ class NvmlSource:
             pci = _text(self._library.nvmlDeviceGetPciInfo(handle).busId)
         return uuid, pci
 
-    def _counts(self, handle: Any) -> bool:
+    def _energy(self, handle: Any) -> int | None:
+        """The counter, in mJ; None where there is none."""
         try:
-            return int(self._library.nvmlDeviceGetTotalEnergyConsumption(handle)) > 0
+            return int(self._library.nvmlDeviceGetTotalEnergyConsumption(handle))
         except self._library.NVMLError:
-            return False
+            return None
 
     def read(self) -> list[Reading]:
         return [reading for gpu in self._gpus if (reading := self._read_one(gpu)) is not None]
 
     def _read_one(self, gpu: _Gpu) -> Reading | None:
         stamp = Stamp.now()
-        watts: float | None = None
-        joules: float | None = None
-        why = "the counter's first reading"
         try:
-            if gpu.counts:
-                energy = int(self._library.nvmlDeviceGetTotalEnergyConsumption(gpu.handle))
-            else:
+            if gpu.counter is None:
                 watts = self._library.nvmlDeviceGetPowerUsage(gpu.handle) / 1000
+            else:
+                energy = int(self._library.nvmlDeviceGetTotalEnergyConsumption(gpu.handle))
         except self._library.NVMLError as error:
             t, mono, rtt = stamp.middle()
             return Reading(t, mono, None, rtt, self.name, gpu.name, none(str(error)))
         t, mono, rtt = stamp.middle()
-        if gpu.counts:
-            if gpu.last is not None and 0 <= mono - gpu.last[1] < SHORTEST:
-                return None  # the counter moves a few ten times a second
-            if gpu.last is not None and energy < gpu.last[0]:
-                gpu.first, gpu.last, why = None, None, "the counter was set back"
-            gpu.first = energy if gpu.first is None else gpu.first
-            joules = (energy - gpu.first) / 1000
-            if gpu.last is not None and mono > gpu.last[1]:
-                watts = (energy - gpu.last[0]) / 1000 / (mono - gpu.last[1])
-            gpu.last = (energy, mono)
-        return Reading(t, mono, watts, rtt, self.name, gpu.name, none(why) if watts is None else OK, joules)
+        if gpu.counter is None:
+            return Reading(t, mono, watts, rtt, self.name, gpu.name)
+        told = gpu.counter.take(energy, mono)
+        if told is None:
+            return None
+        return Reading(t, mono, told.watts, rtt, self.name, gpu.name, none(told.reason) if told.reason else OK, told.joules)
 
     def limits(self) -> list[PowerLimit]:
         """What the boards are held to, and what holds them back."""

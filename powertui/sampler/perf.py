@@ -1,6 +1,7 @@
 """RAPL through the kernel's performance counters: `perf:`, for whom /sys/class/powercap is closed and perf is not.
 
-The kernel adds the processor's counters up to 64 bits, so nothing wraps. It takes either the right CAP_PERFMON or a system whose
+The kernel adds the processor's counters up to 64 bits, so nothing wraps. Where it had to share them with others' events, it says
+for how long it counted: what it missed is not known, and told as that. It takes either the right CAP_PERFMON or a system whose
 administrator has set kernel.perf_event_paranoid to 0 or less: `perf stat -a -e power/energy-pkg/` works there, too.
 """
 
@@ -13,12 +14,12 @@ import os
 import platform
 import re
 import struct
-import time
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
-from powertui.sampler.energy_counter import SHORTEST
+from powertui.sampler.energy_counter import CountedEnergy, standing
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.sysfs import FAULTS, read_number
 from powertui.sampler.urls import Address
@@ -27,11 +28,13 @@ __all__ = ["PerfEvent", "PerfSource", "events", "make", "open_event"]
 
 _FOLDER = "sys/bus/event_source/devices/power"
 _SYSCALL = {"x86_64": 298, "AMD64": 298}  # perf_event_open; only these processors have the events
-_ATTR = struct.Struct("<IIQ")  # type, size, config: the rest of perf_event_attr is 0
+_ATTR = struct.Struct("<IIQQQQ")  # type, size, config, sample_period, sample_type, read_format: the rest of perf_event_attr is 0
 _ATTR_SIZE = 64  # its first version
 _NAMES = {"energy-pkg": ("package", "package"), "energy-ram": ("dram", "dram"), "energy-psys": ("psys", "plug")}
 _CLOEXEC = 8
-_LIVES_S = 0.2
+_LIVES_S = 0.2  # the processor renews them every millisecond
+_TIMES = 1 | 2  # read_format: how long the event was wanted, and how long it was counted (ns)
+_READ = struct.Struct("<qQQ")
 
 
 class PerfEvent(NamedTuple):
@@ -72,7 +75,7 @@ def _text(path: Path) -> str:
 
 def open_event(event: PerfEvent) -> int:
     """A file that yields the count. Raises OSError."""
-    attributes = _ATTR.pack(event.kind, _ATTR_SIZE, event.config).ljust(_ATTR_SIZE, b"\0")
+    attributes = _ATTR.pack(event.kind, _ATTR_SIZE, event.config, 0, 0, _TIMES).ljust(_ATTR_SIZE, b"\0")
     library = ctypes.CDLL(None, use_errno=True)
     number = _SYSCALL[platform.machine()]
     made: int = library.syscall(
@@ -93,8 +96,8 @@ class PerfSource:
         self._options = options
         self.channels: tuple[Channel, ...] = ()
         self._open: list[tuple[PerfEvent, int]] = []
-        self._last: dict[str, tuple[int, float]] = {}  # (count, mono)
-        self._first: dict[str, int] = {}
+        self._counters: dict[str, CountedEnergy] = {}
+        self._missed: dict[str, int] = {}  # ns in which the kernel did not count
 
     def open(self) -> Info:
         every = events(self._options.root)
@@ -117,24 +120,17 @@ class PerfSource:
                     hint="Ask the administrator for kernel.perf_event_paranoid=0.",
                 ) from None
             raise NotSupported(f"perf cannot count {event.name}: {error.strerror}.") from None
-        if not self._drop_dead():
+        dead = standing({name: partial(_peek, file) for name, file in self._open}, _LIVES_S)
+        for one in [one for one in self._open if one[0] in dead]:
+            self._open.remove(one)
+            os.close(one[1])
+        if not self._open:
             raise NotSupported("The energy counters that perf offers here stand still.", hint="This is common in virtual machines.")
+        self._counters = {event.name: CountedEnergy(event.joules) for event, _ in self._open}
         note = "energy counter; watts are the mean since the last reading"
         self.channels = tuple(Channel(event.name, "", event.scope, None, "interval", note) for event, _ in self._open)
         self.read()  # the first difference needs a start
         return Info("perf", "perf:", "", self.channels)
-
-    def _drop_dead(self) -> bool:
-        """Let go what does not move: the processor renews them every millisecond. Whether any is left."""
-        until = time.monotonic() + _LIVES_S
-        dead = self._open
-        while dead and time.monotonic() < until:
-            time.sleep(_LIVES_S / 10)
-            dead = [one for one in dead if not _count(one[1])]
-        for one in dead:
-            os.close(one[1])
-        self._open = [one for one in self._open if one not in dead]
-        return bool(self._open)
 
     def read(self) -> list[Reading]:
         return [reading for event, file in self._open if (reading := self._read_one(event, file)) is not None]
@@ -142,21 +138,20 @@ class PerfSource:
     def _read_one(self, event: PerfEvent, file: int) -> Reading | None:
         stamp = Stamp.now()
         try:
-            count = _count(file)
+            count, missed = _count(file)
         except (OSError, struct.error) as error:
             t, mono, rtt = stamp.middle()
             why = FAULTS.get(getattr(error, "errno", 0) or 0, "it cannot be read")
             return Reading(t, mono, None, rtt, self.name, event.name, none(why))
         t, mono, rtt = stamp.middle()
-        before, then = self._last.get(event.name, (None, mono))
-        if before is not None and 0 <= mono - then < SHORTEST:
+        if missed != self._missed.setdefault(event.name, missed):
+            self._missed[event.name] = missed
+            self._counters[event.name].forget()
+            return Reading(t, mono, None, rtt, self.name, event.name, none("the kernel counted only a part of the time"))
+        told = self._counters[event.name].take(count, mono)
+        if told is None:
             return None
-        self._last[event.name] = (count, mono)
-        joules = (count - self._first.setdefault(event.name, count)) * event.joules
-        if before is None or mono <= then:
-            return Reading(t, mono, None, rtt, self.name, event.name, none("the counter's first reading"), joules)
-        watts = (count - before) * event.joules / (mono - then)
-        return Reading(t, mono, watts, rtt, self.name, event.name, OK, joules)
+        return Reading(t, mono, told.watts, rtt, self.name, event.name, none(told.reason) if told.reason else OK, told.joules)
 
     def close(self) -> None:
         for _, file in self._open:
@@ -165,9 +160,17 @@ class PerfSource:
         self._open = []
 
 
-def _count(file: int) -> int:
-    count: int = struct.unpack("<q", os.read(file, 8))[0]
-    return count
+def _count(file: int) -> tuple[int, int]:
+    """(the count, the ns in which it was not counted)."""
+    count, wanted, counted = _READ.unpack(os.read(file, _READ.size))
+    return count, wanted - counted
+
+
+def _peek(file: int) -> int | None:
+    try:
+        return _count(file)[0]
+    except (OSError, struct.error):
+        return None
 
 
 def make(_address: Address, options: Options) -> PerfSource:

@@ -1,8 +1,9 @@
 """What a sensor can say, and what it cannot: one rule for every source.
 
 A value that is no number, negative, or beyond the sensor's own range (where it states none: beyond a megawatt) is a gap with
-its reason. A zero right after an outage of a channel that stood at something before it is what a BMC answers while it starts:
-it is marked as suspect and has no watts, so that no reader adds it up. A zero that stays is one, after a while.
+its reason. So is 0 W of the machine that we run on, of its processors and GPUs: what is switched on draws something, and drivers
+say 0 where nothing is measured. A zero right after an outage of a channel that stood at something before it is what a BMC answers
+while it starts: it is marked as suspect and has no watts, so that no reader adds it up. A zero that stays is one, after a while.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections import deque
 
 from powertui.sampler.source import Channel, Reading, none, suspect
 
-__all__ = ["MOST_W", "Judge", "impossible"]
+__all__ = ["MOST_W", "NOT_MEASURED", "Judge", "impossible"]
 
 MOST_W = 1e6
+NOT_MEASURED = "it says 0 W: it is switched off, or not measured"
 _USUAL = 20  # values that tell what is usual
 _NOTHING = 0.01  # of the usual: as good as zero
 _LEAST_W = 10.0  # what usually draws less may well draw nothing
@@ -22,12 +24,15 @@ _WAIT = 30.0  # s after an outage: then a zero is one
 _BRIDGES = 3.0  # intervals: values further apart have an outage between them
 
 
-def impossible(watts: float, most: float | None = None) -> str:
-    """Why no sensor can say this. "" when one can."""
+def impossible(watts: float, channel: Channel) -> str:
+    """Why this sensor cannot say this. "" when it can."""
+    most = channel.most_w
     if not math.isfinite(watts):
         return f"{watts} is not a number of watts"
     if watts < 0:
         return f"{watts:g} W is less than zero"
+    if watts == 0 and channel.running:
+        return NOT_MEASURED
     if most is not None and watts > most:
         return f"{watts:g} W is above the sensor's range of {most:g} W"
     if most is None and watts > MOST_W:
@@ -39,7 +44,7 @@ class Judge:
     """Sees the readings of one channel in order."""
 
     def __init__(self, channel: Channel, interval: float = 1.0) -> None:
-        self._most = channel.most_w
+        self._channel, self._most = channel, channel.most_w
         self._bridge = _BRIDGES * max(1.0, interval, channel.period_s or 0.0)
         self._values: deque[float] = deque(maxlen=_USUAL)  # good ones
         self._spans: deque[float] = deque(maxlen=_USUAL)
@@ -53,7 +58,7 @@ class Judge:
         if reading.watts is None:
             self._away, self._back = True, None
             return reading._replace(joules=self._counter(reading, None))
-        why = impossible(reading.watts, self._most)
+        why = impossible(reading.watts, self._channel)
         if why:
             self._away, self._back = True, None
             return reading._replace(watts=None, joules=None, quality=none(why))

@@ -2,7 +2,8 @@
 
 A file holds `245 W 1434567890123456 us`, or an energy in J: the node's, and where it has them those of its processors, memory and
 accelerators. The node's controller renews all of them ten times a second and counts that in `freshness`: values are taken again
-where it moved meanwhile, so that they belong together, and a value that was read before is an old one, and is told as such.
+where it moved meanwhile, so that they belong together, and a value that was read before is an old one, and is told as such. Where
+it moves no more, the controller has stopped: then there is no value. Nor is there one whose time is 0: it was never measured.
 Energies are whole joules since the controller's start, which `startup` tells: beside the watts stands their difference.
 """
 
@@ -10,10 +11,12 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
+from powertui.sampler.energy_counter import STILL_S
 from powertui.sampler.source import OK, STALE, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.sysfs import FAULTS
 from powertui.sampler.urls import Address
@@ -21,9 +24,10 @@ from powertui.sampler.urls import Address
 __all__ = ["Meters", "PmCountersSource", "make"]
 
 _FOLDER = "sys/cray/pm_counters"
-_VALUE = re.compile(r"\s*(\d{1,18}) ([WJ])\b")
+_VALUE = re.compile(r"\s*(\d{1,18}) ([WJ])\b(?: (\d{1,20}) us)?")
 _COUNT = re.compile(r"\s*(\d{1,18})\b")  # newer ones put the time behind it
 _TRIES = 3
+_STILL_PERIODS = 20
 _HERTZ = 10.0  # where raw_scan_hz does not say it
 
 
@@ -65,6 +69,7 @@ class PmCountersSource:
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
         self._fresh: int | None = None
+        self._renewed = 0.0  # monotonic s
         self._startup: int | None = None
 
     def open(self) -> Info:
@@ -89,6 +94,7 @@ class PmCountersSource:
             Channel(
                 f"GPU {one.number}" if one.number is not None else one.name, "", one.scope, 1.0,
                 note="node controller" + (", with its energy counter" if one.energy else ""), period_s=period, index=one.number,
+                running=one.scope != "rail",
             )
             for one in self._counters
         )  # fmt: skip
@@ -113,7 +119,11 @@ class PmCountersSource:
             after = self._count("freshness")
             if after == fresh:
                 break
-        self._fresh = fresh
+        now = time.monotonic()
+        if fresh is None or fresh != self._fresh:
+            self._fresh, self._renewed = fresh, now
+        elif now - self._renewed > max(STILL_S, _STILL_PERIODS * self.min_period):
+            return [one._replace(watts=None, joules=None, quality=none("the node controller does not renew it")) for one in found]
         return found
 
     def _count(self, name: str) -> int | None:
@@ -152,6 +162,8 @@ def _value(path: Path, unit: str) -> tuple[int | None, str]:
     match = _VALUE.match(text)
     if match is None or match[2] != unit:
         return None, f"its content is no number of {unit}"
+    if match[3] is not None and int(match[3]) == 0:
+        return None, "it was never measured"
     return int(match[1]), ""
 
 

@@ -3,26 +3,28 @@
 The counters run up in µJ and begin again at `max_energy_range_uj` (after some 15 minutes at 300 W). Watts are the mean since
 the previous reading; the energy itself is recorded too. Domains nest: a package holds its cores, so `core` and
 `uncore` below a package are not offered beside it, and `psys` (the whole platform) holds all packages.
-Since Linux 5.10 the counters belong to root alone.
+Since Linux 5.10 the counters belong to root alone. In virtual machines they may be there and stand still: those are left out.
 """
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
 from powertui.sampler import limits
-from powertui.sampler.energy_counter import EnergyCounter
+from powertui.sampler.energy_counter import EnergyCounter, standing
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import Channel, Info, Options, Reading
-from powertui.sampler.sysfs import read_number
+from powertui.sampler.sysfs import number_in, read_number
 from powertui.sampler.urls import Address
 
 __all__ = ["RaplSource", "Zone", "make"]
 
 _ZONE = re.compile(r"intel-rapl:(\d+)(?::(\d+))?")
+_LIVES_S = 0.2  # the processor renews them every millisecond
 _SCOPES = {"package": "package", "dram": "dram", "psys": "plug", "core": "core", "uncore": "rail"}
 
 
@@ -89,16 +91,23 @@ class RaplSource:
                 f"{wanted[0].path} belongs to root (since Linux 5.10, CVE-2020-8694).",
                 hint="Run as root, or: sudo chmod a+r " + str(wanted[0].path.parent.parent / "intel-rapl:*/energy_uj"),
             )
-        self._zones = [z for z in wanted if z not in unreadable]
+        readable = [z for z in wanted if z not in unreadable]
+        dead = standing({z: partial(number_in, z.path) for z in readable}, _LIVES_S)
+        self._zones = [z for z in readable if z not in dead]
+        if not self._zones:
+            raise NotSupported("The RAPL counters here stand still.", hint="This is common in virtual machines.")
         self._counters = [EnergyCounter(z.path, self.name, z.name, z.limit) for z in self._zones]
-        left_out = [z.name for z in every if z not in self._zones]
-        notes = (f"Left out, because others include them or you may not read them: {', '.join(left_out)}.",) if left_out else ()
+        notes = []
+        if left_out := [z.name for z in every if z not in self._zones and z not in dead]:
+            notes.append(f"Left out, because others include them or you may not read them: {', '.join(left_out)}.")
+        if dead:
+            notes.append(f"Left out, because they stand still: {', '.join(z.name for z in readable if z in dead)}.")
         self.channels = tuple(
             Channel(z.name, "", z.scope, None, "interval", "energy counter; watts are the mean since the last reading")
             for z in self._zones
         )
         self.read()  # the first difference needs a start
-        return Info("rapl", "rapl:", "", self.channels, {}, notes)
+        return Info("rapl", "rapl:", "", self.channels, {}, tuple(notes))
 
     def read(self) -> list[Reading]:
         return [reading for counter in self._counters if (reading := counter.read()) is not None]

@@ -110,6 +110,7 @@ class Channel:
     index: int | None = None  # of the device that is measured, as its driver counts …
     uuid: str = ""  # … its UUID ("GPU-8f6e2a54-…")
     pci: str = ""  # … and its PCI address
+    running: bool = False  # a part of the machine that we run on, whose power is never 0 W: then nothing is measured
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-__all__ = ["FAULTS", "GONE", "read_number"]
+__all__ = ["FAULTS", "GONE", "number_in", "read_number"]
 
 GONE = "the device is gone"
 
@@ -30,3 +30,8 @@ def read_number(path: Path) -> tuple[int | None, str]:
         return None, FAULTS.get(error.errno or 0, (error.strerror or "it cannot be read").lower())
     except ValueError:
         return None, "its content is not a number"
+
+
+def number_in(path: Path) -> int | None:
+    """The same, for whom the reason does not matter."""
+    return read_number(path)[0]

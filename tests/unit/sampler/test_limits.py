@@ -15,6 +15,7 @@ from powertui.sampler.recorder import Recorder
 from powertui.sampler.recording_file import RecordingFile
 from powertui.sampler.source import Channel as Channel_
 from powertui.sampler.source import Info, Options, Reading, Stamp, open_source
+from tests.unit.sampler.counting import counting
 
 
 def put(root: Path, path: str, text: object) -> None:
@@ -31,7 +32,8 @@ def test_rapl_tells_the_least_constraint_that_is_set(tmp_path: Path) -> None:
     ):  # fmt: skip
         put(tmp_path, f"{zone}/{name}", text)
     source = open_source("rapl:", Options(root=str(tmp_path)))
-    source.open()
+    with counting(tmp_path):
+        source.open()
     assert source.limits() == [PowerLimit("package-0", 205.0)]  # type: ignore[attr-defined]
     put(tmp_path, f"{zone}/enabled", 0)
     assert source.limits() == [PowerLimit("package-0", None)]  # type: ignore[attr-defined]

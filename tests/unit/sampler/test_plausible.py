@@ -28,7 +28,7 @@ def judged(*values, channel=None, spacing=1.0, interval=1.0):
 @pytest.mark.parametrize("watts", [-500.0, -0.001, 1e300, 1_000_001.0, math.nan, math.inf, -math.inf])
 def test_impossible_values_are_gaps(watts):
     assert judged(watts) == [(None, "none")]
-    assert impossible(watts)
+    assert impossible(watts, Channel("power"))
 
 
 @pytest.mark.parametrize("watts", [0.0, 0.01, 245.0, 1e6])
@@ -39,7 +39,13 @@ def test_possible_values_are_left_alone(watts):
 def test_the_sensors_own_range_comes_first():
     assert judged(1786.0, channel=Channel("power", most_w=1785.0)) == [(None, "none")]
     assert judged(2e6, channel=Channel("hall", most_w=5e6)) == [(2e6, "ok")]
-    assert impossible(1786.0, 1785.0) == "1786 W is above the sensor's range of 1785 W"
+    assert impossible(1786.0, Channel("power", most_w=1785.0)) == "1786 W is above the sensor's range of 1785 W"
+
+
+def test_what_is_switched_on_draws_something():
+    assert judged(0.0, channel=Channel("GPU 0", scope="gpu", running=True)) == [(None, "none")]
+    assert judged(0.4, channel=Channel("GPU 0", scope="gpu", running=True)) == [(0.4, "ok")]
+    assert "not measured" in impossible(0.0, Channel("GPU 0", running=True))
 
 
 def test_a_zero_between_hundreds_right_after_an_outage_is_suspect():
