@@ -453,6 +453,22 @@ def test_loops_of_links_cost_nothing(tmp_path: Path) -> None:
     assert [Path(problem.file).name for problem in found.problems] == ["itself"]
 
 
+def test_the_copy_that_jax_makes_for_perfetto_is_its_capture_again(tmp_path: Path) -> None:
+    """`create_perfetto_trace=True` writes a third form of the capture, under a name without the host."""
+    folder = tmp_path / "plugins/profile/r"
+    folder.mkdir(parents=True)
+    trace = gzip.compress(b'{"displayTimeUnit":"ns","traceEvents":[{"ph":"X","pid":1,"tid":1,"name":"a","ts":1,"dur":1}]}')
+    (folder / "vm.xplane.pb").write_bytes(b"\x0a\x01x")
+    (folder / "perfetto_trace.json.gz").write_bytes(trace)
+    (run,) = scan(tmp_path).runs
+    assert [profile.host for profile in run.profiles] == ["vm"]
+    assert [Path(other.path).name for other in run.alternates] == ["perfetto_trace.json.gz"]
+    assert not run.unread
+    (folder / "vm.xplane.pb").unlink()
+    (alone,) = scan(tmp_path).runs
+    assert [Path(profile.path).name for profile in alone.profiles] == ["perfetto_trace.json.gz"]
+
+
 def test_one_host_in_many_files_is_counted_once(tmp_path: Path) -> None:
     """All forms of one capture, copies under another name, and what other tools left: two hosts."""
     folder = tmp_path / "plugins/profile/r"

@@ -54,6 +54,9 @@ CACHES = {
     "cached_tools.json": "cache of the browser tool",
 }
 
+# JAX's copy of a capture for Perfetto (`create_perfetto_trace=True`), beside the capture itself and without its host's name.
+SECOND_COPY = "perfetto_trace.json.gz"
+
 # What PyTorch's profiler writes into, and gives its real name when it is whole.
 UNFINISHED = (".json.tmp", ".json.gz.tmp")
 

@@ -215,11 +215,14 @@ class _Scan(Tree):
         """The run that this folder is, if it is one; else the traces of other tools that lie in it."""
         run_folder = _is_run_folder(folder)
         profiles: list[ProfileFile] = []
+        copies: list[FoundFile] = []
         groups: dict[str, list[OtherFile]] = {"results": [], "unread": [], "ignored": []}
         for file in files:
             split = filenames.split_tool(file.name)
             if split is None:
-                if (kind := _unknown_trace(file)) is not None:
+                if run_folder and file.name == filenames.SECOND_COPY:
+                    copies.append(file)
+                elif (kind := _unknown_trace(file)) is not None:
                     groups["unread"].append(kind)
                 continue
             host, tool = split
@@ -237,6 +240,9 @@ class _Scan(Tree):
                 groups["unread"].append(OtherFile(file.path, host, tool, file.size, filenames.unread()[tool]))
         if not run_folder and not profiles and not groups["results"]:
             return None, groups["unread"]
+        # It names no host: that of the capture beside it, or none where it was left alone.
+        host = profiles[0].host if profiles else folder.name
+        profiles += [ProfileFile(file.path, host, "trace.json.gz", file.size) for file in copies]
         home = _home(folder)
         best, alternates = _one_per_host(profiles)
         best, problems = _without_twins(best)
