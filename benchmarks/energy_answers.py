@@ -81,6 +81,13 @@ def findings(world: World, taken: Taken, asked: Asked, seed: int) -> Iterator[Ro
         yield Row(kind, name, f"found {burst.watts:.0f} W", float(found), seed)
         if not world.span[0] <= burst.start <= burst.end <= world.span[1]:
             continue  # nothing is promised of what is not profiled
+        apart = sum(
+            max(min(f["end_s"], burst.end) - max(f["start_s"], burst.start), 0) for f in asked.run.get("could_find_except", [])
+        )
+        if apart > burst.seconds / 3:
+            yield Row(kind, name, "spared", 1.0, seed)
+            continue  # nor of stretches that are named as such
+        yield Row(kind, name, "spared", 0.0, seed)
         least = limit(asked.run, burst.watts)
         sees = limit(asked.run, burst.watts, "could_find_smaller")
         if sees is not None:

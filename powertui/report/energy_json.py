@@ -114,7 +114,8 @@ def _json_run(one: TraceEnergy) -> dict[str, Any]:
             _json_name(series) | {"file": series.path, "reason": owner.why} for series, owner in found.share.strangers
         ] if found is not None and found.share is not None else [],
         "counted": None, "idle_watts": None, "epochs": [], "steps": [], "windows": _json_windows(one), "marks": _json_marks(one),
-        "findings": [], "smaller_findings": [], "could_find": [], "could_find_smaller": [], "could_find_text": "",
+        "findings": [], "smaller_findings": [],
+        "could_find": [], "could_find_smaller": [], "could_find_except": [], "could_find_text": "",
         "notes": one.said, "warnings": [_warn(w) for w in one.run.warnings],
     }  # fmt: skip
     if found is None:
@@ -146,6 +147,7 @@ def _json_run(one: TraceEnergy) -> dict[str, Any]:
         shown["smaller_findings"] = [json_finding(f) for f in one.symmetry.smaller]
         shown["could_find"] = [{"watts": limit.watts, "seconds": limit.seconds} for limit in one.symmetry.limits]
         shown["could_find_smaller"] = [{"watts": limit.watts, "seconds": limit.seconds} for limit in one.symmetry.seen]
+        shown["could_find_except"] = [{"start_s": start, "end_s": end} for start, end in one.symmetry.apart]
         shown["could_find_text"] = one.symmetry.could
         shown["notes"] += [*one.symmetry.notes, *([one.symmetry.reason] if one.symmetry.reason else [])]
     return shown

@@ -112,6 +112,25 @@ def test_what_could_be_found_is_found() -> None:
     assert hits[0.3] <= 20
 
 
+def test_nothing_is_promised_of_what_other_work_drew_and_the_rest_is_not_told_worse_for_it() -> None:
+    one = readings(60, 0.5, 0.5, [])
+    _, noise = boxes.found(one)
+    least = np.full(len(one), 10.0)
+    compiling = (one.lo >= 10.0) & (one.hi <= 22.0)
+    other = replace(one, doubt=np.where(compiling, 60.0, one.doubt), judged=one.hi <= 55.0)
+    apart = could_find.doubtful(other, (0.0, 60.0), least)
+    assert [(round(a, 1), round(b, 1)) for a, b in apart] == [(10.0, 22.0), (55.0, 60.0)]  # and where nothing is judged
+    told = could_find.limits(other, noise, (0.0, 60.0), least, 20.0, apart=apart)
+    usual = could_find.limits(one, noise, (0.0, 60.0), least, 20.0)
+    blunt = could_find.limits(other, noise, (0.0, 60.0), least, 20.0)
+    assert told.findings[0].seconds == pytest.approx(usual.findings[0].seconds, rel=0.15)
+    assert told.findings[0].seconds < 0.7 * blunt.findings[0].seconds
+    assert could_find.sentence(told, 60.0).endswith("; not in 10.0 to 22.0 s and 55.0 to 60.0 s: too little is known there")
+    # Where most of a run is like that it is what is usual, and no exception.
+    assert could_find.doubtful(replace(one, doubt=np.where(one.lo > 20, 60.0, 0.2)), (0.0, 60.0), least) == ()
+    assert could_find.doubtful(one, (0.0, 60.0), least) == ()
+
+
 def test_noise_with_tails_is_noise() -> None:
     """A sensor that now and then looks a moment too early or too late: single readings are far off, and nothing is foreign."""
     told = 0

@@ -28,6 +28,7 @@ _ALIKE = 0.6  # of a stretch's height: another one as long is like it
 _OFTEN = 5
 _TAIL = 5.0  # deviations of single readings: what is nearer is no tail
 _MOST_OF = 0.6  # of the readings: more of them is what is usual
+KNOWN = 1 / 3  # of a height: readings of which no more than that is open tell where a stretch ends
 SURE = 4.0  # errors, however few stretches there are to choose from
 _SMOOTH = 101  # readings, at most, that are looked at together to see a pause
 
@@ -182,7 +183,7 @@ def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) ->
     if noise.of(size) > height / 6:
         return first, last  # too little is seen of it to tell a pause from noise
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(np.pad(values, size // 2, mode="edge"), size), axis=1)
-    sure = unsure <= height / 3
+    sure = unsure <= KNOWN * height
     high = (smooth > height / 2) | ~sure
     edges = np.flatnonzero(np.diff(np.concatenate([[False], high, [False]]).astype(np.int8)))
     parts = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

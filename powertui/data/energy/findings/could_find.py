@@ -3,6 +3,9 @@
 Bursts are laid, in thought, into the run's own readings at many moments, and are held to the very rules that findings are
 held to: the noise of this run's residuals, what is not known of what was expected, and the size from which one matters.
 Two limits are told: from where on a burst is a finding, and from where on it is seen at all, as a smaller difference.
+
+Where other work than usual ran (compiling, a checkpoint), hardly anything can be told to be foreign. Nothing is promised of
+such stretches: they are named, and the limits speak of the rest.
 """
 
 from __future__ import annotations
@@ -23,12 +26,17 @@ from powertui.data.model import Bools, Floats, Int64s
 WATTS = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0, 2000.0, 5000.0)
 _TIMES = 0.92  # of all bursts, wherever they lie and whatever the noise does: what is told is nine in ten
 SHORTEST_S = 0.25  # a smaller difference that is shorter is not told: it may come out half as long as it was
-_MOMENTS = 40
+_MOMENTS = 60
 _LENGTHS = 16
 _LONGEST = 0.4  # of the span
 _TOLD = 3  # limits in the sentence
+_NAMED = 2  # stretches of which nothing is promised, in the sentence
 _TELLING = 0.8  # of a limit before: a shorter one is worth telling
 _LEAST_SHARE = 0.02  # of a reading's window, to show anything
+_UNUSUAL = 4.0  # times the usual doubt: that of other work
+MOST_APART = 0.5  # of a run: where more of it is so doubtful, that is what is usual
+OUTSIDE = 2 / 3  # of a burst must lie where something is promised
+_FEWEST = 15  # of the moments must be left
 _ERROR = np.vectorize(math.erf, otypes=[np.float64])
 
 
@@ -37,6 +45,7 @@ class Limits(NamedTuple):
 
     findings: tuple[DetectionLimit, ...]  # … a finding
     seen: tuple[DetectionLimit, ...]  # … seen, if only as a smaller difference
+    apart: tuple[tuple[float, float], ...] = ()  # stretches (s) of which nothing is promised
 
 
 class Strong(NamedTuple):
@@ -55,12 +64,12 @@ class _Moments(NamedTuple):
 
 def limits(
     readings: SensorReadings, noise: Noise, span: tuple[float, float], least_w: Floats, joules: float, looks: int = 1,
-    strong: Strong | None = None, longest: float = math.inf,
+    strong: Strong | None = None, longest: float = math.inf, apart: Sequence[tuple[float, float]] = (),
 ) -> Limits:  # fmt: skip
     """What would be found in a span (s on the trace).
 
     `least_w` and `joules`: what a finding must have to matter, in W (of each reading) and J; or it is `strong`.
-    `longest`: s that are tried.
+    `longest`: s that are tried. `apart`: stretches of which nothing is promised.
     """
     judged = np.flatnonzero(readings.judged)
     if len(judged) < boxes.LEAST or span[1] <= span[0]:
@@ -73,18 +82,67 @@ def limits(
     needed: dict[bool, list[float]] = {True: [], False: []}
     for length in lengths.tolist():
         starts = np.linspace(span[0], span[1] - length, _MOMENTS)
+        starts = starts[_outside(starts, length, apart) >= OUTSIDE]
+        if len(starts) < _FEWEST:
+            for found in needed.values():
+                found.append(math.inf)
+            continue
         either = strong.watts if strong is not None and length >= strong.seconds else None
         moments = laid.at(starts, length, least_w, joules, either)
         for matters, found in needed.items():
             told = matters or length >= 2 * SHORTEST_S
             found.append(_needed(moments, laid.asked, matters, noise.most) if told else math.inf)
-    return Limits(*(_told(lengths, np.minimum.accumulate(needed[matters])) for matters in (True, False)))
+    findings, seen = (_told(lengths, np.minimum.accumulate(needed[matters])) for matters in (True, False))
+    return Limits(findings, seen, tuple(apart))
+
+
+def doubtful(readings: SensorReadings, span: tuple[float, float], least_w: Floats) -> tuple[tuple[float, float], ...]:
+    """Stretches of a span in which no reading is known well: what should have been drawn is open by more than a third of what a
+    finding needs (`least_w`, at each reading), and by much more than usual; or nothing was read."""
+    judged = np.flatnonzero(readings.judged)
+    if not len(judged):
+        return ()
+    doubt = readings.doubt[judged]
+    known = judged[doubt <= np.maximum(boxes.KNOWN * least_w[judged], _UNUSUAL * float(np.median(doubt)))]
+    pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else 0.0
+    hi = readings.hi[known]
+    lo = np.minimum(readings.lo[known], hi - pace)  # a reading of a moment stands for the time since the one before
+    begin = np.clip(np.concatenate([[span[0]], np.maximum.accumulate(hi)]), *span)
+    end = np.clip(np.concatenate([lo, [span[1]]]), *span)
+    gaps = np.flatnonzero(end - begin >= max(SHORTEST_S, 1.5 * pace))
+    if float((end - begin)[gaps].sum()) > MOST_APART * (span[1] - span[0]):
+        return ()
+    return tuple((float(begin[row]), float(end[row])) for row in gaps)
+
+
+def _outside(starts: Floats, length: float, apart: Sequence[tuple[float, float]]) -> Floats:
+    """The share of bursts that lies outside these stretches."""
+    inside = sum(
+        (np.clip(np.minimum(starts + length, b) - np.maximum(starts, a), 0, None) for a, b in apart), np.zeros(len(starts))
+    )
+    return np.asarray(1 - inside / length)
 
 
 def sentence(found: Limits, span_s: float) -> str:
     """The limits in words."""
     if not found.seen:
         return f"no burst shorter than {_LONGEST * span_s:.3g} s would have been found here"
+    return _shown(found) + _but(found.apart)
+
+
+def _but(apart: Sequence[tuple[float, float]]) -> str:
+    """Where that does not hold, the longest first."""
+    if not apart:
+        return ""
+    longest = sorted(apart, key=lambda one: one[0] - one[1])[:_NAMED]
+    told = [f"{a:.1f} to {b:.1f} s" for a, b in sorted(longest)]
+    rest = len(apart) - len(longest)
+    told += [f"{rest} shorter stretch{'es' if rest > 1 else ''}"] if rest else []
+    listed = " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    return f"; not in {listed}: too little is known there"
+
+
+def _shown(found: Limits) -> str:
     text = "this sensor and this run would show a burst of "
     if not found.findings:
         return f"{text}{_listed(found.seen, _TOLD)} on, as a smaller difference only"

@@ -87,6 +87,7 @@ class Findings:
     reason: str = ""  # why epochs could not be compared
     seen: tuple[DetectionLimit, ...] = ()  # what would have been seen, if only as a smaller difference
     against: Against | None = None  # what unexplained power was looked for in
+    apart: tuple[tuple[float, float], ...] = ()  # stretches (s on the trace) of which the limits do not speak
 
 
 class _Ran(Protocol):

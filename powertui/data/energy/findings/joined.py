@@ -85,7 +85,7 @@ class _Joining:
         return Findings(
             self.folded, (*(self._finished(one) for one in sorted(matter, key=_size)), *limited),
             tuple(self._finished(one) for one in sorted(smaller, key=_size)), limits.findings, could, tuple(notes), self.reason,
-            limits.seen, against,
+            limits.seen, against, limits.apart,
         )  # fmt: skip
 
     # ── the witnesses ────────────────────────────────────────────────────────────────────────────
@@ -172,7 +172,8 @@ class _Joining:
                 span = (max(span[0], float(readings.lo[0])), min(span[1], float(readings.hi[-1])))
         joules = OF_RUN * self._run()[0]
         least = np.where(np.isfinite(readings.ceiling), readings.ceiling, 0.0) * OF_STRETCH / (1 - OF_STRETCH)
-        found = could_find.limits(readings, seen.noise, span, least, joules)
+        apart = could_find.doubtful(readings, span, least)
+        found = could_find.limits(readings, seen.noise, span, least, joules, apart=apart)
         return found, could_find.sentence(found, span[1] - span[0])
 
     # ── what is told of one ──────────────────────────────────────────────────────────────────────
