@@ -22,7 +22,7 @@ class LogColumns:
 
     time_col: str | None = None  # a column's name, or its number from 1
     watts_col: str | None = None  # one name or number, or several with commas between
-    unit: str | None = None  # W, mW, uW, kW, J, mJ, uJ, Wh, kWh
+    unit: str | None = None  # W, mW, uW, kW, dW, J, mJ, uJ, Wh, kWh
     tz: str | None = None  # zone of local times: "America/Sao_Paulo", "-03:00", "UTC"
     host: str = ""  # whose power it is, when the log does not say
     limit: MemoryLimit = MACHINE  # of the memory that reading may take

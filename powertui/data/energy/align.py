@@ -232,18 +232,18 @@ def _by_clocks(series: PowerSeries, context: AlignmentContext, options: Aligning
         said.append("the wall time of the profile is not known")
         return None
     clock, source, words = series.clock, CLOCKS, f"the log has wall time ({series.clock.source})"
-    if clock.known and clock.source == times.LOCAL:
-        resolved = _zone(series, context)
+    resolved = _zone(series, context) if times.is_local(clock) else None
+    if times.is_local(clock) and (clock.known or resolved is not None):
         if resolved is None:
             said.append("the log's times are local and their time zone is not known: give --tz")
             return None
         bmc = "BMC" in series.clock.detail  # in the right zone it is still a clock that nobody sets
         clock, source = replace(times.bmc(resolved), detail=resolved.detail) if bmc else resolved, LOCAL
-        words = f"the log's times are local; {clock.detail}"
+        words = "; ".join(filter(None, ("the log's times are local", clock.detail, clock.assumed)))
     elif not clock.known:
         marked = anchor.find(series, context.logs())
         if marked is None:
-            said.append("the log has only elapsed time, and no marker shows when it started")
+            said.append(log_zone.unplaced(series))
             return None
         clock, source, words = marked.clock, MARKER, "; ".join(marked.evidence)
     lo, hi = _difference(clock, trace)

@@ -69,6 +69,8 @@ class Clock:
     source: str = "none"
     detail: str = ""  # one clause for a person: which file, which rule
     utc_offset_s: int | None = None  # of the profiled machine, when the evidence tells
+    assumed: str = ""  # what of it the file does not say itself ("date 2026-11-21 assumed from the file's name")
+    of_day_ns: int | None = None  # the zero's time of day, in a file that tells no date
 
     @property
     def known(self) -> bool:

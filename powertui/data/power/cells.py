@@ -44,6 +44,7 @@ class Shape:
     names: tuple[str, ...]  # "column 1" … when there is no header
     first: int  # index of the first line of data
     named: bool  # the file itself names its columns
+    above: tuple[str, ...] = ()  # the lines above the header: titles and comments
 
 
 @dataclass(eq=False)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Badge, Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, counters, groups, steps_of_clock, table, times, units
+from powertui.data.power import above, assemble, counters, groups, steps_of_clock, table, times, units
 from powertui.data.power.cells import number
 from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
+from powertui.data.power.picked import PickedColumn, of_one_unit, questioned
 from powertui.data.power.source import LogFile
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
@@ -43,11 +44,12 @@ def sniff(head: str | bytes, _path: str) -> int:
     layout = table.shape(head)
     if layout is None or len(layout.names) > MAX_CHANNELS:
         return 0
-    powers = _power_columns(layout.names)
+    powers = _power_columns(layout.names) or _energy_columns(layout.names, None)
     if layout.named and not powers and _long_head(head, layout):
         return 55 if any(_time_score(name) > 0 for name in layout.names) else 20
     if not layout.named or not powers:
-        return 10 if _the_other(layout.names) else 0
+        long = not layout.named and _long_head(head, layout)
+        return 20 if long else 10 if _the_other(layout.names) else 0
     if not any(_time_score(name) > 0 for name in layout.names):
         return 20
     return 55 if _has_reading(head, layout, powers[0][0]) else 20
@@ -81,7 +83,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             source.path, "is not a table of columns", hint="powertui reads CSV, and the formats listed in docs/power-logs.md."
         )
     rows = table.read(source, layout, notes)
-    return from_table(source.path, rows, options, notes, named=layout.named)
+    return from_table(source.path, rows, options, notes, named=layout.named, said=above.told(layout.above))
 
 
 def from_table(
@@ -95,17 +97,20 @@ def from_table(
     counter: bool = False,
     wrap_j: float | None = None,
     day_first_default: bool = False,
+    said: above.Told = above.NOTHING,
 ) -> PowerLog:
-    """The same, of a table that a dialect has already cut into columns."""
+    """The same, of a table that a dialect has already cut into columns. `said`: what the lines above it say."""
     if not len(rows):
         raise UnreadableFile(path, f"has no complete row ({notes.first_reason() or 'only a header'})")
-    picked, quantity = _pick_power(path, rows, options)
-    clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default)
+    picked, quantity = _pick_power(path, rows, options, said)
+    clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default, said)
     if _falls(column):
         rows = rows.take(slice(None, None, -1))
-        picked, quantity = _pick_power(path, rows, options)
-        clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default)
-    column = times.in_zone(column, options.tz)
+        picked, quantity = _pick_power(path, rows, options, said)
+        clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default, said)
+    column = above.in_zone(above.dated(column, path, said), options.tz, said, [rows.names[i] for i in clock_columns])
+    if not options.unit:
+        picked = questioned(picked, said, notes)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
     date = "" if rows.is_numeric(clock_columns[0]) else _either_order(rows.texts(clock_columns[0]))
     if date:
@@ -184,24 +189,13 @@ class _Shared:
 # ── which column is what ─────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True)
-class PickedColumn:
-    """A column of readings."""
-
-    column: int
-    name: str
-    unit: Unit
-    sure: bool  # the unit was written or given, or nothing else can be meant
-    where: Bools | None = None  # in a long table: its rows
-
-
 def _power_columns(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
     """Columns that speak of power by name: with their unit, or None where only the word says so."""
     known = [(i, units.of_name(name)) for i, name in enumerate(names)]
     power = [(i, unit) for i, unit in known if unit is not None and unit.quantity == "power"]
     if power:
         return list(power)
-    words = [(i, None) for i, name in enumerate(names) if units.means_power(name)]
+    words = [(i, None) for i, name in enumerate(names) if units.means_power(name) and not units.means_energy(name)]
     energy = [(i, unit) for i, unit in known if unit is not None and unit.quantity == "energy"]
     if energy:
         first = energy[0][1]
@@ -212,14 +206,21 @@ def _power_columns(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
     return [item for item in bare if not _time_score(names[item[0]])]
 
 
+def _energy_columns(names: Sequence[str], unit: Unit | None) -> list[tuple[int, Unit | None]]:
+    """Columns that speak of energy and tell no unit."""
+    return [(i, unit) for i, name in enumerate(names) if units.means_energy(name) and not _time_score(name)]
+
+
 def _the_other(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
     """Of two columns the one that is not the time. Taken for watts only when a person named the file, and said so."""
-    if len(names) != 2 or units.no_power(names[1]) or _time_score(names[1]):
+    if tuple(names) == table.DATE_TIME_READING:
+        return [(2, None)]
+    if len(names) != 2 or units.no_power(names[1]) or units.means_energy(names[1]) or _time_score(names[1]):
         return []
     return [(1, None)] if names[0] == "column 1" or _time_score(names[0]) else []
 
 
-def _pick_power(path: str, rows: table.FileCells, options: LogColumns) -> tuple[list[PickedColumn], int | None]:
+def _pick_power(path: str, rows: table.FileCells, options: LogColumns, said: above.Told) -> tuple[list[PickedColumn], int | None]:
     """The columns of readings; and in a long table the column that names what was read."""
     given = units.UNITS.get(options.unit or "")
     if options.unit and given is None:
@@ -237,6 +238,8 @@ def _pick_power(path: str, rows: table.FileCells, options: LogColumns) -> tuple[
         long = groups.long_form(rows, [column for column, _ in found])
         if long is not None:
             return [_long(rows, long, unit, where, given) for unit, where in long.kinds], long.quantity
+        if not found and (energies := _energy_columns(rows.names, given)):
+            found = _in_joules(path, rows, energies, given, said)
         if not found:
             found = _the_other(rows.names)
     picked = []
@@ -244,8 +247,13 @@ def _pick_power(path: str, rows: table.FileCells, options: LogColumns) -> tuple[
         values, bad = rows.floats(column)
         if not options.watts_col and bool((bad | np.isnan(values)).all()) and len(found) > 1:
             continue
-        by_size, sure = _size(rows.names[column], values)
-        picked.append(PickedColumn(column, rows.names[column], given or unit or by_size, bool(given or unit) or sure))
+        name = rows.names[column]
+        beside = None if unit is not None else said.unit_of(name, "power")
+        by_size, sure = _size(name, values)
+        sure &= units.means_power(name) or _BARE.fullmatch(name.strip()) is not None  # else nothing says that it is power at all
+        known = given or unit or beside
+        picked.append(PickedColumn(column, name, known or by_size, bool(known) or sure, unit is not None, known is None))
+    picked = of_one_unit(picked)
     if not picked:
         raise UnreadableFile(
             path,
@@ -255,9 +263,21 @@ def _pick_power(path: str, rows: table.FileCells, options: LogColumns) -> tuple[
     return picked, None
 
 
+def _in_joules(
+    path: str, rows: table.FileCells, found: Sequence[tuple[int, Unit | None]], given: Unit | None, said: above.Told
+) -> list[tuple[int, Unit | None]]:
+    """Columns of energy, in the unit that was given or stands above the table. There is no guessing it: J and Wh look alike."""
+    known = [(i, unit) for i, _ in found if (unit := given or said.unit_of(rows.names[i], "energy")) is not None]
+    if not known:
+        name = rows.names[found[0][0]]
+        raise UnreadableFile(path, f"has no unit for `{name}`", hint="Name it: --unit J (or mJ, kJ, Wh, kWh).")
+    return list(known)
+
+
 def _long(rows: table.FileCells, long: groups.Long, unit: Unit | None, where: Bools, given: Unit | None) -> PickedColumn:
     by_size, sure = _size(rows.names[long.value], rows.floats(long.value)[0][where])
-    return PickedColumn(long.value, rows.names[long.value], given or unit or by_size, bool(given or unit) or sure, where)
+    known = given or unit
+    return PickedColumn(long.value, rows.names[long.value], known or by_size, bool(known) or sure, unit is not None, where=where)
 
 
 def _size(name: str, values: Floats) -> tuple[Unit, bool]:
@@ -304,13 +324,13 @@ def _time_score(name: str) -> int:
 
 
 def _pick_time(
-    path: str, rows: table.FileCells, options: LogColumns, taken: set[int], default: bool
+    path: str, rows: table.FileCells, options: LogColumns, taken: set[int], default: bool, said: above.Told
 ) -> tuple[list[int], times.TimeColumn]:
     if options.time_col:
         given = rows.find(options.time_col)
         if given is None:
             raise UsageError(f"{path}: there is no column {options.time_col!r}", hint=f"Its columns are: {_listed(rows.names)}.")
-        column = _time_column(rows, given, default)
+        column = _time_column(rows, given, default, said)
         if not column.ok.any():
             raise UnreadableFile(
                 path, f"column {options.time_col!r} has no time", hint="It must be Unix time, a date with time, or seconds."
@@ -322,14 +342,14 @@ def _pick_time(
         return joined
     tried: list[tuple[tuple[int, int, int], int, times.TimeColumn]] = []
     for i in named or [i for i in range(len(rows.names)) if i not in taken]:
-        column = _time_column(rows, i, default)
+        column = _time_column(rows, i, default, said)
         dated = i in named and column.kind in ("absolute", "local")
         if column.ok.mean() < 0.5 or not (dated or _rises(column)):
             continue
         if not named and column.kind == "elapsed" and (i or rows.names[0] != "column 1"):
             continue
-        if column.kind == "elapsed" and units.tokens(rows.names[i]) == ["epoch"]:
-            continue  # the training's, not a time's
+        if column.kind == "elapsed" and _counts_epochs(rows.names[i]):
+            continue
         rank = ("elapsed", "time of day", "local", "absolute").index(column.kind)
         tried.append(((rank, _time_score(rows.names[i]), -i), i, column))
     if not tried:
@@ -342,11 +362,17 @@ def _pick_time(
     return [i], column
 
 
-def _time_column(rows: table.FileCells, i: int, default: bool) -> times.TimeColumn:
+def _counts_epochs(name: str) -> bool:
+    """An epoch of the training, not of a clock: "epoch", "EPOCH_COUNT"."""
+    return set(units.tokens(name)) & _TIME_WORDS == {"epoch"} and not times.unit_in(name)
+
+
+def _time_column(rows: table.FileCells, i: int, default: bool, said: above.Told) -> times.TimeColumn:
+    name = rows.names[i] if times.unit_in(rows.names[i]) or not said.time_unit else f"{rows.names[i]} ({said.time_unit})"
     if rows.is_numeric(i):
-        return times.from_numbers(rows.floats(i)[0].copy(), rows.names[i])
+        return times.from_numbers(rows.floats(i)[0].copy(), name)
     texts = rows.texts(i)
-    return times.from_texts(texts, rows.names[i], day_first=day_first(texts, default))
+    return times.from_texts(texts, name, day_first=day_first(texts, default))
 
 
 def day_first(texts: Sequence[str], default: bool = False) -> bool:

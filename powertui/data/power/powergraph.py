@@ -9,7 +9,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
-from powertui.data.power import assemble, table, times
+from powertui.data.power import above, assemble, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -55,11 +55,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     if not clocks:
         raise UnreadableFile(source.path, f"holds no reading ({notes.first_reason() or 'only a header'})")
     column = times.from_texts(clocks)
-    dated = re.search(r"(20\d\d)-(\d\d)-(\d\d)", Path(source.path).name)
+    date = above.date_in(Path(source.path).name)
     guess = "powergraph: watts, time of day"
-    if dated and 1 <= int(dated[2]) <= 12 and 1 <= int(dated[3]) <= 31:
-        column = times.in_zone(times.with_date(column, *(int(part) for part in dated.groups())), options.tz)
-        guess += f" on {dated[0]} (from the file's name)"
+    if date is not None:
+        column = times.in_zone(times.with_date(column, *date, "the file's name"), options.tz)
+        guess += f" on {date[0]}-{date[1]:02}-{date[2]:02} (from the file's name)"
     else:
         notes.say("the file's name holds no date: only the time of day is known")
     ns, clock = assemble.zeroed(column, column.ok)

@@ -20,7 +20,7 @@ from powertui import plugins
 from powertui.data import elsewhere, packed
 from powertui.data.asked import LogColumns
 from powertui.data.model import PowerSeries, Warn
-from powertui.data.power import outages, own, plausible
+from powertui.data.power import outages, own, plausible, table
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, LogFile
 from powertui.errors import PowertuiError, UnreadableFile
@@ -65,7 +65,7 @@ DIALECTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _MANY = 1 << 20  # readings: what reading them took is worth handing back
 IS_POWER = 50  # a score from which a file found by itself is taken for a power log
 
-_HINT = "Name its columns: --time-col NAME --watts-col NAME --unit W (and --tz for local times)."
+_HINT = "Name its columns, or number them from 1: --time-col NAME --watts-col NAME --unit W (and --tz for local times)."
 
 
 def _readers(head: str) -> Iterator[ModuleType]:
@@ -191,6 +191,15 @@ def _looks(source: LogFile) -> str:
         return "is an HDF5 file, which powertui does not read (of Slurm's profiles: sh5util -j JOB -E --series=Energy writes a CSV)"
     if b"\x00" in head[:1024] and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "is binary, and not a power log that powertui knows"
+    layout = table.shape(source.head_text)
+    if layout is not None and layout.named and len({name for name in layout.names if name}) > 1:
+        names = ", ".join(filter(None, layout.names))
+        return f"has no column that is named like power or energy (its columns are: {_printable(names)})"
     first = next((line.strip() for line in source.head_text.split("\n") if line.strip()), "")
-    shown = "".join(ch if ch.isprintable() else "?" for ch in first[:60])
-    return f"has no column named like power or time (its first line is: {shown!r})"
+    if layout is not None and not layout.named:
+        return f"has no header that names its columns (its first line is: {_printable(first)!r})"
+    return f"has no column named like power or time (its first line is: {_printable(first)!r})"
+
+
+def _printable(text: str) -> str:
+    return "".join(ch if ch.isprintable() else "?" for ch in text[:60]) + ("" if len(text) <= 60 else "…")

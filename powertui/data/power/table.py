@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.power import grouped, large_table, units
+from powertui.data.power import grouped, heading, large_table, units
 from powertui.data.power.cells import MOST as MOST
 from powertui.data.power.cells import NUMBER, irregular
 from powertui.data.power.cells import FileCells as FileCells
@@ -24,6 +24,7 @@ from powertui.data.power.cells import was_cut as was_cut
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 
+DATE_TIME_READING = ("date", "time", "column 3")
 LARGE = 2 << 20  # bytes from which pandas is worth its import
 
 
@@ -51,22 +52,41 @@ def shape(head: str) -> Shape | None:
         return None
     first, top = data[0]
     cells = fields(top, delimiter)
+    if not _begins_at_once(data, delimiter):
+        found = heading.find(data, lambda line: fields(line, delimiter), _like_data)
+        if found is not None:
+            return Shape(delimiter, found.names, found.first, True, tuple(line for i, line in lines if i < found.top))
+    comments = tuple(line for i, line in lines if i < first)
     if len(cells) > 1 and not any(_like_data(cell) for cell in cells if cell):
         if len(set(cells)) > 1:
-            return Shape(delimiter, tuple(cells), first + 1, True)
+            return Shape(delimiter, tuple(cells), first + 1, True, comments)
         return None
-    above = [
-        fields(line.lstrip().lstrip("#").strip(), delimiter) for i, line in lines if i < first and line.lstrip().startswith("#")
-    ]
-    for candidate in reversed(above):  # "# time watts" as a comment over the data
+    for line in reversed(comments):  # "# time watts" as a comment over the data
+        candidate = fields(line.lstrip().lstrip("#").strip(), delimiter)
         if len(candidate) == len(cells) and not any(_like_data(cell) for cell in candidate if cell):
-            return Shape(delimiter, tuple(candidate), first, True)
+            return Shape(delimiter, tuple(candidate), first, True, tuple(other for other in comments if other is not line))
     if any(_like_data(cell) for cell in fields(data[min(1, len(data) - 1)][1], delimiter)) and len(cells) > 1:
         mixed = sum(_like_data(cell) for cell in cells) * 2 < len(cells) and len(data) > 1
         if mixed and not any(re.fullmatch(r"[-+]?\d*\.?\d+", cell) or ":" in cell for cell in cells):
-            return Shape(delimiter, tuple(cells), first + 1, True)
-        return Shape(delimiter, tuple(f"column {n}" for n in range(1, len(cells) + 1)), first, False)
+            return Shape(delimiter, tuple(cells), first + 1, True, comments)
+        return Shape(delimiter, _places(cells), first, False, comments)
     return None
+
+
+def _places(cells: Sequence[str]) -> tuple[str, ...]:
+    """Names for the columns of a table without any. A date, a time and a reading are what a loop in a shell writes."""
+    if len(cells) in (3, 4) and re.fullmatch(r"\d{4}[-/]\d\d[-/]\d\d", cells[0]) and re.match(r"\d\d:\d\d:\d\d", cells[1]):
+        if len(cells) == 3:
+            return DATE_TIME_READING
+        if units.written(cells[3]) is not None:
+            return ("date", "time", "value", "unit")
+    return tuple(f"column {n}" for n in range(1, len(cells) + 1))
+
+
+def _begins_at_once(data: Sequence[tuple[int, str]], delimiter: str) -> bool:
+    """The first line is the header, or a row, and the second one is a row."""
+    first, second = (fields(line, delimiter) for _, line in data[:2]) if len(data) > 1 else ([], [])
+    return len(data) < 3 or (abs(len(first) - len(second)) <= 1 and any(_like_data(cell) for cell in second if cell))
 
 
 def _like_data(cell: str) -> bool:

@@ -46,8 +46,14 @@ _CTIME = re.compile(
     r"(\d{1,2}):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
     r"\s*([AP]M)?\s*(?:([A-Z]{3,5}|[+-]\d\d:?\d\d)\s*)?(\d{4})?(?:\s+([A-Z]{3,5}|[+-]\d\d:?\d\d))?"
 )
+_DAY_NAMED = re.compile(  # 21-Nov-2026 17:48:12, 21/Nov/2026:17:48:12 +0000
+    r"(\d{1,2})([-/ ])([A-Z][a-z]{2})\2(\d{4}|\d\d)[ :T]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
+    r"\s*([AaPp][Mm])?\s*([A-Z]{3,5}|[+-]\d\d:?\d\d)?"
+)
 _DAY = re.compile(r"(\d{1,2}):(\d\d):(\d\d)(?:[.:,](\d{1,9}))?\s*([AaPp][Mm])?")
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
+_SINCE = re.compile(r"elapsed|duration|since|uptime|run ?time|relative", re.IGNORECASE)
+_AT_NOUGHT = 10 * S  # a log whose first row comes so soon after midnight counts from its own start
 _PLAIN = re.compile(r"\s*(?:19|20)\d\d([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?\s*")
 _DECIMAL_COMMA = re.compile(r"\s*\d+,\d+\s*")
 _MONTHS = {
@@ -82,6 +88,7 @@ class TimeColumn:
     offset_s: int | None = None
     later_ns: int = 0  # all of it may lie so much later: it was written in an hour that the clocks repeat
     problem: str = ""  # why the zone that was named cannot be right
+    assumed: str = ""  # what of these times the file does not say itself
 
     def __post_init__(self) -> None:
         if self.ok.any():
@@ -132,6 +139,11 @@ def parse(text: str, *, day_first: bool = False) -> WrittenTime | None:
         if a > 12 or (b <= 12 and (day_first or match[2] == ".")):
             a, b = b, a
         ns = _ns(int(match[4]), a, b, match.groups()[4:8], match[9])
+        return None if ns is None else WrittenTime(ns, zone_offset(match[10]) if match[10] else None, True)
+    if (match := _DAY_NAMED.fullmatch(text)) and match[3] in _MONTHS:
+        ns = _ns(
+            int(match[4]) + (2000 if len(match[4]) == 2 else 0), _MONTHS[match[3]], int(match[1]), match.groups()[4:8], match[9]
+        )
         return None if ns is None else WrittenTime(ns, zone_offset(match[10]) if match[10] else None, True)
     if match := _COMPACT.fullmatch(text):
         ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7])
@@ -244,6 +256,8 @@ def from_texts(texts: Sequence[str], name: str = "", *, day_first: bool = False)
     ns = np.array(
         [stamp.ns - (stamp.offset_s or 0) * S * zoned if stamp is not None else 0 for stamp in stamps], np.int64
     ).reshape(len(texts))  # fmt: skip
+    if not dated and good and (_SINCE.search(name) or good[0].ns < _AT_NOUGHT):
+        return TimeColumn(_past_midnight(ns, ok), ok, "elapsed", "time since a start that the log does not give")
     if not dated:
         return TimeColumn(_past_midnight(ns, ok), ok, "time of day", "time of day, without a date")
     if zoned:
@@ -261,12 +275,11 @@ def _past_midnight(ns: Int64s, ok: Bools) -> Int64s:
     return out
 
 
-def with_date(column: TimeColumn, year: int, month: int, day: int) -> TimeColumn:
-    """Times of day on a date that something else tells (the file's name)."""
+def with_date(column: TimeColumn, year: int, month: int, day: int, place: str) -> TimeColumn:
+    """Times of day on a date that something else tells (`place`: the file's name)."""
     start = calendar.timegm((year, month, day, 0, 0, 0, 0, 0, 0)) * S
-    return replace(
-        column, ns=column.ns + start, kind="local", words=f"time of day on {year:04}-{month:02}-{day:02}, without a zone"
-    )
+    assumed = f"date {year:04}-{month:02}-{day:02} assumed from {place}"
+    return replace(column, ns=column.ns + start, kind="local", words=f"time of day, without a zone; {assumed}", assumed=assumed)
 
 
 # ── zones and clocks ─────────────────────────────────────────────────────────────────────────────
@@ -352,12 +365,14 @@ def _offsets(tz: str, ns: Int64s) -> _Offsets | None:
 def clock(column: TimeColumn, zero_ns: int) -> Clock:
     """Where the log's zero lies, if `zero_ns` of this column is its zero."""
     if column.kind == "absolute":
-        return Clock(zero_ns, zero_ns + column.later_ns, ABSOLUTE, column.words, column.offset_s)
+        return Clock(zero_ns, zero_ns + column.later_ns, ABSOLUTE, column.words, column.offset_s, column.assumed)
     if column.kind == "local":
         return Clock(
             zero_ns - 14 * 3600 * S, zero_ns + 12 * 3600 * S, LOCAL,
-            column.problem or "give --tz, or let the profile's own evidence resolve it",
+            column.problem or "give --tz, or let the profile's own evidence resolve it", assumed=column.assumed,
         )  # fmt: skip
+    if column.kind == "time of day":
+        return Clock(detail=column.words, utc_offset_s=column.offset_s, of_day_ns=zero_ns % DAY)
     return Clock(detail=column.words)
 
 
@@ -366,7 +381,17 @@ def with_offset(naive: Clock, utc_offset_s: int, detail: str = "") -> Clock:
     if naive.source != LOCAL or naive.lo_ns is None:
         return naive
     zero = naive.lo_ns + 14 * 3600 * S - utc_offset_s * S
-    return Clock(zero, zero, ABSOLUTE, detail or f"local time at UTC{offset_words(utc_offset_s)}", utc_offset_s)
+    return Clock(zero, zero, ABSOLUTE, detail or f"local time at UTC{offset_words(utc_offset_s)}", utc_offset_s, naive.assumed)
+
+
+def day_words(ns: int) -> str:
+    """ "2026-11-21" """
+    return str(datetime(1970, 1, 1).date() + timedelta(days=ns // DAY))
+
+
+def is_local(clock: Clock) -> bool:
+    """Local times that name no zone, or times of day that name no date either: the run they belong to may tell."""
+    return (clock.known and clock.source == LOCAL) or clock.of_day_ns is not None
 
 
 def offset_words(seconds: int) -> str:

@@ -23,6 +23,7 @@ UNITS = {
     unit.name: unit
     for unit in (
         Unit("W", "power", 1.0), Unit("mW", "power", 1e-3), Unit("uW", "power", 1e-6), Unit("kW", "power", 1e3),
+        Unit("dW", "power", 0.1),
         Unit("J", "energy", 1.0), Unit("mJ", "energy", 1e-3), Unit("uJ", "energy", 1e-6), Unit("kJ", "energy", 1e3),
         Unit("Wh", "energy", 3600.0), Unit("mWh", "energy", 3.6), Unit("kWh", "energy", 3.6e6),
     )
@@ -31,9 +32,10 @@ UNITS = {
 _WORDS = {
     "w": "W", "watt": "W", "watts": "W", "mw": "mW", "milliwatt": "mW", "milliwatts": "mW", "uw": "uW", "µw": "uW",
     "microwatt": "uW", "microwatts": "uW",
-    "kw": "kW", "kilowatt": "kW", "kilowatts": "kW", "j": "J", "joule": "J", "joules": "J", "mj": "mJ",
+    "kw": "kW", "kilowatt": "kW", "kilowatts": "kW", "kwatt": "kW", "kwatts": "kW", "mwatt": "mW", "mwatts": "mW",
+    "dw": "dW", "deciwatt": "dW", "deciwatts": "dW", "j": "J", "joule": "J", "joules": "J", "mj": "mJ",
     "millijoule": "mJ", "millijoules": "mJ", "uj": "uJ", "µj": "uJ", "microjoule": "uJ", "microjoules": "uJ", "kj": "kJ",
-    "wh": "Wh", "mwh": "mWh", "kwh": "kWh", "ws": "J", "wattsecond": "J", "wattseconds": "J",
+    "wh": "Wh", "mwh": "mWh", "kwh": "kWh", "whs": "Wh", "kwhs": "kWh", "ws": "J", "wattsecond": "J", "wattseconds": "J",
 }  # fmt: skip
 MOST = 300  # characters of a name that are looked at
 METRICS = {  # metrics and fields whose names do not end in a unit
@@ -46,7 +48,7 @@ NO_POWER = re.compile(
     r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|thermal design|"
     r"\bbtu|dbm|\bhp\b|horse ?power|kcal|\b[tr]x\b|signal|laser|optic|power (?:on|off|cycles?|modes?|sav(?:e|ing)|profile|level)\b|"
     r"memory (?:consumption|usage)|"
-    r"\b(?:[kmg]i?b|bytes|k?va|kvar)\b|capacit|available|allocated|requested|\brated|"
+    r"\bpeak|\bpk\b|\b(?:[kmg]i?b|bytes|k?va|kvar)\b|capacit|available|allocated|requested|\brated|"
     r"(?<![a-z])temp|temp\b|temperature|freq|clock|util|percent|%|emission|cost|price|"
     r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*(?:socket|power|consumption|watt))|\bvar\b|\bva\b",
     re.IGNORECASE,
@@ -56,6 +58,13 @@ _CURRENT = re.compile(r"[_ \[(]m?[AVav]\)?\]?$")  # amperes and volts
 _POWER = re.compile(r"(?<![a-z])(?:vdd|pom)_[0-9a-z_]+|power|watt|pwr|consumption|\bdraw\b", re.IGNORECASE)
 
 
+_ENERGY = re.compile(r"(?<![a-z])energy|energie|(?<![a-z])joules?\b|consumed", re.IGNORECASE)
+_POWER_ALONE = re.compile(r"power|watts?(?![ _-]?h)|pwr", re.IGNORECASE)
+_HWMON = re.compile(r"\bpower\d{1,2}_(?:input|average)$")  # the kernel's, always in µW
+_SCALED = re.compile(
+    r"[\[(/]\s*(?:0?[.,]0{0,3}1|10{1,3})\s*[x×*]?\s*[kmuµ]?(?:W|J|Wh)\b|[kmuµ]?(?:W|J|Wh)\s*[x×*/]\s*10|\b[x×*]\s*10|"
+    r"\b(?:tenth|hundredth|thousandth)s?\b|\bcenti ?watts?", re.IGNORECASE,
+)  # fmt: skip
 _JOINT = re.compile(r"(?:(?<=[a-z][a-z])(?=[A-Z])|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]))(?!Wh(?![a-z]))")
 _HOURS = re.compile(r"(?:(?:kilo|milli)[ _-]?)?watts?[ _-]?hours?", re.IGNORECASE)
 
@@ -83,6 +92,11 @@ def no_power(name: str) -> bool:
     return bool(NO_POWER.search(name) or NO_POWER.search(_spaced(name)))
 
 
+def scaled(name: str) -> bool:
+    """A name that tells a scale beside its unit: "power (0.1 W)", "hundredths of kW"."""
+    return bool(_SCALED.search(name[:MOST]))
+
+
 def of_name(name: str) -> Unit | None:
     """The unit that a name carries at its end or in brackets. None when it says none, or means a limit."""
     if name in METRICS:
@@ -90,6 +104,8 @@ def of_name(name: str) -> Unit | None:
     name = re.sub(_HOURS, _short_hours, name[:MOST])
     if no_power(name):
         return None
+    if _HWMON.search(name):
+        return UNITS["uW"]
     bracket = re.search(r"[\[(/]\s*([A-Za-zµμ]+)\s*[\])]?\s*$", name)
     if bracket:
         word = bracket[1].replace("μ", "µ").lower()
@@ -117,6 +133,12 @@ def written(cell: str) -> Unit | None:
 def any_power(names: Sequence[str]) -> bool:
     """Whether any of these names speaks of power or energy."""
     return any(of_name(name) is not None or means_power(name) for name in names)
+
+
+def means_energy(name: str) -> bool:
+    """A name that speaks of energy, with or without a unit."""
+    name = name[:MOST]
+    return bool(_ENERGY.search(name)) and not _POWER_ALONE.search(name) and not no_power(name)
 
 
 def means_power(name: str) -> bool:

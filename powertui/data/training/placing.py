@@ -255,15 +255,18 @@ def _places(found: Alignment) -> tuple[Where, ...]:
 def _clock(training: Training, series: PowerSeries, said: list[str]) -> Clock | None:
     if series.clock.known and series.clock.source != times.LOCAL:
         return replace(series.clock, source=align.CLOCKS, detail=f"the log has wall time ({series.clock.source})")
-    if series.clock.known:
+    if times.is_local(series.clock):
         found = _zone(training, series)
-        if found is None:
+        if found is not None and found.assumed:
+            said.append(f"the log's {found.assumed}")
+        if found is None and series.clock.known:
             said.append("the log's times are local and their time zone is not known: give --tz")
-        return found
+        if found is not None or series.clock.known:
+            return found
     marked = anchor.find(series, training.logs.events)
     if marked is not None:
         return replace(marked.clock, source=align.MARKER, detail="; ".join(marked.evidence))
-    said.append("the log has only elapsed time, and no marker shows when it started")
+    said.append(log_zone.unplaced(series))
     return None
 
 

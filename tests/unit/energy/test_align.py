@@ -180,6 +180,30 @@ def test_a_long_log_would_meet_any_run_in_some_zone_and_is_not_moved(made, logge
     assert "do not overlap" in " ".join(found.evidence)
 
 
+@pytest.mark.parametrize(("zone_s", "told_s"), [(-3 * 3600, None), (9 * 3600, None), (0, -3 * 3600)])
+def test_times_of_day_take_the_day_of_the_run(zone_s: int, told_s: int | None, made, logged) -> None:
+    """In the profiled machine's zone, or in the one that the log tells."""
+    series, offset = logged
+    local = made.trace.clock.mid_ns + round(offset * NS) + (zone_s if told_s is None else told_s) * NS
+    naive = replace(series, clock=Clock(of_day_ns=local % times.DAY, utc_offset_s=told_s))
+    zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=zone_s))
+    found = align.place(naive, align.AlignmentContext(zoned, made.steps, made.epochs)).alignment
+    assert found.source == align.LOCAL
+    assert found.offset_s == pytest.approx(offset, abs=0.05)
+    assert "assumed from the run's own day" in found.evidence[0]
+
+
+def test_times_of_day_that_meet_the_run_on_no_day_have_no_date(made, logged) -> None:
+    series, offset = logged
+    local = made.trace.clock.mid_ns + round(offset * NS) + 7 * 3600 * NS
+    naive = replace(series, clock=Clock(of_day_ns=local % times.DAY))
+    for zone_s in (0, None):  # another hour, or an unknown zone
+        zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=zone_s))
+        found = align.place(naive, align.AlignmentContext(zoned, made.steps, made.epochs), Aligning("clock")).alignment
+        assert found.offset_s is None
+        assert any("times of day alone" in words for words in found.evidence)
+
+
 def test_a_bmcs_local_time_stays_as_vague_as_its_clock(made, logged) -> None:
     series, offset = logged
     zero = made.trace.clock.mid_ns + round(offset * NS)

@@ -1,0 +1,136 @@
+"""What the lines above a table say of it: the unit of its readings and of its times, a scale, a date, a zone.
+
+They are prose, so a number before a unit is a value ("1100 W supply") and no unit, and what they say of a scale is asked about
+and never applied.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from powertui.data.power import times, units
+from powertui.data.power.units import Unit
+from powertui.errors import UsageError
+
+_MOST = 400  # characters of a line that are looked at
+_MARKS = "#;/%!*-\"' \t"
+_WORD = re.compile(r"(?<![\w.])(?:(\d[\d.,]*)\s*)?([A-Za-zµμ]{1,14})(?!\w)")
+_RATED = re.compile(
+    r"limit|\bcap(?:ped)?\b|\bmax|\btdp\b|\brated|nominal|budget|psu|supply|range|resolution|accuracy", re.IGNORECASE
+)
+_OF_UNIT = re.compile(r"\bunits?\b", re.IGNORECASE)
+_SCALE = re.compile(
+    r"(?<!power )\b(?:scale|scaling|scaled|factor|multiplier|multiply|multiplied|divide|divided|divisor)\b"
+    r"\D{0,20}?(\d[\d.]*(?:e-?\d+)?)"
+    r"|[x×*]\s?(\d[\d.]*)\b|\b(tenths?|hundredths?|thousandths?|centi)(?=\b|watts?)"
+    r"|\bunits?\b\D{0,10}?(\d[\d.]*)\s*[kmµu]?[WJ]\b",
+    re.IGNORECASE,
+)  # fmt: skip
+_TIME_UNIT = re.compile(
+    r"\b(?:time|timestamp|elapsed|t)s?\b(?:\s+(?:is|are|given|column))*\s*(?:in|[:=(\[,])?\s*[(\[]?"
+    r"(ms|msec|milliseconds?|us|µs|usec|microseconds?|ns|nsec|nanoseconds?|s|sec|secs|seconds?|min|minutes?|h|hours?)\b",
+    re.IGNORECASE,
+)
+_ZONE = re.compile(
+    r"(?:all\s+)?(?:times?|time ?stamps?|dates?|time ?zone|tz|zone)\b[^0-9]{0,30}?(?<![A-Za-z])"
+    r"(UTC|GMT|[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+|(?:UTC|GMT)?[+-]\d\d:?\d\d)(?![\w/])",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"(?<!\d)(20\d\d)([-/._]?)(\d\d)\2(\d\d)(?!\d)")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the lines above a table say."""
+
+    power: tuple[Unit, ...] = ()  # units of power that they name
+    energy: tuple[Unit, ...] = ()
+    scale: str = ""  # the line that speaks of a scale
+    time_unit: str = ""
+    zone: str = ""
+    date: tuple[int, int, int] | None = None
+    lines: tuple[str, ...] = ()
+
+    def unit_of(self, name: str, quantity: units.Quantity) -> Unit | None:
+        """The unit of a column that names none: the only one of its kind, or the one beside the column's name."""
+        named = self.power if quantity == "power" else self.energy
+        if len(named) == 1:
+            return named[0]
+        beside = re.compile(rf"(?<!\w){re.escape(name.strip())}\W{{1,3}}(?:(?:is|are|in)\W)*\W*([A-Za-zµμ]+)", re.IGNORECASE)
+        found = {unit for line in self.lines if (m := beside.search(line)) and (unit := units.written(m[1])) in named}
+        return found.pop() if len(found) == 1 else None
+
+
+NOTHING = Told()
+
+
+def told(lines: Sequence[str]) -> Told:
+    """All that these lines say."""
+    kept = tuple(text for line in lines if (text := line[:_MOST].strip(_MARKS)))
+    found: dict[Unit, None] = {}
+    for line in kept:
+        if _RATED.search(line) and not _OF_UNIT.search(line):
+            continue
+        for number, word in _WORD.findall(line):
+            unit = None if number else units.written(word)
+            # "j", "w": a letter alone is a unit as units are written, and behind something that asks for one
+            if unit is not None and (len(word) > 1 or (word.isupper() and _announced(line, word))):
+                found[unit] = None
+    return Told(
+        tuple(unit for unit in found if unit.quantity == "power"),
+        tuple(unit for unit in found if unit.quantity == "energy"),
+        next((line for line in kept if _scaled(line)), ""),
+        next((m[1] for line in kept if (m := _TIME_UNIT.search(line))), ""),
+        next((m[1] for line in kept if (m := _ZONE.match(line))), ""),
+        next((day for line in kept if (day := date_in(line)) is not None), None),
+        kept,
+    )
+
+
+def _announced(line: str, word: str) -> bool:
+    return bool(re.search(rf"(?:\bin|\bunits?\b|[:=,(\[/])\W*(?:\w+\W+)?{word}\b", line))
+
+
+def _scaled(line: str) -> bool:
+    match = _SCALE.search(line)
+    if match is None:
+        return False
+    try:
+        return float(match[1] or match[2] or match[4] or "0") != 1
+    except ValueError:
+        return True
+
+
+def date_in(text: str) -> tuple[int, int, int] | None:
+    """The first date of a text (2026-11-21, 20261121)."""
+    for match in _DATE.finditer(text):
+        year, month, day = int(match[1]), int(match[3]), int(match[4])
+        if 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]:
+            return year, month, day
+    return None
+
+
+def dated(column: times.TimeColumn, path: str, said: Told) -> times.TimeColumn:
+    """Times of day on the date that a line above the table tells, else the file's name; others stay what they are."""
+    if column.kind != "time of day":
+        return column
+    for date, place in ((said.date, "a line above the table"), (date_in(Path(path).name), "the file's name")):
+        if date is not None:
+            return times.with_date(column, *date, place)
+    return column
+
+
+def in_zone(column: times.TimeColumn, tz: str | None, said: Told, names: Sequence[str]) -> times.TimeColumn:
+    """Local times in the zone that a person names, else the log: in the column's own name (`Time (UTC)`), or above the table."""
+    if tz is not None or column.kind != "local":
+        return times.in_zone(column, tz)
+    if any({"utc", "gmt"} & set(units.tokens(name)) for name in names):
+        return times.in_zone(column, "UTC")
+    try:
+        return times.in_zone(column, said.zone or None)
+    except UsageError:  # no zone that this machine knows
+        return column

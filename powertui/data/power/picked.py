@@ -1,0 +1,53 @@
+"""A column that was picked for its readings, and what puts its unit in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from powertui.data.model import Bools
+from powertui.data.power import units
+from powertui.data.power.above import Told
+from powertui.data.power.notes import Notes
+from powertui.data.power.units import Unit
+
+
+@dataclass(frozen=True)
+class PickedColumn:
+    """A column of readings."""
+
+    column: int
+    name: str
+    unit: Unit
+    sure: bool  # the unit was written or given, or nothing else can be meant
+    written: bool = True  # the table itself names the unit
+    sized: bool = False  # it goes by the size of the readings
+    where: Bools | None = None  # in a long table: its rows
+
+
+def of_one_unit(picked: list[PickedColumn]) -> list[PickedColumn]:
+    """Columns of one table whose unit goes by their size have one unit: that of the largest."""
+    guessed = {item.unit for item in picked if item.sized}
+    if len(guessed) < 2:
+        return picked
+    least = min(guessed, key=lambda unit: unit.factor)
+    return [replace(item, unit=least, sure=False) if item.sized else item for item in picked]
+
+
+def questioned(picked: Sequence[PickedColumn], said: Told, notes: Notes) -> list[PickedColumn]:
+    """The columns; where the lines above the table speak of a scale or of another unit than was taken, that is in doubt."""
+    return [item if _clear(item, said, notes) else replace(item, sure=False) for item in picked]
+
+
+def _clear(item: PickedColumn, said: Told, notes: Notes) -> bool:
+    if said.scale or units.scaled(item.name):
+        where = f"{said.scale!r} stands above the table" if said.scale else f"{item.name!r} speaks of a scale"
+        notes.say(f"{where}: none is applied to {item.name}; say its unit with --unit")
+        return False
+    of_kind = said.power if item.unit.quantity == "power" else said.energy
+    others = of_kind if of_kind or item.written else (*said.power, *said.energy)
+    if not others or item.unit in others:
+        return True
+    named = " and ".join(unit.name for unit in others)
+    notes.say(f"{item.name} is taken for {item.unit.name}, but a line above the table speaks of {named}: say so with --unit")
+    return False
