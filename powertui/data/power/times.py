@@ -174,7 +174,7 @@ _DAYS = (16_436.0, 25_569.0)  # days since 1970: from 2015 on, and no spreadshee
 _SPREADSHEET_PACE = 1.2e-4  # days, ten seconds; as seconds it would be thousands of rows in one
 
 
-def _unit_in(name: str) -> int | None:
+def unit_in(name: str) -> int | None:
     """ns per unit that a column's name tells ("time_ms", "Elapsed Time (sec)"); None when it tells none."""
     for word in reversed(re.split(r"[^a-zµ]+", name.lower())):
         if word in _UNITS and (word not in ("h", "min") or "time" in name.lower() or "elapsed" in name.lower()):
@@ -189,16 +189,16 @@ def from_numbers(values: Floats, name: str = "") -> TimeColumn:
     for low, high, factor, words in _EPOCHS:
         if low <= middle < high:
             return TimeColumn(_scaled(values, ok, factor), ok, "absolute", words)
-    if _SPREADSHEET[0] < middle < _SPREADSHEET[1] and not _unit_in(name) and ok.sum() > 2:
+    if _SPREADSHEET[0] < middle < _SPREADSHEET[1] and not unit_in(name) and ok.sum() > 2:
         paces = np.abs(np.diff(values[ok]))
         if 0 < float(np.median(paces)) < _SPREADSHEET_PACE and values[ok].min() > _SPREADSHEET[0]:
             since = _scaled((values - _SPREADSHEET_1970) * 86_400.0, ok, S)
             return TimeColumn(since // 1_000_000 * 1_000_000, ok, "local", "days of a spreadsheet, local time without a zone")
-    if _DAYS[0] < middle < _DAYS[1] and not _unit_in(name) and ok.sum() > 2:
+    if _DAYS[0] < middle < _DAYS[1] and not unit_in(name) and ok.sum() > 2:
         paces = np.abs(np.diff(values[ok]))
         if 0 < float(np.median(paces)) < _SPREADSHEET_PACE and values[ok].min() > _DAYS[0]:
             return TimeColumn(_scaled(values * 86_400.0, ok, S) // 1_000_000 * 1_000_000, ok, "absolute", "Unix days")
-    factor = _unit_in(name) or S
+    factor = unit_in(name) or S
     plain = {S: "seconds", S // 1000: "milliseconds", 1000: "microseconds", 1: "nanoseconds", 60 * S: "minutes", 3600 * S: "hours"}
     return TimeColumn(_scaled(values, ok, factor), ok, "elapsed", f"{plain[factor]} since a start that the log does not give")
 
