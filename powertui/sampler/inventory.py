@@ -20,9 +20,21 @@ __all__ = ["LOCAL", "FoundSource", "local_targets", "look_here", "look_there", "
 
 # In-band sources in the order of what they resolve: counters and samples many times a second, then BMCs, then programs that take
 # a while to answer, then what Slurm counts every half minute.
-LOCAL = ("pm_counters:", "hwmon:", "rapl:", "perf:", "nvml:", "amd:", "ipmitool:open", "nvidia-smi:", "amd-smi:", "slurm:")
+LOCAL = (
+    "pm_counters:",
+    "hwmon:",
+    "rapl:",
+    "perf:",
+    "nvml:",
+    "amd:",
+    "ipmitool:open",
+    "nvidia-smi:",
+    "amd-smi:",
+    "aiu-smi:",
+    "slurm:",
+)
 # Named only where they find something: another source above reads the same sensor, or most machines have nothing of the kind.
-_QUIET = ("pm_counters:", "perf:", "amd:", "nvidia-smi:", "amd-smi:", "slurm:")
+_QUIET = ("pm_counters:", "perf:", "amd:", "nvidia-smi:", "amd-smi:", "aiu-smi:", "slurm:")
 # A source is not added where one of these was: they measure the same.
 _SAME = {
     "ipmitool:open": ("node",), "slurm:": ("node", "package"), "rapl:": ("node",), "perf:": ("node", "package"),
@@ -44,6 +56,7 @@ class FoundSource:
     reasons: dict[str, str] = field(default_factory=dict)  # why a channel has no value now
     facts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    every_s: float | None = None  # how often it has a new value, at best
     why_not: str = ""
     hint: str = ""
 
@@ -78,7 +91,8 @@ def _found(url: str, source: Any, info: Info) -> FoundSource:
         source.close()
     if info.channels and all(reasons.get(channel.name) == NOT_MEASURED for channel in info.channels):
         return FoundSource(url, False, why_not="It says 0 W, which nothing that is switched on draws: it does not measure.")
-    return FoundSource(info.url, True, info.source, info.host, info.channels, values, reasons, dict(info.facts), info.notes)
+    every = max(source.min_period, min((channel.period_s or 0.0 for channel in info.channels), default=0.0))
+    return FoundSource(info.url, True, info.source, info.host, info.channels, values, reasons, dict(info.facts), info.notes, every)
 
 
 def _look(url: str, options: Options) -> FoundSource:
@@ -92,9 +106,16 @@ def _look(url: str, options: Options) -> FoundSource:
 
 
 def look_here(root: str = "/") -> list[FoundSource]:
-    """Everything in-band, best first. Some sources are only named where they find something."""
+    """Everything in-band, what resolves most first. Some sources are only named where they find something."""
     found = [_look(url, Options(root=root)) for url in LOCAL]
-    return [f for f in found if f.ok or f.url not in _QUIET]
+    return sorted((f for f in found if f.ok or f.url not in _QUIET), key=_resolution)
+
+
+def _resolution(found: FoundSource) -> tuple[bool, float, bool, float]:
+    """Less is better: how often, whether it counts every joule, and in which steps. What cannot be read comes last."""
+    samples = not any(channel.kind == "interval" for channel in found.channels)
+    step = min((channel.quantum_w or 0.0 for channel in found.channels), default=0.0) if samples else 0.0
+    return not found.ok, found.every_s or 0.0, samples, step
 
 
 def look_there(targets: Iterable[Target]) -> list[FoundSource]:
@@ -194,7 +215,8 @@ def _lines(found: Iterable[FoundSource]) -> Iterator[str]:
             if item.hint:
                 yield f"     try: {plain(item.hint)}"
             continue
-        facts = ", ".join(f"{k} {v}" for k, v in item.facts.items())
+        every = {"every": f"{item.every_s:g} s"} if item.every_s and "renewed every" not in item.facts else {}
+        facts = ", ".join(f"{k} {v}" for k, v in {**item.facts, **every}.items())
         yield f"yes  {plain(item.url)}  {plain(item.source)}" + (f"  ({plain(facts)})" if facts else "")
         for channel in item.channels:
             watts = item.watts.get(channel.name)

@@ -172,6 +172,7 @@ _FACTORIES = {
     "nvml": ("powertui.sampler.nvml", "make"),
     "nvidia-smi": ("powertui.sampler.gpu_programs", "make_nvidia"),
     "amd-smi": ("powertui.sampler.gpu_programs", "make_amd"),
+    "aiu-smi": ("powertui.sampler.aiu_smi", "make"),
     "pm_counters": ("powertui.sampler.pm_counters", "make"),
     "slurm": ("powertui.sampler.slurm", "make"),
     "prometheus": ("powertui.sampler.prometheus", "make"),
@@ -198,7 +199,7 @@ def open_source(url: str, options: Options | None = None) -> Source:
     """A source by its URL, not yet connected: call its `open()`.
 
     `ipmi://user@bmc:623`, `ipmitool://bmc`, `ipmitool:open`, `redfish://bmc`, `auto://bmc`, `hwmon:`, `rapl:`, `perf:`, `nvml:`,
-    `amd:`, `pm_counters:`, `nvidia-smi:`, `amd-smi:`, `slurm:`, `prometheus://server:9090?match=…`, `csv:FILE`.
+    `amd:`, `pm_counters:`, `nvidia-smi:`, `amd-smi:`, `aiu-smi:`, `slurm:`, `prometheus://server:9090?match=…`, `csv:FILE`.
     """
     address = parse_url(url)
     options = options or Options()

@@ -200,3 +200,16 @@ def test_a_node_that_says_zero_does_not_keep_others_away(tmp_path: Path, monkeyp
     with counting(tmp_path):
         assert [one.url for one in local_targets(str(tmp_path))] == ["rapl:"]
         assert "It says 0 W" in "\n".join(tell(look_here(str(tmp_path))))
+
+
+def test_sensors_are_named_in_the_order_of_what_they_resolve(cray: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counters, then whole watts, both twenty times a second; then the node's controller, ten times; then what cannot be read."""
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    put(cray, "sys/class/hwmon/hwmon0/name", "ibmpowernv")
+    put(cray, "sys/class/hwmon/hwmon0/power1_input", 312_000_000)
+    rapl_tree(cray, {"intel-rapl:0": ("package-0", 5_000_000)})
+    with counting(cray):
+        found = look_here(str(cray))
+    assert [one.url for one in found][:4] == ["rapl:", "hwmon:", "pm_counters:", "nvml:"]
+    assert [one.every_s for one in found][:3] == [0.05, 0.05, 0.1]
+    assert "yes  rapl:  rapl  (every 0.05 s)" in list(tell(found))
