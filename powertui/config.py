@@ -95,6 +95,13 @@ def _folder(environ: Mapping[str, str] = os.environ) -> Path:
     return root / "powertui"
 
 
+def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where is kept what a person did and the next start is to know (XDG base directories, as above)."""
+    base = environ.get("XDG_STATE_HOME", "")
+    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or "~").expanduser() / ".local" / "state"
+    return root / "powertui"
+
+
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
     """The file that is read."""
     named = environ.get("POWERTUI_CONFIG", "")

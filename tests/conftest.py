@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,14 @@ def pytest_configure() -> None:
     ):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, wanted)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_state_of_ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a person put together by hand, or marked, on the machine that runs the tests is none of theirs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -123,7 +123,7 @@ def _entry_json(entry: TrainingEntry) -> dict[str, Any]:
     return {
         "name": entry.name, "path": entry.path, "sessions": [run.name for run in entry.sessions], "hosts": list(entry.hosts),
         "scalars": [file.path for file in entry.tfevents if file.kind == "scalars"], "power": [file.path for file in entry.power],
-        "reasons": list(entry.reasons),
+        "reasons": list(entry.reasons), "by_hand": entry.by_hand,
     }  # fmt: skip
 
 

@@ -201,6 +201,10 @@ class BaseScreen(_Paced):
         """Whether the program may end now. A page that says False has asked the person first."""
         return True
 
+    def undo(self) -> bool:
+        """Take back what was changed on this page last. False: `u` is about the power here."""
+        return False
+
     def back(self) -> bool:
         """Close what is open on this page. False when there was nothing to close."""
         return False

@@ -25,8 +25,10 @@ from powertui.report import runs as listing
 from powertui.report.runs import KnownRun
 from powertui.screens import trainings
 from powertui.screens.base import BaseScreen, bindings_for
+from powertui.screens.grouping import Regrouping, grouped_with
 from powertui.screens.status import StatusLine
 from powertui.terminal.theme import Theme
+from powertui.view import grouped
 from powertui.widgets import background
 from powertui.widgets.table import TableView
 
@@ -56,6 +58,8 @@ class OpenScreen(BaseScreen):
         self._trainings: tuple[tuple[RunEntry, TrainingEntry], ...] = ()  # those with a row of their own
         self._asking = False
         self._grouped: Logdir | None = None
+        self._grouped_of: Logdir | None = None  # the folder whose trainings were worked out
+        self._regrouping = Regrouping(self)
         self._marked: dict[str, RunEntry] = {}  # by path, in the order in which they were marked
         self._again = 0  # looks at the folders that are still to come, whether they changed or not
 
@@ -124,8 +128,15 @@ class OpenScreen(BaseScreen):
         count = f"{len(runs):,} run{'s' * (len(runs) != 1)}"
         if folder is not None and not folder.complete:
             count = f"{count} so far; searching folders …"
+        if folder is not None and folder.moves:
+            count = f"{count}; what belongs together was changed by hand"
         self.query_one("#title", Static).update(Text(f" {plain(folder.path if folder else '')}: {count}", no_wrap=True))
         self._show_rows()
+        self._tell_problems()
+
+    def _tell_problems(self) -> None:
+        """What is wrong with the folder; else why the run under the cursor belongs to what it belongs to."""
+        folder, runs = self.session.logdir, self._runs
         problems = [str(warn) for warn in folder.problems] if folder else []
         if folder and folder.unread:
             problems.append(f"{len(folder.unread)} more files are in formats not supported yet. `powertui doctor` lists them.")
@@ -135,6 +146,11 @@ class OpenScreen(BaseScreen):
                 f"No profile was found here. `powertui doctor {path}` lists what was.",
                 "Another folder: `powertui PATH`. A recorded run: `powertui demo`.",
             ]
+        run = self._run(self.table.place)
+        if not problems and folder is not None and folder is self._grouped_of and run is not None:
+            around = next((one for one in folder.trainings if grouped_with(one, run)), None)
+            if around is not None and (len(around.sessions) > 1 or around.tfevents or around.power):
+                problems = [f"{plain(around.name, 60)}: {grouped.held(around)}. {grouped.why(around)}"]
         self.query_one("#problems", Static).update(Text("\n".join(plain(p) for p in problems[:6])))
         self.query_one("#problems").set_class(not problems, "hidden")
 
@@ -147,11 +163,13 @@ class OpenScreen(BaseScreen):
 
         def grouped(found: tuple[tuple[RunEntry, TrainingEntry], ...]) -> None:
             if self.is_mounted and self.session.logdir is folder:
-                self._trainings = found
+                self._trainings, self._grouped_of = found, folder
                 for run, one in found:
                     self._known[run.path] = listing.of_training(run, one)
                 if found:
                     self._fill()
+                else:
+                    self._tell_problems()
 
         background.begin(self, "group", lambda _check: trainings.listed(folder), grouped)
 
@@ -345,6 +363,31 @@ class OpenScreen(BaseScreen):
         count = len(self._marked)
         self.say(f"{count:,} {plural('run', count)} marked. Enter opens them together; Space unmarks one." if count else "")
 
+    def action_run_belongs(self) -> None:
+        """What the runs that are marked belong to, else what is part of the training around the run under the cursor."""
+        run = self._run(self.table.place)
+        if run is not None:
+            self._regrouping.begin(run, tuple(self._marked.values()))
+
+    def undo(self) -> bool:
+        """What belongs together as it was before the last change by hand."""
+        return self._regrouping.undo()
+
+    def regrouped(self, folder: Logdir) -> None:
+        """What belongs together was changed: the list and what is open follow."""
+        was = {run.path: run for run in self._runs}
+        self._marked.clear()
+        self._named.clear()
+        self._trainings = ()
+        self.shell.runs.regrouped(folder)
+        for run in folder.runs:
+            if run != was.get(run.path):  # with other power, or other scalars
+                self._known.pop(run.path, None)
+        self._fill()
+        self._group()
+        self._look_into()
+        self.footer()
+
     def on_table_view_moved(self, event: TableView.Moved) -> None:
         """Say why a row cannot be read; look into what came into sight."""
         run = self._run(event.view.place)
@@ -353,6 +396,7 @@ class OpenScreen(BaseScreen):
             self.say(known.problem, warn=True)
         elif self.query_one("#status", StatusLine).message in {one.problem for one in self._known.values() if one.problem}:
             self.say("")
+        self._tell_problems()
         self._look_into()
         self.footer()
 
@@ -398,6 +442,9 @@ class OpenScreen(BaseScreen):
         if self._run(self.table.place) is not None:
             yield "run-open", f"open {len(self._marked):,} runs" if len(self._marked) > 1 else "open"
             yield "run-mark", "mark"
+            yield "run-belongs", "belongs to"
+        if self.session.logdir is not None and self.session.logdir.moves:
+            yield "undo", "undo"
         yield from (("filter-runs", "filter"), ("runs-sort", "sort"), ("reload", "rescan"))
 
     def closes(self) -> str:

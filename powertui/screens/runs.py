@@ -170,6 +170,27 @@ class OpenRuns:
         elif changed and run is self.session.run and run is not self._changed_run:
             self._say_changed()
 
+    def regrouped(self, folder: Logdir) -> None:
+        """A person put trainings together otherwise: what is open is read as it belongs together now."""
+        session = self.session
+        now = {(run.path, run.name): run for run in (*folder.runs, *(run for run, _ in trainings.listed(folder)))}
+        before, in_front = session.logdir, session.entry
+        session.logdir, session.trainings = folder, None
+        session.others = ()
+        session.together = tuple(now[one.path, one.name] for one in session.together if (one.path, one.name) in now)
+        if in_front is None or before is None:
+            return
+        entry, around = now.get((in_front.path, in_front.name)), session.training
+        if entry == in_front and (around is None or around.entry in folder.trainings):
+            return
+        self.stop()
+        if entry is None:
+            session.close()  # it was a training that is none any more
+            return
+        session.bring(entry, anew=True)
+        self._load()
+        self.shell.tell()
+
     def _load(self, again: str = "") -> None:
         assert self.session.entry is not None
         self._loader = loader = Loader(

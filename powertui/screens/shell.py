@@ -257,10 +257,12 @@ class Shell(TypeAhead[int]):
             self.show(before, how="back")
 
     def action_undo(self) -> None:
-        """Put the power back to where it lay before the last pin, shift or choice."""
+        """Take back the last change: of the page in front, else of where the power lies."""
         from powertui.screens import nudging
 
-        self.say(nudging.undo(self))
+        page = self.current()
+        if page is None or not page.undo():
+            self.say(nudging.undo(self))
 
     def action_help(self) -> None:
         """The keys, and what the terminal can do."""

@@ -132,6 +132,8 @@ ACTIONS: tuple[Action, ...] = (
     # open
     Action("run-open", ("enter",), "Open the run", "Runs", "", _LIST, do=lambda page: page.table.action_choose()),
     Action("run-mark", ("space",), "Mark the run", "Runs", "Enter then opens all that are marked", _LIST),
+    Action("run-belongs", ("b",), "Say what it belongs to", "Runs",
+           "takes a session, scalars or power out of a training, or into another", _LIST),
     Action("filter-runs", ("slash",), "Filter the runs", "Runs", "by any words in a row", _LIST),
     Action("runs-sort", ("s", "o"), "Sort by the next column", "Runs", "newest first to begin with; or click its title", _LIST,
            do=lambda page: page.table.sort_next()),
@@ -202,7 +204,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("pane-next", ("tab",), "Next pane", "Everywhere", do=lambda page: page.next_pane(1)),
     Action("pane-previous", ("shift+tab",), "Previous pane", "Everywhere", do=lambda page: page.next_pane(-1)),
     Action("back", ("escape",), "Back", "Everywhere", "closes what is open; never quits", ("*",)),
-    Action("undo", ("u",), "Undo the last change of where the power lies", "Everywhere", "a pin, a shift, another method"),
+    Action("undo", ("u",), "Undo the last change", "Everywhere",
+           "of where the power lies: a pin, a shift, another method; of what belongs together, in the list of runs"),
     Action("help", ("question_mark", "f1"), "Help", "Everywhere"),
     Action("palette", ("colon", "ctrl+p"), "Commands, times and ranges", "Everywhere",
            "27.31s, 27.31s-28.78s, epoch 1 step 185-258"),

@@ -12,15 +12,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from powertui import config
+
 KEPT = 50
 _LIMIT = 1 << 20
 
 
 def place() -> Path:
     """Where the file lies."""
-    base = os.environ.get("XDG_STATE_HOME", "")
-    root = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
-    return root / "powertui" / "marked.json"
+    return config.state_folder() / "marked.json"
 
 
 def save(profile: str, lo_ps: int, hi_ps: int) -> bool:

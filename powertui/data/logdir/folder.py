@@ -8,6 +8,7 @@ from pathlib import Path
 
 from powertui.data.logdir import trainings
 from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEntry
+from powertui.data.logdir.moves import Move
 from powertui.data.logdir.trainings import TrainingEntry
 from powertui.data.model import Warn
 from powertui.errors import UsageError
@@ -31,6 +32,9 @@ class Logdir:
     began_ns: int = field(default=0, compare=False)  # when (Unix time)
     several: tuple[str, ...] = ()  # the paths, where there are several
     parts: tuple[Logdir, ...] = field(default=(), compare=False, repr=False)  # and what was found under each of them
+    by_hand: tuple[TrainingEntry, ...] | None = None  # its trainings, where a person put them together otherwise
+    moves: tuple[Move, ...] = ()  # what that person moved, the last move last
+    as_found: Logdir | None = field(default=None, compare=False, repr=False)  # and the folder without that
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -47,6 +51,8 @@ class Logdir:
     @functools.cached_property
     def trainings(self) -> tuple[TrainingEntry, ...]:
         """What one program did each: its sessions, scalars and power logs."""
+        if self.by_hand is not None:
+            return self.by_hand
         return trainings.group(self.path, self.runs, self.tfevents, self.power)
 
     def chosen(self, name: str | None) -> tuple[RunEntry, ...]:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from powertui.data import elsewhere
 from powertui.data.formats import filenames
-from powertui.data.logdir import chrome, power_logs, pytorch, rocprof
+from powertui.data.logdir import by_hand, chrome, moves, power_logs, pytorch, rocprof
 from powertui.data.logdir.entries import EventFile, OtherFile, ProfileFile, RunEntry
 from powertui.data.logdir.folder import Logdir
 from powertui.data.logdir.tree import FoundFile, Tree, head_of, may_be_power, may_matter, reason
@@ -50,7 +50,22 @@ def scan(path: str | os.PathLike[str]) -> Logdir:
 
 
 def stream(path: str | os.PathLike[str], every_s: float = 1e9) -> Iterator[Logdir]:
-    """The same, with what was found so far every so many seconds; the whole comes last."""
+    """The same, with what was found so far every so many seconds; the whole comes last, as a person put it together."""
+    for found in _stream(path, every_s):
+        yield _corrected(found)
+
+
+def _corrected(found: Logdir) -> Logdir:
+    """With what was moved from one training to another by hand."""
+    if not found.complete:
+        return found
+    known, problems = moves.load()
+    if problems:
+        found = replace(found, problems=(*found.problems, *problems))
+    return by_hand.corrected(found, known) if known else found
+
+
+def _stream(path: str | os.PathLike[str], every_s: float) -> Iterator[Logdir]:
     text = os.fspath(path)
     if not text:
         raise UsageError("the path is empty", hint="Name a logdir, a run folder or a profile; . is the current folder.")
@@ -101,11 +116,11 @@ def stream_all(paths: Sequence[str], every_s: float = 1e9) -> Iterator[Logdir]:
         return
     done: list[Logdir] = []
     for path in paths:
-        for found in stream(path, every_s):
+        for found in _stream(path, every_s):
             if not found.complete:
                 yield _together([*done, found], paths)
         done.append(found)
-    yield _together(done, paths)
+    yield _corrected(_together(done, paths))
 
 
 def _together(found: Sequence[Logdir], paths: Sequence[str]) -> Logdir:

@@ -45,6 +45,7 @@ class TrainingEntry:
     first_ns: int | None = None  # of its scalars: first and last record (Unix)
     last_ns: int | None = None
     reasons: tuple[str, ...] = ()  # why these belong together, a clause each
+    by_hand: bool = False  # a person put it together otherwise
 
     @property
     def hosts(self) -> tuple[str, ...]:

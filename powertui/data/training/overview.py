@@ -105,7 +105,8 @@ def _sensors(channels: Sequence[PowerOnTrace]) -> Table:
 
 
 def _notes(seen: Seen) -> tuple[str, ...]:
+    hand = [f"Put together by hand: {'; '.join(reason for reason in seen.training.entry.reasons if 'by hand' in reason)}."]
     found = [str(warn) for one in seen.placements for warn in one.power.series.warnings]
     clock = "" if seen.wall else "Nothing here has wall time: times count from the first thing that is placed."
     far = f"Where things lie by wall time is known to ±{units.duration(seen.half)}." if seen.half > PS_PER_S else ""
-    return tuple(dict.fromkeys(note for note in (clock, far, *found) if note))
+    return tuple(dict.fromkeys(note for note in (clock, far, *hand[: seen.training.entry.by_hand], *found) if note))

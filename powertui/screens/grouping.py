@@ -1,0 +1,254 @@
+"""`b` in the list of runs: what a run belongs to. What was grouped by folder, host and time can be put together otherwise.
+
+First what the training was put together from, and why; Space marks parts, Enter asks where they belong: to none, or to another
+training. It is kept in powertui's own state folder for the next start, and `u` takes the last change back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from powertui.data.logdir import Logdir, RunEntry, TrainingEntry, by_hand, moves
+from powertui.data.logdir.by_hand import Part
+from powertui.data.logdir.moves import Move
+from powertui.plain import plain
+from powertui.screens.base import Dialog
+from powertui.view import grouped
+from powertui.widgets import background
+from powertui.widgets.lists import Choices
+
+if TYPE_CHECKING:
+    from powertui.screens.open import OpenScreen
+
+ALONE = "none of these: a training of its own"
+NOTHING_ELSE = "There is no other training here that it could belong to, and nothing that it could be taken out of."
+NOT_KEPT = "It holds until the folder is looked through again: {} cannot be written."
+
+
+class PartsDialog(Dialog):
+    """What one training was put together from; answers with the parts that are to go elsewhere, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "take", show=False)]
+
+    def __init__(self, entry: TrainingEntry, at: Collection[str]) -> None:
+        super().__init__()
+        self._entry, self._parts = entry, by_hand.parts(entry)
+        self._marked: set[int] = set()
+        self._first = next((number for number, part in enumerate(self._parts) if set(part.paths) & set(at)), 0)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="markers"):
+            yield Static(
+                Text(f"{plain(self._entry.name, 200)} is put together from", no_wrap=True, overflow="ellipsis"), id="markers-title"
+            )
+            yield OptionList(*(Option(self._line(number)) for number in range(len(self._parts))), markup=False, compact=True)
+            yield Static(
+                Text(f"{grouped.why(self._entry)}\nSpace marks, Enter says where it belongs, Esc leaves everything as it is."),
+                id="markers-note",
+            )
+
+    def on_mount(self) -> None:
+        listed = self.query_one(OptionList)
+        listed.highlighted = self._first
+        self.set_focus(listed)
+
+    def _line(self, number: int) -> Text:
+        part = self._parts[number]
+        return Text(
+            f"{'x' if number in self._marked else '-'} {part.kind:<9}  {plain(part.name, 200)}", no_wrap=True, overflow="ellipsis"
+        )
+
+    def action_take(self) -> None:
+        """Mark the one under the cursor, or take its mark back; on to the next."""
+        listed = self.query_one(OptionList)
+        if listed.highlighted is None:
+            return
+        self._marked ^= {listed.highlighted}
+        listed.replace_option_prompt_at_index(listed.highlighted, self._line(listed.highlighted))
+        listed.highlighted = min(listed.highlighted + 1, len(self._parts) - 1)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Enter, or a click: those that are marked, else the one under the cursor."""
+        event.stop()
+        self.answer([self._parts[number] for number in sorted(self._marked or {event.option_index})])
+
+
+class BelongsDialog(Dialog):
+    """Where parts belong; answers with a training, with "" for none of them, or with None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", show=False),
+        Binding("up", "move(-1)", show=False),
+        Binding("pagedown", "move(10)", show=False),
+        Binding("pageup", "move(-10)", show=False),
+    ]
+
+    def __init__(self, what: str, others: Sequence[TrainingEntry], alone: bool) -> None:
+        super().__init__()
+        self._what, self._others, self._alone = what, others, alone
+        self._shown: list[TrainingEntry | str] = []
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="markers"):
+            yield Static(Text(f"Where does {self._what} belong?", no_wrap=True, overflow="ellipsis"), id="markers-title")
+            yield Input(placeholder="any words of a training's name", compact=True)
+            yield Choices(markup=False, compact=True)
+            yield Static("Enter moves it there, Esc leaves everything as it is.", id="markers-note", markup=False)
+
+    def on_mount(self) -> None:
+        box = self.query_one(Input)
+        box.cursor_blink = False
+        self.set_focus(box)
+        self._fill("")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Narrow the list while typing."""
+        event.stop()
+        self._fill(event.value)
+
+    def _fill(self, text: str) -> None:
+        words = text.lower().split()
+        self._shown = [one for one in self._others if all(word in one.name.lower() for word in words)]
+        if self._alone and not words:
+            self._shown.insert(0, "")
+        listed = self.query_one(Choices)
+        listed.clear_options()
+        told = [ALONE] * ("" in self._shown) + grouped.lines([one for one in self._shown if isinstance(one, TrainingEntry)])
+        listed.add_options(Option(Text(line, no_wrap=True, overflow="ellipsis")) for line in told)
+        listed.highlighted = 0 if self._shown else None
+
+    def action_move(self, by: int) -> None:
+        """The arrow keys move in the list while the cursor stays in the box."""
+        listed = self.query_one(Choices)
+        if listed.highlighted is not None:
+            listed.highlighted = min(max(0, listed.highlighted + by), listed.option_count - 1)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter."""
+        event.stop()
+        at = self.query_one(Choices).highlighted
+        if at is not None:
+            self.answer(self._shown[at])
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click."""
+        event.stop()
+        if event.option_index < len(self._shown):
+            self.answer(self._shown[event.option_index])
+
+
+class Regrouping:
+    """The key's work, in threads. Folders may be looked through anew meanwhile."""
+
+    def __init__(self, page: OpenScreen) -> None:
+        self._page = page
+
+    def begin(self, run: RunEntry, marked: Sequence[RunEntry]) -> None:
+        """Ask where the marked runs belong, else what of the training around this run does not belong there."""
+        folder = self._page.session.logdir
+        if folder is None or not folder.complete:
+            self._page.say("The folders are still being searched.")
+            return
+
+        def asked(all_: tuple[TrainingEntry, ...]) -> None:
+            if self._page.is_current:
+                self._ask(all_, marked or (run,), bool(marked))
+
+        background.begin(self._page, "regroup", lambda _check: folder.trainings, asked)
+
+    def _ask(self, all_: Sequence[TrainingEntry], chosen: Sequence[RunEntry], marked: bool) -> None:
+        around = [one for one in all_ if any(grouped_with(one, mine) for mine in chosen)]
+        if not around:
+            self._page.say("It belongs to no training: it holds no profile, no scalars and no power.")
+            return
+        keys = {by_hand.key_of(mine) for mine in chosen}
+        parts = [part for one in around for part in by_hand.parts(one)]
+        if marked:
+            self._where(all_, around, [part for part in parts if part.kind == "session" and keys & set(part.paths)] or parts)
+        elif len(parts) == 1:
+            self._where(all_, around, parts)
+        else:
+
+            def answered(some: list[Part] | None) -> None:
+                if some:
+                    self._where(all_, around[:1], some)
+
+            self._page.shell.ask(PartsDialog(around[0], keys), answered)
+
+    def _where(self, all_: Sequence[TrainingEntry], around: Sequence[TrainingEntry], parts: Sequence[Part]) -> None:
+        """Ask where some parts belong."""
+        everything = len(around) == 1 and len(parts) == len(by_hand.parts(around[0]))
+        others = grouped.others(around if len(around) == 1 else (), all_)
+        if not others and everything:
+            self._page.say(NOTHING_ELSE)
+            return
+
+        def answered(target: TrainingEntry | str | None) -> None:
+            if target is None:
+                return
+            to = target if isinstance(target, TrainingEntry) else None
+            move = by_hand.move(parts, around, to)
+            whose = f"to {plain(to.name, 80)}" if to is not None else "to no other training"
+            said = f"{grouped.named(parts)} now {'belongs' if len(parts) == 1 else 'belong'} {whose}. u undoes it."
+            self._lay(
+                lambda known: known if known[-1:] == (move,) else (*known, move),
+                lambda: moves.add(move),
+                said[:1].upper() + said[1:],
+            )
+
+        self._page.shell.ask(BelongsDialog(grouped.named(parts), others, alone=not everything), answered)
+
+    def undo(self) -> bool:
+        """Take the last change back. False where nothing was changed by hand."""
+        folder = self._page.session.logdir
+        if folder is None or not folder.moves:
+            return False
+        last = folder.moves[-1]
+        self._lay(
+            lambda known: known[:-1] if known[-1:] == (last,) else known, lambda: moves.take_back(last),
+            "The last change of what belongs together is undone.",
+        )  # fmt: skip
+        return True
+
+    def _lay(self, change: Callable[[tuple[Move, ...]], tuple[Move, ...]], keep: Callable[[], bool], said: str) -> None:
+        page = self._page
+        folder = page.session.logdir
+        if folder is None:
+            return
+
+        def work(_check: background.CancelCheck) -> tuple[Logdir, bool]:
+            kept = keep()
+            now = by_hand.corrected(folder, change(folder.moves))
+            now.trainings  # noqa: B018  # asking for it works it out
+            return now, kept
+
+        def done(answer: tuple[Logdir, bool]) -> None:
+            now, kept = answer
+            if page.session.logdir is not folder:  # looked through anew meanwhile
+                self._lay(change, lambda: kept, said)
+                return
+            page.regrouped(now)
+            page.say(said if kept else f"{said} {NOT_KEPT.format(moves.place().parent)}", warn=not kept)
+
+        background.begin(page, "lay", work, done)
+
+
+def grouped_with(entry: TrainingEntry, run: RunEntry) -> bool:
+    """Whether a row of the list is of this training: one of its sessions, or all of it."""
+    return any((one.path, one.name) == (run.path, run.name) for one in entry.sessions) or (
+        (entry.path, entry.name) == (run.path.partition("#")[0], run.name)
+        or (
+            not run.profiles
+            and not entry.sessions
+            and bool(run.power)
+            and {log.path for log in run.power} == {log.path for log in entry.power}
+        )
+    )
