@@ -1,4 +1,5 @@
-"""Where a log lies on epochs of which nothing within is known: where its epochs look most alike, and the machine idles around them.
+"""Where a log lies on epochs of which nothing within is known: where power rises and falls once for as long as they took, else where
+its epochs look most alike, and the machine idles around them. How far around such a place it may lie, its ends tell (`ends`).
 
 At every offset in question each reading is held against the median of the readings at the same share of all epochs, and outside the
 training against the idle machine. Whatever the program does within an epoch, it does in each: nothing need be known of it.
@@ -15,17 +16,24 @@ from powertui.data.energy import signal
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.signal import Where
 from powertui.data.model import Floats, Int64s
+from powertui.data.training import ends
+from powertui.data.training.ends import Course
 
 LEAST = 3  # epochs: of two nobody knows which is as usual
 _BEYOND = 4.0  # a reading speaks against an offset with no more than so many errors
 _ROWS = 1500  # readings that all offsets are tried with
 _OFFSETS = 3000
 _OVERLAP = 0.6  # of the shorter of log and training
-_SURE_S = 0.5  # or a third of the sensor's refresh: so near to it 95 % of the weight must lie
-_SPARE_S, _SPARE = 0.15, 0.2  # s, and of the refresh: epochs are alike but for so much
+_SPARE_S, _SPARE = 0.15, 0.2  # s, and of the refresh: no finer are places told apart
+_SURE = 0.005  # of an epoch: nearer than that nothing changes
+_OPEN = 0.6  # of an epoch: where an end is not in the log, the place may be so far off
+_AFTER_S, _AFTER = 0.5, 0.02  # s, and of an epoch: how long a program goes on after its last record, as a rule
+_EVENLY = 0.2  # of the interval: no nearer to the likeliest of its offsets it is
+_PLACES = 5  # in question around each one that stands out
+_CELL = 0.02  # of the weight: places of less are not looked at
 _GAIN = 30.0  # how much better than a flat line: errors
 _STARTS = 0.4  # of the first epoch: it begins otherwise than the others, and nothing tells for how long
-_AROUND = 0.15  # of an epoch: other work may run so long before and after the training
+_AROUND = 0.15  # of an epoch: so long before the training its program reads data, as a rule
 
 
 class Fold(NamedTuple):
@@ -41,6 +49,53 @@ class Fold(NamedTuple):
 
 def search(data: Samples, epochs: list[tuple[float, float]]) -> Fold | str:
     """The offset of a log on these epochs (s), or why there is none."""
+    found = ends.course(data, epochs)
+    fitting = ends.alone(found, epochs) if found is not None else None
+    if fitting is not None:
+        words = "power rises and falls as the training begins and ends, and at no other time"
+        return _within(data, epochs, found, [(fitting, 1.0)], words)
+    cells = _cells(data, epochs)
+    if isinstance(cells, str):
+        return cells
+    places, words = cells
+    return _within(data, epochs, found, places, words)
+
+
+def _within(
+    data: Samples, epochs: list[tuple[float, float]], found: Course | None, cells: list[tuple[float, float]], words: str
+) -> Fold:
+    """All that the ends of the training leave in question around these places (offset, weight)."""
+    usual = ends.usual_of(epochs)
+    least = data.age_s + _SPARE_S + _SPARE * data.refresh
+    every: list[Where] = []
+    known = True
+    for at, weight in cells:
+        here = ends.around(data, found, epochs, at) if found is not None else ends.Ends(None, None, None)
+        known &= here.known
+        lo = here.lo if here.lo is not None else at - _OPEN * usual
+        hi = here.hi if here.hi is not None else at + _OPEN * usual
+        lo, hi = min(lo, hi, at), max(lo, hi, at)
+        likely = at if here.likely is None else here.likely
+        count = int(np.clip((hi - lo) / (2 * least), 1, _PLACES))
+        middles = lo + (np.arange(count) + 0.5) * (hi - lo) / count
+        share = 1 / (1 + np.abs(middles - likely) / (_AFTER_S + _AFTER * usual + _EVENLY * (hi - lo)))
+        share *= weight / share.sum()
+        half = (hi - lo) / count / 2
+        every += [Where(*one, half) for one in zip(middles.tolist(), share.tolist(), strict=True)]
+    every.sort(key=lambda one: -one.weight)
+    lo, hi = min(one.offset_s - one.half_s for one in every), max(one.offset_s + one.half_s for one in every)
+    sure = known and len(cells) == 1 and (hi - lo) / 2 <= max(signal.SURE_S, _SURE * usual)
+    if sure:
+        return Fold((lo + hi) / 2, lo, hi, False, (), words)
+    if not known:
+        words += "; not both ends of the training are in the log"
+    elif len(cells) == 1:
+        words += f"; what the program did before and after leaves {hi - lo:.1f} s open"
+    return Fold(every[0].offset_s, lo, hi, True, tuple(every), words)
+
+
+def _cells(data: Samples, epochs: list[tuple[float, float]]) -> tuple[list[tuple[float, float]], str] | str:
+    """The places (offset, weight), none nearer than half an epoch to another, at which epochs look alike."""
     if len(epochs) < LEAST:
         return f"{len(epochs)} epochs without any record inside: nothing shows where the log lies on them"
     if len(data) < 4 * len(epochs):
@@ -56,35 +111,26 @@ def search(data: Samples, epochs: list[tuple[float, float]]) -> Fold | str:
     offsets = np.arange(lo, hi + step, step)
     look = _Looking(few, epochs)
     cost = look.costs(offsets)
-    for fine in (4.0, 16.0):
-        best = offsets[cost <= cost.min() + max(20.0 * look.alike, 0.05 * float(cost.min()))]
-        reach = max(step, few.refresh / 2)
-        near = np.unique(np.round((best[:, None] + np.linspace(-reach, reach, 9)).ravel() / (step / fine)).astype(np.int64)) * (
-            step / fine
-        )
-        if len(near) > _OFFSETS:
-            near = near[np.linspace(0, len(near) - 1, _OFFSETS).astype(np.int64)]
-        offsets = np.unique(np.concatenate([offsets, near]))
-        cost = look.costs(offsets)
     flat = look.flat()
     at = int(np.argmin(cost))
     if (flat - float(cost[at])) / look.alike < _GAIN:
         return "the power does not follow the epochs"
-    gaps = np.gradient(offsets) if len(offsets) > 1 else np.ones(1)
-    weight = np.exp(-(cost - cost[at]) / look.alike) * gaps
+    weight = np.exp(-(cost - cost[at]) / look.alike)
     weight /= weight.sum()
-    spare = data.age_s + step / 16 + _SPARE_S + _SPARE * data.refresh
-    near_s = max(_SURE_S, data.refresh / 3)
-    places = signal.weighed_places(offsets, weight, near_s, spare)
-    low, high = (signal.weighted_quantile(offsets, weight, share) for share in (0.025, 0.975))
-    at_s = places[0].offset_s
-    elsewhere = float(weight[np.abs(offsets - at_s) > near_s].sum())
-    sure = elsewhere < 0.05 and (high - low) / 2 + spare <= signal.SURE_S
-    better = f"{len(few)} readings; {1 - cost[at] / flat:.0%} better than a flat line"
-    words = f"the epochs look most alike there, and the machine idles around them ({better})"
-    if elsewhere >= 0.05:
-        words += f"; {elsewhere:.0%} of the weight lies at other places"
-    return Fold(at_s, low - spare, high + spare, not sure, places if not sure else (), words)
+    usual = ends.usual_of(epochs)
+    cells: list[tuple[float, float]] = []
+    while weight.max() > 0:
+        at = int(np.argmax(weight))
+        mine = np.abs(offsets - offsets[at]) <= usual / 2
+        share = float(weight[mine].sum())
+        if cells and share < _CELL:
+            break
+        cells.append((float(offsets[at]), share))
+        weight[mine] = 0.0
+    words = f"the epochs look most alike there, and the machine idles around them ({len(few)} readings)"
+    if len(cells) > 1:
+        words += f"; {1 - cells[0][1]:.0%} of the weight lies at other places"
+    return cells, words
 
 
 class _Looking:
@@ -103,7 +149,7 @@ class _Looking:
         self.idle = float(np.percentile(self.watts, 5))
         spread = float(np.percentile(self.watts, 95)) - self.idle
         self.floor = max(0.03 * spread, data.quantum / 12**0.5, 1e-9)
-        self.scale, self.alike = spread / 2, 1.0
+        self.scale, self.alike = max(spread / 2, self.floor), 1.0
         self.scale, self.alike = self._noise()
 
     def _noise(self) -> tuple[float, float]:
@@ -156,8 +202,6 @@ class _Looking:
             out[rows] = self.watts[rows] - median[bins[rows]]
             out[rows] = np.where(counts[bins[rows]] >= 2, out[rows], np.nan)
             out[rows[(epoch[rows] == 0) & (share[rows] < _STARTS)]] = np.nan
-        beside = (at < self.begin - self.margin) | (at >= self.end + self.margin)
+        beside = (at < self.begin - self.margin) | (at >= self.end)
         out[beside] = self.watts[beside] - self.idle
-        near = ~inside & ~beside & (at >= self.end)
-        out[near] = self.watts[near] - self.idle
         return out
