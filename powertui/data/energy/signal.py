@@ -435,10 +435,10 @@ class _Search:
             weight = choices.width * np.exp(-cost)
             weight /= weight.sum()
             order = np.argsort(offsets, kind="stable")
-            places = weighed_places(offsets[order], weight[order], max(SURE_S, near / 4), least)
-            low, high = (weighted_quantile(offsets[order], weight[order], at) for at in (0.025, 0.975))
+            places = _weighed_places(offsets[order], weight[order], max(SURE_S, near / 4), least)
+            low, high = (_weighted_quantile(offsets[order], weight[order], at) for at in (0.025, 0.975))
             order = np.argsort(zero, kind="stable")
-            from_, to = (weighted_quantile(zero[order], weight[order], at) for at in (0.025, 0.975))
+            from_, to = (_weighted_quantile(zero[order], weight[order], at) for at in (0.025, 0.975))
             low, high = min(low, from_), max(high, to)
             offset = places[0].offset_s
             elsewhere = float(weight[np.abs(offsets - offset) > max(SURE_S, self.data.refresh / 10)].sum())
@@ -520,7 +520,7 @@ class _Search:
         return reasons
 
 
-def weighed_places(offsets: Floats, weight: Floats, width: float, least: float) -> tuple[Where, ...]:
+def _weighed_places(offsets: Floats, weight: Floats, width: float, least: float) -> tuple[Where, ...]:
     """The weight of ordered offsets, gathered in places no wider than `width`; the heaviest first."""
     found: list[Where] = []
     left = weight.copy()
@@ -553,7 +553,7 @@ def _thinned(places: list[Where]) -> list[Where]:
     return kept if any(one.offset_s == best.offset_s for one in kept) else [*kept, best]
 
 
-def weighted_quantile(offsets: Floats, weight: Floats, share: float) -> float:
+def _weighted_quantile(offsets: Floats, weight: Floats, share: float) -> float:
     """The offset below which this share of the weight lies."""
     running = np.cumsum(weight)
     return float(offsets[min(int(np.searchsorted(running, share * running[-1])), len(offsets) - 1)])

@@ -1,5 +1,5 @@
-"""Where a log lies on epochs of which nothing within is known: where power rises and falls once for as long as they took, else where
-its epochs look most alike, and the machine idles around them. How far around such a place it may lie, its ends tell (`ends`).
+"""Where a log lies on epochs of which nothing within is known: where power rises and falls once for as long as they took, else
+where its epochs look most alike, and the machine idles around them. How far around such a place it may lie, its ends tell (`ends`).
 
 At every offset in question each reading is held against the median of the readings at the same share of all epochs, and outside the
 training against the idle machine. Whatever the program does within an epoch, it does in each: nothing need be known of it.
