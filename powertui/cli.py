@@ -98,7 +98,7 @@ def _clear_cache() -> int:
     from powertui.data.elsewhere import keeping, mirror
 
     gone, kept = keeping.clear(mirror.cache())
-    left = f" What is open stays: {limits.size(kept)}." if kept else ""
+    left = f" Kept, because it is open: {limits.size(kept)}." if kept else ""
     print(f"{limits.size(gone)} deleted in {mirror.cache()}.{left}")
     return 0
 
@@ -108,7 +108,7 @@ def _check_machine() -> None:
     if sys.byteorder != "little" or sys.maxsize < 2**32:
         import platform
 
-        kind = "its bytes are in the other order" if sys.byteorder != "little" else "this Python has 32 bits"
+        kind = "it is big-endian" if sys.byteorder != "little" else "this Python has 32 bits"
         raise PowertuiError(
             f"Profiles cannot be read on this machine ({platform.machine()}): {kind}.",
             hint=f"{' and '.join(ALONE)} work here. Copy what they write to a 64-bit little-endian machine and open it there.",

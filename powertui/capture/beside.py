@@ -43,7 +43,7 @@ def steps_of(written: str) -> tuple[int, int]:
     """ "100-110": from step 100 on, until step 110."""
     first, sign, last = written.partition("-")
     if not (sign and first.strip().isdecimal() and last.strip().isdecimal()) or int(first) >= int(last):
-        raise UsageError(f"--steps {plain(written, 40)}: is no range of steps.", hint="Write it like 100-110.")
+        raise UsageError(f"--steps {plain(written, 40)}: is not a range of steps.", hint="Write it like 100-110.")
     return int(first), int(last)
 
 
@@ -124,7 +124,7 @@ class WhileRecording:
                 return (
                     plan
                     if self._until is not None
-                    else self._by_time(f"The log does not tell how fast steps go: it has step {last} alone.")
+                    else self._by_time(f"The log does not tell how fast steps go: it has only step {last}.")
                 )
             if last is None and time.monotonic() - begun > _NO_STEPS_S:
                 return self._by_time(f"No step has been logged in {plan.logdir} so far. {_HOW}")
@@ -139,9 +139,7 @@ class WhileRecording:
         if time.time() < end.at:
             self._say(f"about step {now:.0f}: capturing until step {last}")
             return last
-        self._say(
-            f"Steps {first} to {last} were over when the log told of them: capturing {last - first} steps from about {now:.0f} on."
-        )
+        self._say(f"Steps {first} to {last} had already run when logged: capturing {last - first} steps from about {now:.0f} on.")
         return round(now) + last - first
 
     def _by_time(self, why: str) -> Plan:
@@ -183,15 +181,15 @@ class WhileRecording:
                 "by the log" if sure else "by the rate of the steps that were logged",
             )
         else:
-            self._say("Which steps it caught is not known: the profile numbers none, and the log has too few.")
+            self._say("Which steps it holds is not known: the profile numbers none, and the log has too few.")
             return
         first, last = self._wanted.steps
-        held = "" if caught[0] <= first and caught[1] >= last else f" Asked for were {first} to {last}."
+        held = "" if caught[0] <= first and caught[1] >= last else f" Requested: {first} to {last}."
         self._say(f"It holds steps {caught[0]} to {caught[1]}, {how}.{held}")
         if held and self._steps.behind_s > _LATE_S:
             self._say(
-                f"The log was {self._steps.behind_s:.0f} s behind the program. It tells sooner where its writer is flushed, with "
-                "tf.summary.create_file_writer(…, flush_millis=1000) or writer.flush()."
+                f"The log was {self._steps.behind_s:.0f} s behind the program. It is logged sooner where the writer is flushed, "
+                "with tf.summary.create_file_writer(…, flush_millis=1000) or writer.flush()."
             )  # fmt: skip
 
 

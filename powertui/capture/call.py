@@ -155,7 +155,7 @@ class Call:
                 self._take(event)
             self._flush()
         except ProtocolError as error:
-            self.failure = self.failure or problems.closed(str(self.address), f"its answer is no HTTP/2: {error}")
+            self.failure = self.failure or problems.closed(str(self.address), f"its answer is not HTTP/2: {error}")
         except (OSError, UnicodeDecodeError) as error:
             self.failure = self.failure or problems.closed(str(self.address), getattr(error, "strerror", "") or "")
 

@@ -65,7 +65,7 @@ def take(pid: int, seconds: float, folder: Path, told: Callable[[float], bool] =
     if not daemon.asked:
         raise CaptureError(
             f"Process {pid} did not ask for anything to profile within {ASKS_S:g} s.",
-            hint="It has not imported torch, or an older one than 2.0, or it runs in a container with a network of its own: "
+            hint="It has not imported torch, or its torch is older than 2.0, or it runs in a container with its own network: "
             "capture inside that.",
         )  # fmt: skip
     if not daemon.ordered:

@@ -56,7 +56,7 @@ def not_a_profiler(where: str, first: bytes) -> CaptureError:
     elif first[:2] in (b"\x15\x03", b"\x16\x03"):
         what = "wants TLS, which profiler servers do not have"
     elif first:
-        what = "answers in a language of its own"
+        what = "answers in an unknown protocol"
     else:
         what = "closes the connection"
     return CaptureError(f"{where} is not a profiler server: it {what}.", hint=_PORT)
@@ -66,7 +66,7 @@ def no_answer(where: str) -> CaptureError:
     """Connected, and then nothing."""
     return CaptureError(
         f"{where} is not a profiler server: it accepts the connection and says nothing.",
-        hint="Name the port that the program starts its server on. A tunnel whose far end is not there behaves like this, too.",
+        hint="Name the port that the program starts its server on. A tunnel whose far end is down behaves like this, too.",
     )
 
 
@@ -98,7 +98,7 @@ def refused(where: str, status: int, said: str, path: str) -> CaptureError:
     words = plain(said, 300).strip()
     low = words.lower()
     if status == _UNIMPLEMENTED:
-        return CaptureError(f"{where} is a gRPC server, but no profiler server.", hint="Name the port of the profiler's server.")
+        return CaptureError(f"{where} is a gRPC server, but not a profiler server.", hint="Name the port of the profiler's server.")
     if "no space left" in low or "disk quota" in low or "disk full" in low:
         return CaptureError(f"The server's disk is full: it could not write {path}.", hint=_ROOM)
     if status == _DENIED or "permission denied" in low or "read-only file system" in low:
@@ -108,7 +108,7 @@ def refused(where: str, status: int, said: str, path: str) -> CaptureError:
         )
     if status == _EXISTS or "another profil" in low or "only one profil" in low or "session active" in low:
         return CaptureError(
-            f"{where} is taking another profile already: one at a time is all that a program allows.",
+            f"{where} is taking another profile already: a program allows only one at a time.",
             hint="Wait until that one ends, or until the program's own profiling (a TensorBoard callback, say) is over.",
         )
     text = words.rstrip(".") or "no reason was given"
@@ -126,6 +126,6 @@ def empty(where: str, seconds: float) -> CaptureError:
 def too_old(where: str) -> str:
     """Its answer holds results, no profile."""
     return (
-        f"{where} is older than profiles as files: it answered with results that it had worked out itself. They are kept as they "
-        "are; a profile with a timeline needs TensorFlow 2.2 or newer."
+        f"{where} is too old to return a profile: it sent results that it had worked out itself, which are kept unchanged; "
+        "a profile with a timeline needs TensorFlow 2.2 or newer."
     )

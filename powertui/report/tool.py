@@ -98,7 +98,7 @@ def _ask(
             yield HostAnswer(one.name, profile.host, tool.answer(question))
     if not found and seen:
         names = ", ".join(plain(name, 80) for name in seen)
-        hint = f"There are: {names}. {ALL} tells of all of them as one."
+        hint = f"There are: {names}. {ALL} combines them all."
         raise UsageError(f"There is no host {plain(str(host), 80)!r}.", hint=hint)
 
 

@@ -128,7 +128,7 @@ class GpuProgramSource:
             gpus, trouble = self._ask(way, program.path, max(self._options.timeout, _SLOWEST))
             measured = [gpu for gpu in gpus if gpu.watts is not None]
             if not measured:
-                why.append(trouble or f"{way.program} tells no power.")
+                why.append(trouble or f"{way.program} reports no power.")
                 continue
             chosen = [gpu for gpu in measured if self._wanted(gpu)]
             if not chosen:

@@ -296,6 +296,6 @@ def make(address: Address, options: Options) -> IpmiSource | IpmitoolSource:
     if not address.host:
         raise UsageError("ipmi: needs a host.", hint="Write ipmi://bmc, or ipmitool:open for this machine's own BMC.")
     if why := crypto_probe.trouble():
-        note = f"{why} ipmitool is used instead. The distribution's python3-cryptography, in an environment that sees it, would do."
+        note = f"{why} ipmitool is used instead. To do without it, use the distribution's python3-cryptography in this environment."
         return IpmitoolSource(replace(address, scheme="ipmitool"), options, note)
     return IpmiSource(address, options)

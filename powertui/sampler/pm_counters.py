@@ -161,7 +161,7 @@ def _value(path: Path, unit: str) -> tuple[int | None, str]:
         return None, FAULTS.get(error.errno or 0, "it cannot be read")
     match = _VALUE.match(text)
     if match is None or match[2] != unit:
-        return None, f"its content is no number of {unit}"
+        return None, f"its content is not a number of {unit}"
     if match[3] is not None and int(match[3]) == 0:
         return None, "it was never measured"
     return int(match[1]), ""

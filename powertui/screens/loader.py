@@ -203,7 +203,7 @@ def _not_placed(found: Account) -> str:
     if not lost:
         return ""
     name = Path(lost[0]).name
-    return f"{name} cannot be placed here: 4 tells why; p ties an edge to the cursor, or start with --offset"
+    return f"{name} cannot be placed here: 4 shows why; p pins an edge to the cursor, or start with --offset"
 
 
 def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Around | None:

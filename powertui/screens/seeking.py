@@ -101,7 +101,7 @@ class Seeking:
         found = model.around.found if model is not None and model.around is not None else ()
         one = around.beside(found, self._timeline.cursor_ps, direction)
         if one is None:
-            self.page.say("Nothing was found here. 3 tells what was looked for.")
+            self.page.say("Nothing was found here. 3 shows what was looked for.")
             return
         margin = max(1, (one.hi - one.lo) // 2)
         self._timeline.show_window(one.lo - margin, one.hi + margin)

@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pid", type=int, metavar="PID", help="a PyTorch program of this machine instead (see --other pytorch)")
     parser.add_argument("--logdir", metavar="DIR", help="logdir to write to; the server writes the profile, so it must be able to")
     _profiling(parser)
-    parser.add_argument("--delay", metavar="TIME", default="0s", help="wait so long first")
+    parser.add_argument("--delay", metavar="TIME", default="0s", help="wait this long first")
     parser.add_argument("--every", metavar="TIME", help="again and again, e.g. 10m, until Ctrl+C; opens nothing")
     parser.add_argument("--keep", type=int, metavar="N", help="of those, keep the last N")
     parser.add_argument("--server-logdir", metavar="DIR", default="",
@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("power")
     group.add_argument("--no-power", action="store_true", help="record no power")
     group.add_argument("--interval", type=float, default=0.25, metavar="S", help="seconds between readings (default: 0.25)")
-    group.add_argument("--before", metavar="TIME", default="5s", help="power so long before the profile (default: 5s)")
+    group.add_argument("--before", metavar="TIME", default="5s", help="power this long before the profile (default: 5s)")
     group.add_argument("--after", metavar="TIME", default="5s", help="and after it (default: 5s)")
     common.sources(parser)
     common.screen(parser)

@@ -31,7 +31,7 @@ def why(entry: TrainingEntry) -> str:
     return f"{reasons[:1].upper()}{reasons[1:]}." if reasons else "One session in a folder of its own."
 
 
-def when(entry: TrainingEntry) -> str:
+def _when(entry: TrainingEntry) -> str:
     """When its scalars began; "" where it has none."""
     if entry.first_ns is None:
         return ""
@@ -44,7 +44,7 @@ def when(entry: TrainingEntry) -> str:
 def lines(entries: Sequence[TrainingEntry]) -> list[str]:
     """Trainings in a list, in columns."""
     cells = [
-        (cut.middle(plain(one.name, 200), LONGEST), when(one), f"{held(one)}{', changed by hand' if one.by_hand else ''}")
+        (cut.middle(plain(one.name, 200), LONGEST), _when(one), f"{held(one)}{', changed by hand' if one.by_hand else ''}")
         for one in entries
     ]
     wide = [max((len(row[at]) for row in cells), default=0) for at in range(2)]

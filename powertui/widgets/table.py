@@ -134,7 +134,7 @@ class TableView(Widget, can_focus=True):
     def next_group(self) -> str:
         """Put the rows together by the next thing that they have in common. What is to be said of it."""
         if self.table is None or not listed.groupings(self.table):
-            return "These rows have nothing to be put together by."
+            return "These rows have nothing to group by."
         choices = ("", *listed.groupings(self.table))
         at = choices.index(self.order.group) if self.order.group in choices else 0
         self._open = frozenset()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,7 @@ def ipmi() -> Iterator[Callable[..., Source]]:
     def make(
         port: int, user: str = "viewer", *, password: str | None = None, query: str = "", host: str = "127.0.0.1", **options: object
     ) -> Source:
+        options.setdefault("timeout", 20.0)  # a busy machine takes its time, and what is asked twice opens two sessions
         secret = Secret(PASSWORDS.get(user, "") if password is None else password)
         name = f"[{host}]" if ":" in host else host
         source = open_source(f"ipmi://{user}@{name}:{port}{query}", Options(password=secret, **options))  # type: ignore[arg-type]
@@ -64,3 +66,9 @@ def ipmi() -> Iterator[Callable[..., Source]]:
     yield make
     for source in opened:
         source.close()
+
+
+def impatient(source: Source, seconds: float) -> None:
+    """From now on it waits no longer than this for an answer. It was opened with all the time that a busy machine needs."""
+    source._options = replace(source._options, timeout=seconds)  # type: ignore[attr-defined]
+    source._link.timeout = seconds  # type: ignore[attr-defined]

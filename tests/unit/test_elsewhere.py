@@ -401,7 +401,7 @@ def test_a_bucket(bucket: Callable[[Path], None], tmp_path: Path, data: Path, ca
     theirs = answer(capsys, "report", "s3://logs", "--json")
     assert theirs["runs"][0]["steps"] == mine["runs"][0]["steps"]
     assert [run["name"] for run in theirs["runs"]] == [run["name"] for run in mine["runs"]]
-    with pytest.raises(UnreadableFile, match="nothing lies there"):
+    with pytest.raises(UnreadableFile, match="there is nothing there"):
         logdir.scan("s3://other/x")
 
 
@@ -443,7 +443,7 @@ def test_what_is_open_stays(far: Far, tmp_path: Path, capsys: pytest.CaptureFixt
     held = registry.open_file(paths[0])
     elsewhere.at_hand(paths[1])
     assert cli.main(["--clear-cache"]) == 0
-    assert "What is open stays" in capsys.readouterr().out
+    assert "Kept, because it is open" in capsys.readouterr().out
     assert here(paths[0])
     assert not Path(paths[1]).exists()
     held.content.check()

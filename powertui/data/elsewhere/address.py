@@ -54,13 +54,13 @@ def parse(text: str) -> RemoteAddress:
     scheme = found[1].lower() if found is not None else ""
     scheme = "gs" if scheme == "gcs" else scheme
     if found is None or scheme not in (SSH, *CLOUD):
-        raise UsageError(f"{plain(text, 120)}: folders are read from ssh://, gs:// and s3:// alone.", hint=_HINT)
+        raise UsageError(f"{plain(text, 120)}: folders can be read only from ssh://, gs:// and s3://.", hint=_HINT)
     place, slash, path = text[found.end() :].partition("/")
     valid = _PLACE.fullmatch(place)
     if valid is None or (scheme != SSH and (valid["user"] or valid["port"])) or not 0 < int(valid["port"] or 1) < 65536:
         raise UsageError(f"{plain(text, 120)}: {plain(place, 60)!r} is not a {'host' if scheme == SSH else 'bucket'}.", hint=_HINT)
     if "\0" in path or "\n" in path or ".." in path.split("/"):
-        raise UsageError(f"{plain(text, 120)}: the folder may hold no '..' and no line break.", hint=_HINT)
+        raise UsageError(f"{plain(text, 120)}: the folder may not contain '..' or a line break.", hint=_HINT)
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if scheme == SSH and (not slash or not parts or parts[0] == "~"):
         return RemoteAddress(scheme, place, "/".join([".", *parts[1:]]))

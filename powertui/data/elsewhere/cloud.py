@@ -40,8 +40,8 @@ class Bucket:
             if said.get("type", "file") == "file":
                 entries.append(RemoteEntry(below[len(self._address.place) :], "f", _state(said)))
         if not entries:
-            hint = "Check the bucket and the path; a folder there is only what names begin with."
-            raise UnreadableFile(self._named(path), "nothing lies there", hint=hint)
+            hint = "Check the bucket and the path; a folder there is only a common start of names."
+            raise UnreadableFile(self._named(path), "there is nothing there", hint=hint)
         file = path if len(entries) == 1 and entries[0].path == path else None
         root = path.rstrip("/").rpartition("/")[0] or "/" if file is not None else path
         return RemoteListing(root, file, tuple(entries[:MOST]), complete=len(entries) <= MOST)

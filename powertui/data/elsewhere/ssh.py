@@ -60,7 +60,7 @@ class SshHost:
                 piece = answer.read(min(PIECE, left))
                 if not piece:
                     problem = f"the connection ended {left:,} bytes before the end"
-                    raise ConnectionDropped(self._named(path), problem, hint="Open it again: it goes on from there.")
+                    raise ConnectionDropped(self._named(path), problem, hint="Open it again: it continues from there.")
                 left -= len(piece)
                 yield piece
 
@@ -189,7 +189,7 @@ class _Answer:
                     return said
                 raise _refused(str(self._address._replace(path=path)), said)
             seen += len(line)
-        raise UnreadableFile(str(self._address), "the host says something else before it answers", hint=self._try())
+        raise UnreadableFile(str(self._address), "the host prints something else before its answer", hint=self._try())
 
     def read(self, count: int) -> bytes:
         """So many bytes, or fewer at the end."""
@@ -248,7 +248,7 @@ _REFUSALS = {
 
 
 def _refused(named: str, said: str) -> UnreadableFile:
-    problem, hint = _REFUSALS.get(said, ("the host answers what powertui does not understand", ""))
+    problem, hint = _REFUSALS.get(said, ("powertui does not understand the host's answer", ""))
     return UnreadableFile(named, problem, hint=hint)
 
 

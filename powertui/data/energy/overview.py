@@ -145,7 +145,7 @@ def _dispatched(question: Question, tops: Sequence[Top], told: advice.Verdict) -
         return told._replace(limit="asynchronous", sentence=words)
     words = (
         f"The program limits this run: steps are dispatched ahead; with its work a step takes {units.duration(round(mean))} on "
-        f"average, and ops run in only {percent(busy)} of that. Look what the threads do in between: see timeline."
+        f"average, and ops run in only {percent(busy)} of that. Look at what the threads do in between: see timeline."
     )
     return told._replace(limit="asynchronous", sentence=words)
 

@@ -221,7 +221,7 @@ class LineEvents:
             return
         if int(self.duration.min()) < 0:
             wrong = self.duration < 0
-            findings.add("events with a negative duration were given none", where, int(wrong.sum()))
+            findings.add("events with a negative duration were given a duration of 0", where, int(wrong.sum()))
             self.duration[wrong] = 0
         if int(self.start.min()) < lo or int(self.start.max()) > hi or int(self.duration.max()) > hi - lo:
             # |start| and duration are compared before they are added: in damaged files the sum may overflow

@@ -18,17 +18,17 @@ MAGICS = (
     (b"\x7fELF", "looks like a program, not a profile", f"Name a profile ({READABLE}) or a logdir."),
     (b"\x89PNG", "looks like a picture", f"Name a profile ({READABLE}) or a logdir."),
     (b"\x10\x00\x04FxT\x16\x00", "is a Fuchsia trace (magic-trace writes them)", "Open it at ui.perfetto.dev."),
-    (b"PERFILE2", "is recorded by perf: samples, no timeline of a program's events", f"Readable are {READABLE}."),
+    (b"PERFILE2", "is a recording of perf: samples, no timeline of a program's events", f"powertui reads {READABLE}."),
     (b"tr\xfdP", "is a Tracy capture", "Export it first: tracy-export writes a Chrome trace."),
-    (b"\x80\x04\x95", "is a Python pickle (PyTorch's memory snapshots are some)", "Open a snapshot at pytorch.org/memory_viz."),
-    (b"# tracer:", "is the kernel's trace as text (ftrace)", "Record with Perfetto: its .pftrace opens."),
+    (b"\x80\x04\x95", "is a Python pickle (such as PyTorch's memory snapshots)", "Open a snapshot at pytorch.org/memory_viz."),
+    (b"# tracer:", "is the kernel's trace as text (ftrace)", "Record with Perfetto: powertui reads its .pftrace."),
 )
 # What a file that begins like a database or JSON holds near its beginning: all of these words.
 SQLITE = (
     (
         (b"rocpd_",),
         "is a rocpd database of rocprofv3",
-        "Let it write what opens: rocprofv3 --output-format json (or csv, pftrace).",
+        "Let it write a format that powertui reads: rocprofv3 --output-format json (or csv, pftrace).",
     ),
     ((b"CUPTI_ACTIVITY",), *_NSIGHT),
     ((b"TARGET_INFO_",), *_NSIGHT),
@@ -68,7 +68,7 @@ def named(head: bytes, path: str) -> tuple[str, str] | None:
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         return _holds(head, JSON)
     if head[:1] == b"\x0a" and b"\x32\x00" in head and any(word in head for word in _PPROF):
-        return "is a pprof profile: sampled stacks, no timeline of events", f"Readable are {READABLE}."
+        return "is a pprof profile: sampled stacks, no timeline of events", f"powertui reads {READABLE}."
     return None
 
 

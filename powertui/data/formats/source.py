@@ -246,7 +246,7 @@ def describe(head: bytes, path: str) -> tuple[str, str]:
     folder = Path(path).parent if path != "-" else "DIR"
     return (
         f"is not a profile that powertui reads (it begins {head[:8].hex(' ')})",
-        f"Readable are {READABLE}. See what is there: powertui doctor {folder}",
+        f"powertui reads {READABLE}. See what is there: powertui doctor {folder}",
     )
 
 
@@ -263,7 +263,7 @@ def _describe_json(head: bytes) -> tuple[str, str]:
         )
     if b'"traceEvents"' in head:
         return "is a trace without any events", "Copy it again and compare the sizes."
-    return "is JSON without a traceEvents list", f"Readable are {READABLE}."
+    return "is JSON without a traceEvents list", f"powertui reads {READABLE}."
 
 
 def _is_tfevents(head: bytes) -> bool:

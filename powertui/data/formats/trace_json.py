@@ -312,7 +312,7 @@ class _Collector:
             try:
                 builder.told = self.own.training()
             except (ValueError, OverflowError):
-                builder.findings.add("the steps that powertui wrote into this file are damaged: they were found anew")
+                builder.findings.add("the steps that powertui wrote into this file are damaged: they were worked out again")
         waiting: dict[tuple[Any, Any], int] = {}
         for (owner, label, _), rows in self._begun.items():
             waiting[owner, label] = waiting.get((owner, label), 0) + len(rows)

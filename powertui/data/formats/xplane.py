@@ -185,7 +185,7 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     if space.bad >= 0 and not builder.events:
         raise UnreadableFile(
             source.path,
-            f"is truncated or damaged: after byte {space.bad:,} of {stored.size:,} nothing makes sense, and no event comes before",
+            f"is truncated or damaged: after byte {space.bad:,} of {stored.size:,} nothing can be read, and no event comes before",
             hint="Copy it again and compare the sizes; if they agree, profile again.",
         )
     yield builder.build(names, complete=True, warnings=source.warnings)

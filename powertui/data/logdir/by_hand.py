@@ -60,7 +60,7 @@ def move(chosen: Iterable[Part], out_of: Iterable[TrainingEntry], to: TrainingEn
 
 def corrected(found: Logdir, moves: Sequence[Move]) -> Logdir:
     """The same folder with its trainings as a person put them together. What was corrected before is worked out anew."""
-    found = as_found(found)
+    found = _as_found(found)
     if not found.complete or not (own := [one for one in moves if _concerns(found, one)]):
         return found
     changing = _Changing(found)
@@ -73,7 +73,7 @@ def corrected(found: Logdir, moves: Sequence[Move]) -> Logdir:
     return replace(found, runs=runs, by_hand=entries, moves=done, as_found=found, parts=parts)
 
 
-def as_found(found: Logdir) -> Logdir:
+def _as_found(found: Logdir) -> Logdir:
     """The folder as it was before anybody corrected it."""
     return found.as_found if found.as_found is not None else found
 

@@ -109,12 +109,12 @@ def answer(question: Question) -> Result:
     told = question.compat != "corrected" or tensor_cores.told(makers, (said.name for said in work.said))
     notes = []
     if not any(process.kind is ProcessKind.DEVICE for process in profile.trace.processes):
-        notes.append("This profile tells of no device.")
+        notes.append("This profile describes no device.")
     if len(found.rows) > ROWS:
         notes.append(f"These are the {ROWS:,} rows with the most time, of {len(found.rows):,}.")
     tables = [_table(question, work, found, told)]
     if question.together:
-        notes.append("Streams, gaps and graphs are told of each host alone.")
+        notes.append("Streams, gaps and graphs are shown for one host at a time.")
     else:
         notes += kernel_streams.notes(work, calls)
         tables += [kernel_streams.streams(question, work, calls), kernel_streams.gaps_of(question, work, calls),

@@ -89,7 +89,7 @@ class Tool:
     def _can_combine(self, question: Question) -> None:
         if not self.combines:
             able = ", ".join(tool.name for tool in TOOLS if tool.combines)
-            raise UsageError(f"{self.name} tells of one host at a time.", hint=f"All hosts together: {able}.")
+            raise UsageError(f"{self.name} answers for one host at a time.", hint=f"All hosts together: {able}.")
         if question.lo is not None or question.hi is not None:
             raise UsageError(
                 "A window lies on the clock of one host.", hint="Name the host, or ask for all hosts without --from and --to."

@@ -48,7 +48,7 @@ def test_the_steps_are_met_by_their_rate_though_the_log_says_no_more(tmp_path: P
     late = said[0].startswith("Steps 120 to 130 were over")  # on a machine that took seconds for the first look
     assert began >= now + 3.1 if late else said[0].endswith(": capturing until step 130")
     assert any(line.startswith("profile: ") for line in said)
-    assert said[-1].startswith("It holds steps 0 to 2, by its own numbers. Asked for were 120 to 130.")
+    assert said[-1].startswith("It holds steps 0 to 2, by its own numbers. Requested: 120 to 130.")
 
 
 def test_steps_that_were_over_when_the_log_told_of_them(tmp_path: Path) -> None:
@@ -61,9 +61,9 @@ def test_steps_that_were_over_when_the_log_told_of_them(tmp_path: Path) -> None:
     ):
         assert server.terminated.wait(LIMIT_S)
         one._thread.join(LIMIT_S)
-    assert said[0].startswith("Steps 20 to 30 were over when the log told of them: capturing 10 steps from about 2")
+    assert said[0].startswith("Steps 20 to 30 had already run when logged: capturing 10 steps from about 2")
     assert said[-1].startswith("It holds steps 2")
-    assert said[-1].endswith(", by the rate of the steps that were logged. Asked for were 20 to 30.")
+    assert said[-1].endswith(", by the rate of the steps that were logged. Requested: 20 to 30.")
 
 
 def test_a_log_that_comes_late_is_said_with_what_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_a_log_that_comes_late_is_said_with_what_helps(tmp_path: Path, monkeypat
         time.sleep(2.5)  # the program makes its steps, and its writer keeps them
         logged(file, range(20), time.time(), 0.1)
         one._thread.join(LIMIT_S)
-    assert said[0].startswith("Steps 5 to 8 were over")
+    assert said[0].startswith("Steps 5 to 8 had already run")
     assert "s behind the program" in said[-1]
     assert "flush" in said[-1]
 
@@ -101,7 +101,7 @@ def test_one_step_alone_tells_no_rate(tmp_path: Path) -> None:
         one._thread.join(LIMIT_S)
         (_, request), *_ = server.asked
     assert request[1] == [2000]
-    assert said[0] == "The log does not tell how fast steps go: it has step 500 alone. Capturing 2 s now."
+    assert said[0] == "The log does not tell how fast steps go: it has only step 500. Capturing 2 s now."
 
 
 def test_a_rate_is_as_good_as_what_was_logged() -> None:
@@ -167,7 +167,7 @@ def test_it_waits_for_a_server_that_comes_later(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("written", ["", "5", "5-5", "9-3", "a-b", "-5", "1-2-3"])
 def test_ranges_of_steps_that_are_none(written: str) -> None:
-    with pytest.raises(UsageError, match="is no range of steps"):
+    with pytest.raises(UsageError, match="is not a range of steps"):
         beside.steps_of(written)
 
 

@@ -134,7 +134,7 @@ def test_old_servers_answer_with_results(tmp_path: Path) -> None:
         (8, "Disk%20quota exceeded", "disk is full"),
         (13, "/x; Permission denied", "may not write"),
         (7, "", "may not write"),
-        (12, "", "is a gRPC server, but no profiler server"),
+        (12, "", "is a gRPC server, but not a profiler server"),
         (13, "something%20%1b[31mred\u001b", "something \\x1b[31mred"),
         (14, "", "no reason was given (grpc status 14)"),
     ],
@@ -162,9 +162,9 @@ def test_an_empty_profile_is_said_with_what_to_do(tmp_path: Path) -> None:
         (lambda: ProfilerServer(greeting=b"HTTP/1.0 501 Unsupported method\r\n\r\n"), "answers in HTTP/1, as web servers do"),
         (lambda: ProfilerServer(greeting=TLS_ALERT), "wants TLS"),
         (lambda: ProfilerServer(greeting=HTTPS_WANTED), "wants TLS"),
-        (lambda: ProfilerServer(greeting=b"SSH-2.0-OpenSSH_9.2\r\n"), "in a language of its own"),
+        (lambda: ProfilerServer(greeting=b"SSH-2.0-OpenSSH_9.2\r\n"), "in an unknown protocol"),
         (lambda: ProfilerServer(greeting=b""), "closes the connection"),
-        (lambda: ProfilerServer(greeting=b"\0\0"), "in a language of its own"),
+        (lambda: ProfilerServer(greeting=b"\0\0"), "in an unknown protocol"),
     ],
 )
 def test_what_is_no_profiler_server_is_named(make: Callable[[], ProfilerServer], words: str) -> None:

@@ -226,7 +226,7 @@ def test_results_of_an_old_server_are_kept_under_plain_names_only(tmp_path: Path
         *sorted(Path(path).name.split(".", 1)[1] for path in map(str, taken.folder.iterdir()))
     ]
     assert len(taken.results) == 2
-    assert any("older than profiles as files" in note for note in taken.notes)
+    assert any("too old to return a profile" in note for note in taken.notes)
 
 
 def test_no_server_is_said_before_anything_is_waited_for_or_written(tmp_path: Path) -> None:

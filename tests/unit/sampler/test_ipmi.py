@@ -14,6 +14,7 @@ from powertui.sampler.bmc_sensors import pick_sensors
 from powertui.sampler.credentials import Secret
 from powertui.sampler.source import Options, open_source, reason_of
 from tests.bmc.commands import ADMINISTRATOR, DCMI_POWER, OPERATOR, Machine
+from tests.bmc.fixtures import impatient
 from tests.bmc.rmcpplus import Bmc
 
 
@@ -57,9 +58,10 @@ def test_algorithms_that_nobody_asked_for_are_not_taken(ipmi):
 
 
 def test_a_request_that_is_lost_is_sent_again_ever_more_rarely(ipmi, bmc):
-    source = ipmi(bmc.port, timeout=1.0)
+    source = ipmi(bmc.port)
     source.open()
     assert source.read()[0].watts == 245
+    impatient(source, 1.0)
     bmc.drop, before = True, bmc.packets
     source._link._rtt = 0.001  # however slow this machine is just now
     with pytest.raises(ipmi_client.Transient):
@@ -212,7 +214,7 @@ def test_a_completion_code_is_a_gap_with_its_reason_and_keeps_the_session(ipmi, 
 
 
 def test_comes_back_by_itself_after_a_restart_with_one_login(ipmi, bmc):
-    source = ipmi(bmc.port, timeout=0.4)
+    source = ipmi(bmc.port, timeout=2.0)
     source.open()
     assert source.read()[0].watts == 245
     bmc.restart(down=0.1)
@@ -229,8 +231,9 @@ def test_comes_back_by_itself_after_a_restart_with_one_login(ipmi, bmc):
 
 
 def test_a_closed_port_and_a_silent_bmc_are_told_apart(ipmi, bmc):
-    source = ipmi(bmc.port, timeout=0.2)
+    source = ipmi(bmc.port)
     source.open()
+    impatient(source, 0.2)
     bmc.drop = True
     assert reason_of(source.read()[0].quality) == "no answer within 0.2 s"
     bmc.drop = False
@@ -249,8 +252,9 @@ def test_every_third_packet_lost_costs_no_reading(ipmi, bmc):
 
 def test_a_late_answer_is_not_taken_for_a_new_one(ipmi, bmc):
     """Answers that come after their time belong to an older request."""
-    source = ipmi(bmc.port, timeout=0.2)
+    source = ipmi(bmc.port)
     source.open()
+    impatient(source, 0.2)
     bmc.machine.watts = 100
     bmc.delay = 0.15  # beyond half the timeout, so both tries pass before the first answer is here
     source.read()
@@ -263,8 +267,9 @@ def test_a_late_answer_is_not_taken_for_a_new_one(ipmi, bmc):
 
 
 def test_forged_or_damaged_answers_are_never_values(ipmi, bmc):
-    source = ipmi(bmc.port, timeout=0.2)
+    source = ipmi(bmc.port)
     source.open()
+    impatient(source, 0.2)
     bmc.garble = True
     assert source.read()[0].watts is None
     bmc.garble = False
@@ -297,7 +302,7 @@ def test_a_password_changed_while_recording_is_tried_three_times_and_not_more(ip
     from powertui.sampler import ipmi as module
 
     monkeypatch.setattr(module, "_LOGIN_PAUSE", 0.0)
-    source = ipmi(bmc.port, timeout=0.2)
+    source = ipmi(bmc.port, timeout=2.0)
     source.open()
     bmc.users["viewer"] = ("another", 2)
     bmc.restart(down=0.05)

@@ -6,6 +6,7 @@ import pytest
 
 from powertui.errors import AuthenticationFailed, SensorError
 from powertui.sampler.source import reason_of
+from tests.bmc.fixtures import impatient
 from tests.bmc.line import Line
 from tests.bmc.rmcpplus import Bmc
 
@@ -102,8 +103,9 @@ def test_a_wrong_password_is_one_failed_login_to_the_bmc(ipmi):
 
 
 def test_packets_that_never_fit_are_told_from_silence(ipmi, bmc):
-    source = ipmi(bmc.port, timeout=0.3)
+    source = ipmi(bmc.port)
     source.open()
+    impatient(source, 0.3)
     bmc.garble = True
     assert reason_of(source.read()[0].quality) == "no answer within 0.3 s, only packets that do not match"
 
@@ -116,8 +118,9 @@ def test_a_flood_does_not_hold_a_reading_beyond_its_deadline(ipmi, bmc, kind):
         def outgoing(self, answer: bytes) -> list[bytes]:
             return [self._foreign(kind, answer) for _ in range(200)]
 
-    source = ipmi(bmc.port, timeout=0.3)
+    source = ipmi(bmc.port)
     source.open()
+    impatient(source, 0.3)
     bmc.line = Flood(seed=3, stray=1.0)
     reading = source.read()[0]
     assert reading.watts is None or (kind == "old" and reading.watts == 245)

@@ -135,7 +135,7 @@ def test_pm_counters_that_make_no_sense_are_gaps(cray: Path, text: str) -> None:
     put(cray, "sys/cray/pm_counters/freshness", "9")
     (reading,) = source.read()
     assert reading.watts is None
-    assert reason_of(reading.quality) == "its content is no number of W"
+    assert reason_of(reading.quality) == "its content is not a number of W"
 
 
 def test_pm_counters_are_named_only_where_they_are(cray: Path, tmp_path: Path) -> None:
