@@ -124,9 +124,14 @@ def of_run(opened: Opened, aligning: Aligning) -> list[TraceEnergy]:
 
 
 def _no_power(opened: Opened) -> str:
-    """That no log was found, and which one above the logdir may be the run's."""
-    above = opened.entry.above
-    return NO_POWER + (f". {above[0].path} lies above it: if it is this run's, name it" if above else "")
+    """That no log was found, and which ones above the logdir may be the run's."""
+    above = [file.path for file in opened.entry.above]
+    if not above:
+        return NO_POWER
+    if len(above) == 1:
+        return f"{NO_POWER}. {above[0]} lies above it: if it is this run's, name it"
+    more = f" and {len(above) - _SHOWN} more" if len(above) > _SHOWN else ""
+    return f"{NO_POWER}. {', '.join(above[:_SHOWN])}{more} lie above it: if one is this run's, name it"
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
@@ -244,6 +249,7 @@ def _sensors(found: Account, style: training.Style) -> list[str]:
     return lines
 
 
+_SHOWN = 3  # logs above the logdir that are named
 _HEAD = ("energy", "95% interval", "mean", "max", "badge")
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from powertui.terminal.launch import Display
 
 FORMS = ("json", "csv", "markdown")
+UNITS = ("W", "mW", "uW", "kW", "dW", "J", "mJ", "uJ", "kJ", "Wh", "mWh", "kWh")  # as data/power/units.py knows them
 
 
 # ── what to read ─────────────────────────────────────────────────────────────────────────────────
@@ -117,7 +118,7 @@ def reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--no-power", action="store_true", help="do not look for power logs")
     group.add_argument("--time-col", metavar="NAME", help="column with the time")
     group.add_argument("--watts-col", metavar="NAME", help="column with the power")
-    group.add_argument("--unit", choices=("W", "mW", "uW", "J", "mJ", "uJ", "kWh", "Wh"), help="its unit")
+    group.add_argument("--unit", choices=UNITS, help="its unit")
     group.add_argument("--tz", metavar="ZONE", help="time zone of local times: a name, or an offset like -03:00")
     group.add_argument("--offset", metavar="TIME", help="trace time of the power log's zero, e.g. 1.25s")
     group.add_argument("--align", choices=("auto", "clock", "signal", "none"), default="auto", help="how to align (default: auto)")

@@ -348,7 +348,11 @@ def test_every_verb_has_two_examples_that_parse(verb: str) -> None:
         (["report", "x", "--epoch", "1"], "powertui report does not know --epoch.", "See powertui report --help"),
         (["export", "--nope"], "powertui export does not know --nope.", "See powertui export --help"),
         (["--nope"], "powertui open does not know --nope.", "See powertui open --help"),
-        (["energy", ".", "--unit", "nope"], "--unit takes one of W, mW, uW, J, mJ, uJ, kWh, Wh; 'nope' is none of them.", ""),
+        (
+            ["energy", ".", "--unit", "no"],
+            "--unit takes one of W, mW, uW, kW, dW, J, mJ, uJ, kJ, Wh, mWh, kWh; 'no' is none of them.",
+            "",
+        ),
         (["energy", ".", "--power"], "--power needs a value.", ""),
         (["report", ".", "--json", "--csv"], "--csv and --json cannot be given together.", ""),
         (["energy", ".", "--epoch", "x"], "--epoch cannot be 'x'.", ""),

@@ -260,6 +260,8 @@ def _is_called(left: str, series: PowerSeries, label: HostName | None) -> bool:
     if not words:
         return label is None
     known = (series.sensor.host.casefold(), name, series.path.casefold(), path.name.casefold(), path.stem.casefold())
+    if "/" in words and f"/{series.path.casefold()}".endswith(f"/{words}"):
+        return True
     return words in known or name.startswith(words + " ")  # a recording's channel is its source and its sensor
 
 
@@ -370,13 +372,27 @@ def _strangers(run: Run, found: Belongings) -> tuple[str, ...]:
     out = []
     hosts = [word for word in found.machines if word]
     for why, channels in list(reasons.items())[:_SHOWN]:
-        left = channels[0].sensor.host or PurePath(channels[0].path).name
-        names = _listed([one.sensor.host or one.sensor.label for one in channels])
+        left = channels[0].sensor.host or _file_apart(channels[0].path, run.power)
+        names = _listed([one.sensor.host or _label_apart(one, run.power) for one in channels])
         whose = f"{left}={hosts[0]}" if len(hosts) == 1 else f"{left}=HOST, one of {_listed(hosts)}"
         out.append(f"Not counted: power of {names} ({why}). To say whose it is: --power-host {whose}.")
     if len(reasons) > _SHOWN:
         out.append(f"Not counted: power under {len(reasons) - _SHOWN} more names, which belong to no host of this run.")
     return tuple(out)
+
+
+def _file_apart(path: str, power: Sequence[PowerSeries]) -> str:
+    """As much of a log's path, from its end, as no other log of the run has: logs of several hosts may all be power.csv."""
+    others = {one.path for one in power} - {path}
+    parts = PurePath(path).parts
+    tails = ("/".join(parts[-k:]) for k in range(1, len(parts) + 1))
+    return next((tail for tail in tails if not any(f"/{other}".endswith(f"/{tail}") for other in others)), path)
+
+
+def _label_apart(one: PowerSeries, power: Sequence[PowerSeries]) -> str:
+    """What a channel is called, with its file where channels of several files are called so."""
+    alike = {other.path for other in power if other.sensor.label == one.sensor.label}
+    return one.sensor.label if len(alike) < 2 else f"{one.sensor.label} in {_file_apart(one.path, power)}"
 
 
 def in_short(run: Run, share: Share) -> str:
@@ -407,7 +423,7 @@ def _unknown(run: Run, said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]
     """Of what was said, that which fits nothing: (sentence, what there is). For words that a person just typed."""
     machines, of_trace = _machines(run.traces)
     hosts = _listed([word for word in _words(machines, run.traces, of_trace) if word])
-    logged = _listed([one.sensor.host or one.sensor.label for one in run.power])
+    logged = _listed([one.sensor.host or _label_apart(one, run.power) for one in run.power])
     out = []
     for left, right in said:
         if _machine_named(right, machines) is None:

@@ -64,6 +64,24 @@ def test_each_host_has_its_own_joules(
     assert total["joules"] == pytest.approx(first["profile"]["joules"] + second["profile"]["joules"])
 
 
+def test_logs_with_one_name_are_told_apart_by_their_folders(
+    made: Hosts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = []
+    for folder, host in (("left", "host-a"), ("right", "host-b")):
+        (tmp_path / folder).mkdir()
+        logs += ["--power", str(made.plain_csv(tmp_path / folder / "power.csv", host))]
+    told = energy(made, capsys, *logs)
+    for one in told["runs"]:
+        assert one["profile"]["joules"] is None
+        (note,) = [note for note in one["notes"] if "Not counted" in note]
+        assert "watts in left/power.csv, watts in right/power.csv" in note
+        assert "--power-host left/power.csv=HOST" in note
+    said = energy(made, capsys, *logs, "--power-host", "left/power.csv=host-a", "--power-host", "right/power.csv=host-b")
+    assert holds(said["runs"][0]["profile"], made.joules("host-a"))
+    assert holds(said["runs"][1]["profile"], made.joules("host-b"))
+
+
 def test_power_of_hosts_that_nobody_knows_is_in_no_sum(made: Hosts, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = str(made.recording(tmp_path / "bmc.csv", {"bmc-17": "host-a", "bmc-18": "host-b"}))
     told = energy(made, capsys, "--power", log)

@@ -9,6 +9,7 @@ import pytest
 
 from powertui.data.power import counters, registry, units, windows
 from powertui.data.power.notes import Notes
+from powertui.verbs import common
 
 SECOND = 1_000_000_000
 
@@ -25,6 +26,10 @@ def test_a_unit_in_joules_or_watts(name: str, quantity: str, joules: float) -> N
     unit = units.of_name(name)
     assert unit is not None
     assert (unit.quantity, unit.factor) == (quantity, joules)
+
+
+def test_every_unit_can_be_named_on_the_command_line() -> None:
+    assert tuple(units.UNITS) == common.UNITS
 
 
 def test_a_counter_wraps_at_the_range_that_its_log_tells() -> None:
