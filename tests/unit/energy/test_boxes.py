@@ -72,6 +72,18 @@ def test_two_loads_with_a_pause_are_two() -> None:
     assert [round(box.watts, -1) for box in found] == [70, 40]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_load_that_falters_for_one_reading_is_one_load(seed: int) -> None:
+    """On a restless machine: half of the load must not count as the noise that hides the other half."""
+    one = readings(18, 0.1, 0.1, [(10.2, 12.5, 52.0)], noise=3.0, seed=seed)
+    drifts = 5 * np.interp(one.hi, np.arange(0, 18, 0.5), np.random.default_rng(seed).standard_normal(36))
+    dip = np.where(np.arange(len(one)) == np.searchsorted(one.hi, 11.35), 32.0, 0.0)
+    (box, *others) = sorted(boxes.found(replace(one, watts=one.watts + drifts - dip))[0], key=lambda found: -found.joules)
+    assert (box.start, box.end) == pytest.approx((10.2, 12.5), abs=0.3)
+    assert box.lo_watts < 52 < box.hi_watts
+    assert all(other.joules < box.joules / 3 for other in others)
+
+
 def test_noise_is_nothing_however_alike_neighbours_are() -> None:
     told = 0
     for seed in range(60):

@@ -30,6 +30,7 @@ _TAIL = 5.0  # deviations of single readings: what is nearer is no tail
 _MOST_OF = 0.6  # of the readings: more of them is what is usual
 KNOWN = 1 / 3  # of a height: readings of which no more than that is open tell where a stretch ends
 SURE = 4.0  # errors, however few stretches there are to choose from
+_MANY = 9  # readings, of which a single low one is no pause
 _SMOOTH = 101  # readings, at most, that are looked at together to see a pause
 
 
@@ -67,9 +68,9 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1, quiet
         if last <= first:
             return None
         first, last = _unbroken(readings, rows, first, last, beyond)
-        first, last = _even(beyond, doubt, first, last, rough)
         rest = ~taken & free
-        rest[max(0, first - 1) : last + 1] = False
+        rest[max(0, first - 1) : last + 1] = False  # with what is cut off now: another load is no noise
+        first, last = _even(beyond, doubt, first, last, rough)
         noise = noise_of(ordinary(beyond, doubt, rest, floor), floor, together)
         stretch = some(readings, rows[first:last])
         weight = 1.0 / (noise.one**2 + stretch.doubt**2)
@@ -177,7 +178,8 @@ def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) ->
     height = float(np.percentile(values, 75))
     if height <= 0 or last - first < 3:
         return first, last
-    size = 1 + 2 * min((last - first) // 40, _SMOOTH // 2)
+    # One reading among so many is no pause: a load may falter for a moment.
+    size = 1 + 2 * max(min((last - first) // 40, _SMOOTH // 2), int(last - first >= _MANY))
     while size < min((last - first) // 3, _SMOOTH) and noise.of(size) > height / 8:
         size += 2
     if noise.of(size) > height / 6:
