@@ -38,6 +38,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/keymap_table.py --check
 	$(BIN)/python scripts/completions.py --check

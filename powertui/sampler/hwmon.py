@@ -137,6 +137,11 @@ def _without_dead(meters: dict[str, Meter]) -> Iterator[tuple[str, Meter]]:
             yield name, sampled
 
 
+def _is_partition(root: str) -> bool:
+    """Whether this is a guest on POWER (PowerVM, KVM), where `ibmpowernv` has nothing to read: OPAL is not below it."""
+    return (Path(root) / "proc/ppc64/lparcfg").exists() and not (Path(root) / "sys/firmware/opal").exists()
+
+
 class HwmonSource:
     """The power files of one chip, or of all."""
 
@@ -155,6 +160,11 @@ class HwmonSource:
         every = _chips(self._options.root)
         wanted = [c for c in every if not self._only or any(fnmatch.fnmatch(c.name, o) for o in self._only)]
         if not wanted:
+            if not every and _is_partition(self._options.root):
+                raise NotSupported(
+                    "This is a partition of a POWER server: the hypervisor shows it no power.",
+                    hint="The server's own: from its BMC (--host; Redfish from POWER10 on), or from what its HMC records.",
+                )
             names = ", ".join(sorted({c.name for c in every}))
             raise NotSupported(
                 f"No hardware monitor here measures power{' as ' + ' or '.join(self._only) if self._only else ''}.",

@@ -463,3 +463,16 @@ def test_rapl_a_counter_of_n_values_begins_again_after_n(tmp_path, limit):
     source, _ = opened("rapl:", tmp_path)
     reading = advance(source, tmp_path, "intel-rapl:0", 0)["package-0"]
     assert reading.joules == pytest.approx(1e-6, rel=1e-9)
+
+
+def test_a_partition_of_a_power_server_is_told_what_can_be_read_there(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    put(tmp_path, "proc/ppc64/lparcfg", "lparcfg 1.9")
+    with pytest.raises(NotSupported, match="partition of a POWER server") as caught:
+        opened("hwmon:", tmp_path)
+    assert "BMC" in caught.value.hint
+    assert "modprobe" not in "\n".join(tell(look_here(str(tmp_path))[:1]))
+    (tmp_path / "sys/firmware/opal").mkdir(parents=True)  # no hypervisor: the driver is what is missing
+    with pytest.raises(NotSupported) as caught:
+        opened("hwmon:", tmp_path)
+    assert "modprobe ibmpowernv" in caught.value.hint
