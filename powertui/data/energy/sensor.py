@@ -64,11 +64,10 @@ def _window(times: Int64s, watts: Floats, poll: float, refresh: float, usual: fl
         if seen is None or not _contradicts(seen, usual, refresh):
             return Figure(usual, Badge.ASSUMED), None
     elif seen is None or seen.by == "nothing":
+        unseen = seen is not None and seen.sd_s >= smear.UNSEEN_S
+        error = max(smear.UNSEEN_S, UNSURE * refresh) if unseen and refresh < smear.UNSEEN_S else UNSURE * refresh
         # A meter that publishes now and then tells of the time since it last did, as a rule.
-        if held:
-            return Figure(refresh, Badge.ASSUMED), UNSURE * refresh
-        unseen = seen is not None and seen.sd_s >= smear.UNSEEN_S and refresh < smear.UNSEEN_S
-        return None, smear.UNSEEN_S if unseen else UNSURE * refresh
+        return Figure(refresh, Badge.ASSUMED) if held else None, error
     elif held and seen.by == "steps" and seen.window_s < refresh < seen.window_s + NEARLY * seen.sd_s:
         return Figure(refresh, Badge.ASSUMED), max(seen.sd_s, (refresh - seen.window_s) / NEARLY)  # they do not say otherwise
     return Figure(seen.window_s, Badge.ESTIMATED), seen.sd_s

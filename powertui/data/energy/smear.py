@@ -16,7 +16,8 @@ from powertui.data.model import Floats
 MOST = 4096  # readings that are looked at
 LEAST = 24
 SLOWEST_S = 3.0  # what rises more slowly is power that is slow itself: sensors that forget do so within seconds
-UNSEEN_S = 0.5  # one standard deviation of a window of which nothing was seen: fast meters are known that average over a second
+# One standard deviation of a window of which nothing was seen: meters are known that average over a second, or lag by 0.7 s.
+UNSEEN_S = 0.9
 _GAPS = 8  # so many gaps are looked at
 LONGEST = 64  # refreshes that a window may last, to be looked for by its gaps
 _NULL = 0.09  # of 1/w around its multiples: there a mean passes less than a fortieth
@@ -61,9 +62,10 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
             # A mean so long rises within it. What rises more slowly is slow power, or the gaps are the power's own.
             longer = min((rise / _SHARP - wide) / _SELDOM, _OPEN * wide) if rise > wide else 0.0
             return Smear(_round(wide) * refresh_s, max(0.03 * wide, 0.2, longer) * refresh_s, "gaps")
-    if (
-        3.0 <= rise <= SLOWEST_S / (1.2 * refresh_s) and not seen_at_once
-    ):  # no step shows at once: a slow sensor, or power that is slow itself
+    slowly = steps[2] > steps[0] + steps[1]  # a sensor that forgets goes on after the two readings that were seen
+    least = 2.0 if slowly else 3.0
+    # No step shows at once: a slow sensor, or power that is slow itself.
+    if least <= rise <= SLOWEST_S / (1.2 * refresh_s) and not seen_at_once:
         return Smear(_round(1.2 * rise) * refresh_s, _OPEN * rise * refresh_s, "rise")
     prior = 0.75 if held else 0.5
     share = (steps[1] / _BETWEEN + 2 * steps[2] + 2 * prior) / (sum(steps) + 2)
@@ -72,6 +74,8 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     if sum(steps) < 2 and np.isnan(rise):  # nothing was seen to rise at all: means over a second would look just so
         return Smear(_round(share) * refresh_s, max(UNSEEN_S, refresh_s), "nothing")
     sd = (max(part * (1 - part), 0.04) / (sum(steps) + 3) + 0.05**2) ** 0.5
+    if slowly:
+        sd = max(sd, _OPEN * share)
     return Smear(_round(share) * refresh_s, sd * refresh_s, "steps" if sum(steps) > 1 else "nothing")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.power_world import SENSORS, make, plan, record
+from benchmarks.power_world import FORGETFUL, SENSORS, make, plan, record
 from powertui.data.energy import integrate, placing, sensor, smear
-from powertui.data.model import Badge, PowerSeries, Scope, Sensor
+from powertui.data.model import Badge, PowerKind, PowerSeries, Scope, Sensor
 
 TICK = 0.001
 
@@ -141,3 +141,15 @@ def test_joules_of_a_log_that_says_nothing_of_its_sensor_hold(refresh: float, wi
     needed = 1.96 * float(np.sqrt(np.mean(np.square(errors))))
     assert np.mean(np.abs(errors) <= halves) >= 0.9
     assert np.sqrt(np.mean(np.square(halves))) <= 2.5 * needed
+
+
+@pytest.mark.parametrize("name", ["forgets in 0.7 s, 0.25 s", "forgets in 1 s, 0.5 s"])
+def test_how_far_a_meter_that_forgets_lags_is_not_told_too_surely(name: str) -> None:
+    """Where its readings do not show it, the interval of joules has to hold it all the same."""
+    model, held = FORGETFUL[name], 0
+    for seed in range(600, 610):
+        taken = record(make(plan(seed)), model, seed)
+        one = series(taken.unix - taken.unix[0], taken.values).sensor
+        lag = model.forget_s + (model.poll_s / 2 if sensor.slow(one) else 0.0)
+        held += abs(lag - sensor.centre_s(one)) <= 1.96 * sensor.centre_err_s(one, PowerKind.SAMPLED)
+    assert held >= 9
