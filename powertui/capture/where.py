@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import subprocess
@@ -94,7 +95,8 @@ def fetch(place: SessionPlace, server: Server, host: str) -> None:
     except OSError as error:
         raise unwritable(path, error) from None
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # what is wrong with the folder was said already
+            part.unlink()
 
 
 def unwritable(path: Path, error: OSError) -> CaptureError:

@@ -16,6 +16,7 @@ from powertui import cli
 from powertui.capture import address, again, where, whole
 from powertui.capture.around import PowerAround
 from powertui.capture.messages import ProfileRequest
+from powertui.capture.servers import Server
 from powertui.capture.whole import Plan, Taken
 from powertui.data import logdir
 from powertui.data.energy import account, host_energy
@@ -133,6 +134,33 @@ def test_power_of_another_capture_is_not_overwritten(tmp_path: Path) -> None:
         power.start()
         assert power.stop(folder) == str(folder / "power-2.csv")
     assert (folder / "power.csv").read_text() == "mine"
+    assert power.notes == [], "nothing went wrong"
+
+
+def test_power_of_another_capture_is_not_overwritten_where_a_file_has_one_name_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    folder = tmp_path / "session"
+    folder.mkdir()
+    (folder / "power.csv").write_text("mine")
+    with Bmc() as bmc:
+        power = PowerAround(power_of(bmc), str(tmp_path), 0.1)
+        power.start()
+        assert power.stop(folder) == str(power.path), "it stays where it was begun"
+    assert (folder / "power.csv").read_text() == "mine"
+    assert [note for note in power.notes if "File exists" in note] == [f"{folder / 'power.csv'} cannot be written: File exists."]
+
+
+def test_where_the_fetched_file_cannot_be_written_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_ssh(tmp_path, "echo 4; printf abcd", monkeypatch)
+    (tmp_path / "logs").write_text("a file where the folder has to be")
+    place = where.SessionPlace(tmp_path / "logs" / "session", "/far/session")
+    with pytest.raises(CaptureError, match="cannot be written"):
+        where.fetch(place, Server(address.parse("far:9012"), "far"), "far")
 
 
 def test_stopped_while_the_file_is_fetched_power_and_the_line_that_fetches_it_are_kept(

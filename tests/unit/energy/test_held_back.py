@@ -10,7 +10,7 @@ import pytest
 
 from powertui.data.energy.findings import held, joined
 from powertui.data.energy.findings.finding import LIMIT, Findings
-from powertui.data.model import Mark, PowerCap, PowerOnTrace, PowerSeries
+from powertui.data.model import Mark, PowerCap, PowerOnTrace, PowerSeries, Steps
 from powertui.data.power import registry
 from powertui.report import summary
 from tests.synthetic import Burst, Plan
@@ -131,3 +131,11 @@ def test_the_report_names_the_limit(tmp_path: Path) -> None:
     facts = power_facts(registry.load(str(path)).series[0])
     assert facts["limit_watts"] == 250.0
     assert ", limit 250 W" in summary._power(facts | {"belongs_to": None, "belongs_why": ""})
+
+
+def test_a_step_that_a_limit_touched_is_none_of_those_that_nothing_held_back() -> None:
+    start = np.array([0, 10, 20, 30])
+    steps = Steps(np.arange(4), start, np.full(4, 10), np.zeros(4, np.int32), [""] * 4, "marks")
+    back = (held.HeldBack(12, 15, ("at its limit",)), held.HeldBack(29, 31, ("at its limit",)))
+    assert held._free(back, steps).tolist() == [True, False, False, False]
+    assert held._free((), steps).tolist() == [True] * 4

@@ -13,7 +13,7 @@ import pytest
 
 from powertui.data.formats import gzip_blocks, json_events, json_pure, kineto, registry, trace_json
 from powertui.data.formats.gzip_blocks import GzipBlocks
-from powertui.data.formats.json_batch import EventBatch, Scanner
+from powertui.data.formats.json_batch import ENCLOSING, FLOW_IN, FLOW_OUT, HAS_ID, EventBatch, Scanner
 from powertui.data.formats.json_columns import ColumnStream
 from powertui.data.formats.json_compiled import COMPILED, CompiledScanner
 from powertui.data.formats.json_pure import PureScanner
@@ -170,3 +170,10 @@ def test_combinations_are_the_same_whichever_way_they_are_counted() -> None:
             assert which.tolist() == own.tolist()
             assert [combined[i] for i in which.tolist()] == list(zip(*(column.tolist() for column in columns), strict=True))
     assert json_events.coded(np.zeros(0, np.int32))[0] == []
+
+
+def test_what_binds_a_flow_is_only_what_the_event_says() -> None:
+    assert json_pure.bound({"ph": "s"}) == (0, 0)
+    assert json_pure.bound({"ph": "X", "flow_in": True})[1] == FLOW_IN
+    assert json_pure.bound({"ph": "X", "flow_in": 1, "flow_out": True, "bind_id": 7})[1] == FLOW_OUT | HAS_ID
+    assert json_pure.bound({"ph": "f", "bp": "e", "id": "a"})[1] == ENCLOSING | HAS_ID

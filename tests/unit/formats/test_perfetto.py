@@ -144,7 +144,7 @@ def test_counters_with_units_and_increments(tmp_path: Path) -> None:
     for uuid, name, unit, multiplier, incremental in (
         (20, "memory", 3, 1024, False),
         (21, "sent", 0, 1, True),
-        (22, "power", 0, 1, False),
+        (22, "power", 0, 0, False),  # without a multiplier
     ):
         packet = trace.packet.add()
         track = packet.track_descriptor

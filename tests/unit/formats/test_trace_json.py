@@ -161,6 +161,7 @@ def test_begins_and_ends_pair_up_and_instants_are_events(tmp_path: Path) -> None
 
     trace = load(
         tmp_path, [mark("B", 1, "a"), mark("B", 2, "b"), mark("E", 5), mark("i", 6, "now"), mark("E", 9), mark("E", 10),
+                   mark("B", 12, "no time"), mark("E", 12),
                    mark("B", 20, "left"), mark("i", 30, "end")],
     )  # fmt: skip
     us = 1_000_000
@@ -169,6 +170,7 @@ def test_begins_and_ends_pair_up_and_instants_are_events(tmp_path: Path) -> None
         ("b", 2 * us, 3 * us),
         ("end", 30 * us, 0),
         ("left", 20 * us, 10 * us),
+        ("no time", 12 * us, 0),
         ("now", 6 * us, 0),
     ]
     assert sorted(w.cause[:6] for w in trace.warnings) == ["begins", "ends ("]

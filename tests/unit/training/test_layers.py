@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.long_training import LongCase, LongCell, judge
+from powertui.data.energy.findings.box import Box
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.samples import Samples
 from powertui.data.training import layers
@@ -66,3 +67,13 @@ def test_a_burst_of_twenty_seconds_in_a_training_of_hours(tmp_path: Path, batche
     cell = LongCell()
     judge(LongCase(0, 3.0, batches, "mean 1 s, 1 W", True, 80.0, 20.0), cell, tmp_path)
     assert (cell.found, cell.false, cell.inside) == (1, [], cell.windows)
+
+
+def box(start: float, end: float, p: float) -> Box:
+    return Box(start, end, (start, start), (end, end), 50.0, 40.0, 60.0, 50.0 * (end - start), 0.0, 0.0, p)
+
+
+def test_what_two_pieces_show_both_counts_once_and_what_lies_before_it_stays() -> None:
+    first, unsure, sure = box(0, 10, 1e-6), box(20, 30, 1e-4), box(25, 35, 1e-9)
+    assert layers._once([sure, first, unsure]) == [first, sure]
+    assert layers._once([box(20, 30, 1e-9), first, box(25, 35, 1e-4)]) == [first, box(20, 30, 1e-9)]

@@ -207,6 +207,15 @@ def test_between_two_profiles_nothing_is_a_pause() -> None:
     assert halfway[2] == 150
 
 
+def test_at_the_last_record_its_steps_are_done_and_nothing_is_known_after_it() -> None:
+    found = rate.from_sessions([_session(0.0, list(range(40)))])
+    last = int(found.at_ns[-1])
+    assert found.step_at(last + 60 * NS) is None
+    exact = replace(found, half_ns=0)
+    assert exact.step_at(last) == (int(found.step[-1]),) * 3
+    assert exact.step_at(last + 1) is None
+
+
 def test_a_pause_within_a_profile_is_one() -> None:
     one = _session(0.0, list(range(40)))
     start = one.steps.start.copy()

@@ -181,6 +181,8 @@ def test_a_session_that_was_read_is_believed_by_its_own_clock_and_looks_at_the_p
     seen = training.seen_from(profile)
     assert seen.wall
     assert seen.end - seen.start > 7 * 3600 * PS_PER_S
+    assert training.looks_around(profile, Aligning())
+    assert not training.looks_around(profile, Aligning("none")), "what was seen with another alignment is not taken again"
     looked: list[int] = []
     look = unexplained.of
 
