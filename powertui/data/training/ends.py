@@ -79,12 +79,12 @@ def course(data: Samples, epochs: list[tuple[float, float]]) -> Course | None:
 
 
 def alone(found: Course, epochs: list[tuple[float, float]]) -> float | None:
-    """The offset at which all that ran is the training, if it ran once and for as long to half an epoch."""
+    """The offset at which all that ran is the training, if it ran once, for as long to half an epoch and what starting took."""
     if len(found.rises) != 1 or len(found.falls) != 1 or found.rises[0] is None or found.falls[0] is None:
         return None
-    begin, end = epochs[0][0], epochs[-1][1]
     rise, fall = sum(found.rises[0]) / 2, sum(found.falls[0]) / 2
-    return end - fall if abs(fall - rise - (end - begin)) < usual_of(epochs) / 2 else None
+    longer, half = fall - rise - (epochs[-1][1] - epochs[0][0]), usual_of(epochs) / 2
+    return epochs[-1][1] - fall if -half - _starting([hi - lo for lo, hi in epochs]) < longer < half else None
 
 
 def around(data: Samples, found: Course, epochs: list[tuple[float, float]], at: float) -> Ends:

@@ -6,6 +6,7 @@ for each of them, with the batches that ran meanwhile. Outside its sessions noth
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,6 +35,7 @@ STRONG, LONG_ENOUGH_S = 0.08, 10.0  # or so much of its own, for so long: little
 COVERED = 0.8  # of a training that its sessions cover: then their traces tell, and nothing is left for this
 _FEW = 0.02  # a place that weighs less is not looked at
 _EVEN = 0.05  # of an epoch's steps: no closer is their number known by power alone
+_STEPS = 100_000  # records that tell how long a step takes
 _COURSE = 201  # moments of an epoch at which its work is looked at
 _PAUSED = 0.5  # of a stretch that drew less: so much longer its steps took
 _LEAST_PART = 0.1  # of a stretch: a smaller part in a neighbouring epoch is its edge's doubt
@@ -333,8 +335,14 @@ class _Telling:
         start, end = self.seen.unix_ns(one.start_ps), self.seen.unix_ns(one.end_ps)
         first = max(int(rate.at_ns.searchsorted(start, side="right")) - 1, 0)
         last = min(int(rate.at_ns.searchsorted(end)), len(rate) - 1)
-        usual = 1 / float(np.nanmedian(rate.per_s)) * NS_PER_S * max(int(rate.step[last] - rate.step[first]), 0)
+        usual = self.step_ns * max(int(rate.step[last] - rate.step[first]), 0)
         return float(rate.at_ns[last] - rate.at_ns[first]) - usual >= _PAUSED * (end - start)
+
+    @functools.cached_property
+    def step_ns(self) -> float:
+        """How long a step usually takes, by the records."""
+        rate = self.training.records
+        return NS_PER_S / float(np.nanmedian(rate.per_s[:: max(1, len(rate) // _STEPS)]))
 
     def could(self, model: ExpectedOfTraining, noise: Noise) -> tuple[could_find.Limits, str]:
         """What would have been found."""

@@ -61,6 +61,14 @@ def search(data: Samples, epochs: list[tuple[float, float]]) -> Fold | str:
     return _within(data, epochs, found, places, words)
 
 
+def alone(data: Samples, epochs: list[tuple[float, float]]) -> tuple[float, float] | None:
+    """Between which offsets all that the log saw running is this training; None: it is more or less, or has no end."""
+    found = ends.course(data, epochs)
+    at = ends.alone(found, epochs) if found is not None else None
+    here = ends.around(data, found, epochs, at) if found is not None and at is not None else None
+    return (here.lo, here.hi) if here is not None and here.lo is not None and here.hi is not None and here.lo < here.hi else None
+
+
 def _within(
     data: Samples, epochs: list[tuple[float, float]], found: Course | None, cells: list[tuple[float, float]], words: str
 ) -> Fold:

@@ -295,10 +295,11 @@ def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str
     shares = _shares_of(training, base)
     if shares is None:
         return None
-    fit = signal.search(data, shares)
+    known = _known_epochs(training, base)
+    fit = signal.search(data, shares, within=folded.alone(data, known) if known else None)
     if isinstance(fit, str):
         said.append(f"by the edges of the training: {fit}")
-        return None
+        return _by_epochs(training, data, base, said)
     evidence = [*said, align.fit_in_words(fit), *fit.reasons, *align.several_places(fit)]
     return Alignment(
         fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", align.SIGNAL, tuple(evidence), fit.ppm, fit,
@@ -308,10 +309,7 @@ def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str
 
 def _by_epochs(training: Training, data: samples.Samples, base: int, said: list[str]) -> Alignment | None:
     """Of epochs of which nothing within is known: where they look alike."""
-    known = [
-        ((one.start.ns - base) / NS_PER_S, (one.end.ns - base) / NS_PER_S)
-        for one in training.epochs if one.start is not None and one.end is not None
-    ]  # fmt: skip
+    known = _known_epochs(training, base)
     if not known:
         return None
     fold = folded.search(data, known)
@@ -320,6 +318,14 @@ def _by_epochs(training: Training, data: samples.Samples, base: int, said: list[
         return None
     status: align.Status = "ambiguous" if fold.ambiguous else "aligned"
     return Alignment(fold.offset_s, fold.lo_s, fold.hi_s, status, align.SIGNAL, (*said, fold.words), places=fold.places)
+
+
+def _known_epochs(training: Training, base: int) -> list[tuple[float, float]]:
+    """The epochs with both bounds, in s from `base`."""
+    return [
+        ((one.start.ns - base) / NS_PER_S, (one.end.ns - base) / NS_PER_S)
+        for one in training.epochs if one.start is not None and one.end is not None
+    ]  # fmt: skip
 
 
 def _shares_of(training: Training, base: int) -> WindowShares | None:

@@ -90,7 +90,8 @@ def _by_sessions(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
         first, last = rate.at_ns.searchsorted((lo, hi + 1)).tolist()
         if last - first > 2:
             lo, hi = int(rate.at_ns[first]), int(rate.at_ns[last - 1])
-            rows += _inside(rate.part(first, last), epochs)
+            part = rate.part(first, last)
+            rows += _inside(part, epochs, _lengths(part))
             rest = [piece for row in rest for piece in _without(row, lo, hi)]
     return rows + rest
 
@@ -102,7 +103,8 @@ def _without(row: _Row, lo: int, hi: int) -> list[_Row]:
 
 
 def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
-    at, (_, usual, _) = rate.at_ns, _lengths(rate)
+    at, lengths = rate.at_ns, _lengths(rate)
+    usual = lengths[1]
     rows: list[_Row] = []
     first = int(at[0])
     begins = [one.start.ns for one in epochs if one.start is not None and one.start.ns <= first]
@@ -110,7 +112,7 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
         begin = min(begins)
         before = max(first - round(rate.every * usual[0]), begin) if len(usual) else first
         rows += [(begin, before, 3, LOGGED_NS), (before, first, 0, round(rate.every * usual[0]) // 2)]
-    rows += _inside(rate, epochs)
+    rows += _inside(rate, epochs, lengths)
     end = max([one.end.ns for one in epochs if one.end is not None], default=0)
     if end > int(at[-1]):
         final = next((one for one in epochs if one.end is not None and one.end.ns == end), None)
@@ -139,9 +141,9 @@ def _lengths(rate: Rate) -> tuple[Floats, Floats, Bools]:
     return taken, usual, ~forward | (length > _LONG * taken)
 
 
-def _inside(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
+def _inside(rate: Rate, epochs: Sequence[TrainedEpoch], lengths: tuple[Floats, Floats, Bools]) -> list[_Row]:
     """From the first record to the last."""
-    at, (taken, usual, paused), validated = rate.at_ns, _lengths(rate), _validated(epochs)
+    at, (taken, usual, paused), validated = rate.at_ns, lengths, _validated(epochs)
     bounds = np.array([one.end.ns for one in epochs if one.end is not None], np.int64)
     rows: list[_Row] = []
     quick = np.flatnonzero(paused)

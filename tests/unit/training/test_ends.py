@@ -103,3 +103,18 @@ def test_power_that_tells_no_program_from_the_idle_machine_has_no_ends() -> None
     flat: Floats = np.full(100, IDLE)
     hi = np.arange(1.0, 101.0)
     assert ends.course(Samples(hi - 1, hi, flat, 1.0, 0.0, 1.0, ()), epochs()) is None
+
+
+def test_what_ran_once_for_as_long_as_the_training_is_the_training() -> None:
+    data, true = log(refresh=3.0, count=8)
+    found = folded.alone(data, epochs(8))
+    assert found is not None
+    assert found[0] <= true <= found[1]
+
+
+def test_of_two_runs_neither_is_known_to_be_the_training() -> None:
+    assert folded.alone(log(runs=2)[0], epochs()) is None
+
+
+def test_a_run_that_took_too_long_is_not_the_training() -> None:
+    assert folded.alone(log(count=8)[0], epochs(6)) is None

@@ -218,10 +218,9 @@ class _Laid:
         self.lo, self.hi = readings.lo[judged], readings.hi[judged]
         self.weight = 1.0 / (noise.one**2 + readings.doubt[judged] ** 2)
         ways = readings.ways[:, judged] if readings.ways.size else np.empty((0, len(judged)))
-        shared = np.vstack([readings.blunt[judged][None], ways]) * self.weight
-        self.sums = np.concatenate(
-            [np.zeros((len(shared) + 1, 1)), np.cumsum(np.vstack([self.weight[None], shared]), axis=1)], axis=1
-        )
+        self.sums = np.zeros((2 + len(ways), len(judged) + 1))  # running, of the weight and of each doubt by it
+        for row, column in zip(self.sums, (1.0, readings.blunt[judged], *ways), strict=True):
+            np.cumsum(column * self.weight, out=row[1:])
         self.asked = _asked(noise, looks)
 
     def at(self, starts: Floats, length: float, least_w: Floats, joules: float, strong_w: Floats | None) -> _Moments:
