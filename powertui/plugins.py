@@ -62,6 +62,11 @@ def problems() -> tuple[str, ...]:
     return tuple(said for group in (FORMATS, POWER, SOURCES) for said in of(group).problems)
 
 
+def left_out(group: str) -> str:
+    """What to add where nothing takes a file or a scheme, and something that was left out might have; "" for nothing."""
+    return "".join(f" {said}" for said in of(group).problems)
+
+
 def guarded(plugin: Plugin, what: str, ask: Callable[[], Any], otherwise: Any) -> Any:
     """What a plugin answers; `otherwise` when it raises anything but an answer of ours."""
     from powertui.errors import PowertuiError

@@ -188,11 +188,12 @@ def _factory(scheme: str) -> Callable[[Address, Options], Any]:
         return make
     from powertui import plugins
 
-    others: dict[str, Callable[[Address, Options], Any]] = {one.name: one.found for one in plugins.of(plugins.SOURCES).plugins}
+    others = {one.name: one for one in plugins.of(plugins.SOURCES).plugins}
     if scheme in others:
-        return others[scheme]
+        made: Callable[[Address, Options], Any] = importlib.import_module("powertui.sampler.foreign").maker(others[scheme])
+        return made
     known = ", ".join(sorted({*_FACTORIES, *others}))
-    raise UsageError(f"There is no power source {scheme!r}.", hint=f"The sources are: {known}.")
+    raise UsageError(f"There is no power source {scheme!r}.", hint=f"The sources are: {known}." + plugins.left_out(plugins.SOURCES))
 
 
 def open_source(url: str, options: Options | None = None) -> Source:

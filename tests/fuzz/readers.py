@@ -66,6 +66,9 @@ def read(kind: str, path: Path) -> str:
 def _trace(trace: Trace) -> str:
     """What is true of every trace, and its digest."""
     assert trace.complete
+    texts = [(trace.names.full(i), trace.names.display(i)) for i in range(len(trace.names))]
+    order = {text: number for number, text in enumerate(sorted(set(texts)))}  # which number a name has is the reader's own matter
+    rank = np.array([order[text] for text in texts] or [0], np.uint32)
     said: list[Any] = [trace.span, trace.event_count, trace.hostnames, trace.clock, trace.stop_ns, list(map(str, trace.warnings))]
     for process, track in trace.tracks():
         events = track.events
@@ -77,7 +80,9 @@ def _trace(trace: Trace) -> str:
             lane = track.lane(depth)
             assert (np.diff(lane.start) >= 0).all()
         # Where its stats lie is the reader's own matter, and what is read there is compared below; that there are some is not.
-        columns = [column.tobytes() for column in (events.start, events.duration, events.name, events.position != 0, track.lanes)]
+        columns = [
+            column.tobytes() for column in (events.start, events.duration, rank[events.name], events.position != 0, track.lanes)
+        ]
         said += [process.name, process.stats, track.key, track.name, track.kind, track.derived, _digest(columns)]
         rows = np.unique(np.linspace(0, len(events) - 1, min(len(events), _STATS)).astype(int)) if len(events) else []
         positions = [int(events.position[row]) for row in rows]
@@ -85,8 +90,8 @@ def _trace(trace: Trace) -> str:
         names = sorted({stat.name for stats in found for stat in stats})[:5]
         columns_of = process.source.columns(np.array(positions, np.uint64), names) if positions else {}
         said += [found, [[column.text(i) for i in range(len(column))] for column in columns_of.values()]]
-    used = range(min(len(trace.names), 200))
-    said += [(trace.names.full(i), trace.names.display(i), trace.names.stats(i)) for i in used]
+    used = sorted(range(len(texts)), key=texts.__getitem__)[:200]
+    said += [(texts[i], sorted(map(repr, trace.names.stats(i)))) for i in used]
     return _digest(said)
 
 

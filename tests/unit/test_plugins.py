@@ -14,9 +14,9 @@ from powertui import plugins
 from powertui.data import loading, logdir
 from powertui.data.formats import registry
 from powertui.data.power import registry as power
-from powertui.errors import UnreadableFile, UsageError
+from powertui.errors import SensorError, UnreadableFile, UsageError
 from powertui.report import checks
-from powertui.sampler.source import open_source
+from powertui.sampler.source import open_source, reason_of
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "plugin"
 SECTION = re.compile(r'\[project\.entry-points\."([\w.]+)"\]\n((?:\w+ = ".*"\n?)+)')
@@ -68,7 +68,11 @@ def test_a_log_of_another_package_is_read(toy: Path, tmp_path: Path) -> None:
 
 
 def test_a_source_of_another_package_is_opened(toy: Path) -> None:
-    assert open_source("toy:").name == "toy"
+    source = open_source("toy:")
+    assert source.name == "toy"
+    assert [channel.name for channel in source.open().channels] == ["Total Power"]
+    assert [(reading.watts, reading.channel) for reading in source.read()] == [(42.0, "Total Power")]
+    source.close()
     with pytest.raises(UsageError) as caught:
         open_source("toys:")
     assert "toy" in (caught.value.hint or "")
@@ -100,6 +104,63 @@ def test_a_broken_package_costs_a_sentence(site: Path, tmp_path: Path, data: Pat
     assert any("'raises' of broken is left out: it cannot be loaded (RuntimeError" in one for one in said)
     assert registry.readers()
     assert loading.load_run(logdir.scan(data / "logdirs/jax_cpu").runs[0]).traces
+
+
+SOURCES = """
+class Half:
+    name = "half"
+class Raises:
+    name, channels = "raises", ()
+    def open(self):
+        from powertui.sampler.source import Channel, Info
+        self.channels = (Channel("A"), Channel("B"))
+        return Info("raises", "raises:", "", self.channels)
+    def read(self): raise KeyError("\x1b[31mgone")
+    def close(self): raise KeyError("gone")
+class Deaf(Raises):
+    def open(self): raise OSError("no meter")
+def half(address, options): return Half()
+def raises(address, options): return Raises()
+def deaf(address, options): return Deaf()
+def none(address, options): return 1 / 0
+"""
+
+
+def test_a_source_that_raises_has_readings_without_a_value(site: Path) -> None:
+    (site / "powertui_sources.py").write_text(SOURCES)
+    entries = "".join(f'{name} = "powertui_sources:{name}"\n' for name in ("half", "raises", "deaf", "none"))
+    installed(site, f'[project.entry-points."powertui.sources"]\n{entries}gone = "nowhere_at_all"\n', "meters")
+    plugins.of.cache_clear()
+    source = open_source("raises:")
+    source.open()
+    readings = source.read()
+    assert [(reading.channel, reading.watts) for reading in readings] == [("A", None), ("B", None)]
+    assert "the plugin failed (KeyError" in reason_of(readings[0].quality)
+    assert "\x1b" not in readings[0].quality
+    source.close()
+    with pytest.raises(SensorError, match=r"'deaf' of meters failed \(OSError: no meter\)"):
+        open_source("deaf:").open()
+    with pytest.raises(SensorError, match="'half' of meters makes no source: it has no open, read, close"):
+        open_source("half:")
+    with pytest.raises(SensorError, match=r"'none' of meters failed \(ZeroDivisionError"):
+        open_source("none:")
+    with pytest.raises(UsageError) as caught:
+        open_source("gone:")
+    assert "The plugin 'gone' of meters is left out" in (caught.value.hint or "")
+
+
+def test_a_file_that_nobody_reads_tells_of_plugins_that_were_left_out(site: Path, tmp_path: Path) -> None:
+    groups = (("formats", "gone"), ("power", "lost"))
+    installed(site, "".join(f'[project.entry-points."powertui.{group}"]\n{name} = "nowhere"\n' for group, name in groups), "gone")
+    plugins.of.cache_clear()
+    path = tmp_path / "a.toy.txt"
+    path.write_text("nobody knows this\n")
+    with pytest.raises(UnreadableFile) as caught:
+        registry.read(path)
+    assert "The plugin 'gone' of gone is left out" in (caught.value.hint or "")
+    with pytest.raises(UnreadableFile) as caught:
+        power.load(str(path))
+    assert "The plugin 'lost' of gone is left out" in (caught.value.hint or "")
 
 
 RAISES = """

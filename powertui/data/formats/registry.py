@@ -130,6 +130,7 @@ def _pick(source: OpenedFile) -> Reader:
     ranked = sorted(readers(), key=lambda reader: scores[id(reader)], reverse=True)
     if scores[id(ranked[0])] <= 0:
         problem, hint = describe(source.head, source.path)
+        hint += plugins.left_out(plugins.FORMATS)
         raise UnreadableFile(source.path, problem, hint=hint)
     return ranked[0]
 

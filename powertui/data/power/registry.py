@@ -122,7 +122,7 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
             path, f"holds {ours}, not a power log", hint="Name the log itself, or columns: --time-col --watts-col."
         )
     if dialect is None or score <= 0:
-        raise UnreadableFile(path, _looks(source), hint=_HINT)
+        raise UnreadableFile(path, _looks(source), hint=_HINT + plugins.left_out(plugins.POWER))
     log = _loaded(dialect, source, options)
     if not log.series:
         raise UnreadableFile(path, f"looks like {dialect.NAME}, but has no readings", hint=_HINT)
