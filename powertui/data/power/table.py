@@ -85,8 +85,13 @@ def _places(cells: Sequence[str]) -> tuple[str, ...]:
 
 def _begins_at_once(data: Sequence[tuple[int, str]], delimiter: str) -> bool:
     """The first line is the header, or a row, and the second one is a row."""
-    first, second = (fields(line, delimiter) for _, line in data[:2]) if len(data) > 1 else ([], [])
-    return len(data) < 3 or (abs(len(first) - len(second)) <= 1 and any(_like_data(cell) for cell in second if cell))
+    if len(data) < 3:
+        return True
+    first, second, *_ = rows = [fields(line, delimiter) for _, line in data[:40]]
+    widths = [len(row) for row in rows]
+    usual = max(set(widths), key=widths.count)
+    near = abs(len(first) - usual) <= 1 and abs(len(second) - usual) <= 1 and len(first) > 1
+    return near and any(_like_data(cell) for cell in second if cell)
 
 
 def _like_data(cell: str) -> bool:
