@@ -285,7 +285,7 @@ def _build(power: PowerOnTrace) -> Curve:
         refresh_s=refresh,
         window_s=window,
         guessed=sensors.window_is_told_by_readings(sensor),
-        late_s=math.hypot(sensors.centre_err_s(sensor, kind), series.parted_s / 2),  # two sigmas hold either
+        late_s=math.hypot(sensors.lag_err_s(sensor, kind), series.parted_s / 2),  # two sigmas hold either
         poll_s=_value(sensor.poll_s) if sensors.slow(sensor) and kind is PowerKind.SAMPLED else 0.0,
         beat=_beat(moved) if kind is PowerKind.SAMPLED else (1.0, 1.0),
         turn=float(turns[-1] / squares[-1]) if squares[-1] > 0 else 0.0,

@@ -23,6 +23,8 @@ HOLE = 3.0  # nothing is known across a pause longer than so many polls or refre
 DELAY = 0.05  # of the refresh: so long a sensor may take to publish
 LONG = 1.5  # refreshes: a window longer than that makes readings overlap
 AGE = 0.35  # of the refresh: so old a reading may be when it is asked for
+OLDER = 0.45  # … and so much more where it is taken to be new: any age from 0 to a refresh is as likely
+LAG = 0.8  # of the refresh: what it lags by, taken to be nothing, where any window up to a refresh is as likely as well
 UNSURE = 0.3  # of the refresh: how far a window may be from what is taken for it when nothing tells
 NEARLY = (
     3.5  # standard deviations: so far from a refresh a window may seem that is one; equal steps meet a sensor alike again and again
@@ -229,6 +231,14 @@ def centre_err_s(sensor: Sensor, kind: PowerKind) -> float:
     refresh = (sensor.refresh_s or sensor.poll_s or Figure(0.0, Badge.ASSUMED)).value
     delay = 0.0 if sensor.delay_s else DELAY * refresh
     return float((((sensor.window_err_s or 0.0) / 2) ** 2 + delay**2 + (AGE * oldest_s(sensor, kind)) ** 2) ** 0.5)
+
+
+def lag_err_s(sensor: Sensor, kind: PowerKind) -> float:
+    """The same of joules by wall clock: readings are laid as if they were new when they were asked for, and any age up to a refresh
+    is as likely. (A place by signal takes what they are older by into its interval, on the one side.)"""
+    oldest = oldest_s(sensor, kind)
+    least = LAG * oldest if sensor.window_s is None else 0.0
+    return max(math.hypot(centre_err_s(sensor, kind), OLDER * oldest), least)
 
 
 def oldest_s(sensor: Sensor, kind: PowerKind) -> float:

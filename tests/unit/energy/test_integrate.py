@@ -482,3 +482,25 @@ def test_a_slow_sensors_value_holds_until_a_refresh_before_the_next() -> None:
     )
     centre = ps(sensor.centre_s(power.series.sensor))
     assert ((curves.of(power).knots + centre) / PS_PER_S).tolist() == [0.0, 6.0, 9.0, 15.0, 18.0, 29.75]
+
+
+def test_readings_asked_for_as_often_as_they_change_may_be_as_old_as_that() -> None:
+    """A BMC that publishes means of a second, asked once a second: half a second to one and a half, the same for all of a log."""
+    rng = np.random.default_rng(5)
+    grid = np.arange(0, 60, 0.01)
+    watts = np.where(grid < 12.3, 100.0, 220.0) + np.repeat(rng.normal(0, 3, 30), 200)
+    sums = np.concatenate([[0.0], np.cumsum(watts) * 0.01])
+
+    def total(at: np.ndarray | float) -> np.ndarray:
+        return np.asarray(np.interp(at, np.arange(len(sums)) * 0.01, sums))
+
+    held = 0
+    for _ in range(40):
+        at = rng.uniform(0, 1) + np.arange(3, 58)
+        stale = rng.uniform(0, 1)
+        power = placed(at, np.round(total(at - stale) - total(at - stale - 1)))
+        found = integrate.energy(power, ps(5.0), ps(40.0))
+        assert found.lo is not None
+        assert found.hi is not None
+        held += found.lo <= float(total(40.0) - total(5.0)) <= found.hi
+    assert held >= 34
