@@ -88,8 +88,6 @@ def find(programs: dict[str, Module], program: str, module: str) -> Module | Non
 
 
 def _modules(profile: Profile) -> Iterator[Module]:
-    from google.protobuf.message import DecodeError
-
     for process in profile.trace.processes:
         if not process.name.startswith("/host:metadata"):
             continue
@@ -98,8 +96,8 @@ def _modules(profile: Profile) -> Iterator[Module]:
             if not isinstance(proto, bytes) or len(proto) > _MOST_BYTES:
                 continue
             try:
-                found = schemas.message("HloProto").FromString(proto).hlo_module  # type: ignore[attr-defined]
-            except (DecodeError, RecursionError):
+                found = schemas.parsed("HloProto", proto).hlo_module
+            except schemas.Undecodable:
                 continue
             said = next((str(stat.value) for stat in stats if stat.name == "program_id"), "")
             match = _NUMBERED.match(label)

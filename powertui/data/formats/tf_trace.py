@@ -74,14 +74,12 @@ class _Args:
         self._stored = stored
 
     def _all(self, position: int) -> list[tuple[str, str]]:
-        from google.protobuf.message import DecodeError
-
         lo, length = position % _MOST, position >> _LENGTH
         if not length or lo + length > self._stored.size:
             return []
         try:
-            event: Any = schemas.message("TraceViewEvent").FromString(self._stored.read(lo, lo + length).tobytes())
-        except DecodeError:
+            event = schemas.parsed("TraceViewEvent", self._stored.read(lo, lo + length).tobytes())
+        except schemas.Undecodable:
             return []
         return [(clean(one.key), one.value) for one in event.args]
 
@@ -170,15 +168,13 @@ def _lines(builder: TraceBuilder, devices: dict[int, tuple[str, dict[int, str]]]
 
 def _devices(stored: Stored, lo: Int64s, hi: Int64s, findings: FileWarnings) -> dict[int, tuple[str, dict[int, str]]]:
     """(name, names of resources) of each device."""
-    from google.protobuf.message import DecodeError
-
     out: dict[int, tuple[str, dict[int, str]]] = {}
     for first, last in zip(lo.tolist(), hi.tolist(), strict=True):
         if last > stored.size:
             continue
         try:
-            one: Any = schemas.message("TraceViewEntry").FromString(stored.read(first, last).tobytes())
-        except DecodeError:
+            one = schemas.parsed("TraceViewEntry", stored.read(first, last).tobytes())
+        except schemas.Undecodable:
             findings.add("devices that cannot be decoded were left out")
             continue
         resources = {entry.key: clean(entry.value.name) for entry in one.value.resources}

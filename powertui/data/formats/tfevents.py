@@ -29,6 +29,7 @@ from powertui.data.formats.filenames import split_events
 from powertui.data.limits import HINT, MACHINE, MemoryLimit
 from powertui.data.model import NS_PER_S, Floats, Int64s, ScalarSeries, Warn
 from powertui.data.packed import GrowingColumn
+from powertui.data.wire import schemas
 from powertui.errors import UnreadableFile
 
 _WINDOW = 4 << 20  # bytes read at a time; a longer record is read whole
@@ -295,9 +296,9 @@ class Tail:
             self._saw(wall)
             return
         try:
-            event = _event_class().FromString(bytes(record))
-        except Exception as error:  # DecodeError; pure-Python protobuf raises its own kinds
-            self._count(f"a record is not an Event message ({type(error).__name__}): skipped", f"record {self.records}")
+            event = schemas.parsed("Event", bytes(record))
+        except schemas.Undecodable:
+            self._count("a record is not an Event message: skipped", f"record {self.records}")
             return
         kind = event.WhichOneof("what")
         if kind == "file_version":
@@ -340,12 +341,6 @@ def run_of(path: str) -> tuple[str, int | None]:
     """What the files of one process have in common: (host, pid). Several runs can share one folder."""
     split = split_events(Path(path).name)
     return (split[1], split[2]) if split else ("", None)
-
-
-def _event_class() -> Any:
-    from powertui.data.wire import schemas
-
-    return schemas.message("Event")
 
 
 def wall_of(record: memoryview) -> int | None:

@@ -52,11 +52,11 @@ def _of(path: str, size: int, _: int) -> tuple[int, int] | None:
 def _times(stream: BinaryIO, at: int, length: int) -> tuple[int, int] | None:
     stream.seek(at)
     try:
-        plane = schemas.message("XPlane").FromString(stream.read(length))
-    except Exception:  # DecodeError; pure-Python protobuf raises its own kinds
+        plane = schemas.parsed("XPlane", stream.read(length))
+    except schemas.Undecodable:
         return None
-    names = {meta.id or key: meta.name for key, meta in plane.stat_metadata.items()}  # type: ignore[attr-defined]
-    found = {names.get(stat.metadata_id): stat.uint64_value or stat.int64_value for stat in plane.stats}  # type: ignore[attr-defined]
+    names = {meta.id or key: meta.name for key, meta in plane.stat_metadata.items()}
+    found = {names.get(stat.metadata_id): stat.uint64_value or stat.int64_value for stat in plane.stats}
     start, stop = found.get("profile_start_time"), found.get("profile_stop_time")
     if start is None or not _STARTS[0] < start < _STARTS[1]:
         return None

@@ -5,10 +5,11 @@ needs six times a profile's size in memory). The messages live in a pool of thei
 TensorFlow loaded too sees no clash.
 
     from powertui.data.wire import schemas
-    event = schemas.message("Event").FromString(record)
+    event = schemas.parsed("Event", record)
     event.wall_time, event.step, event.WhichOneof("what")
 
-Parsing raises google.protobuf.message.DecodeError for bytes that are no such message (text that is no UTF-8 too).
+`parsed` raises `Undecodable` for bytes that are no such message (text that is no UTF-8 too), whichever protobuf does the work: the
+compiled ones have one kind of error for that, the one in pure Python (all that PyPI has for POWER) many.
 """
 
 from __future__ import annotations
@@ -114,6 +115,18 @@ _SCHEMAS: dict[str, str] = {
 }
 
 _PACKAGE = "powertui"
+
+
+class Undecodable(ValueError):
+    """Bytes that are not the message they should be."""
+
+
+def parsed(name: str, data: bytes) -> Any:
+    """These bytes as one of the messages above."""
+    try:
+        return message(name).FromString(data)
+    except Exception as error:  # DecodeError, UnicodeDecodeError, struct.error, IndexError, RecursionError …
+        raise Undecodable(f"{type(error).__name__}: {error}") from error
 
 
 @cache

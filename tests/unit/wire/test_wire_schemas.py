@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import struct
+import subprocess
+import sys
 
 import pytest
 
@@ -49,3 +52,33 @@ def test_maps_and_choices_of_a_profile() -> None:
     again = schemas.message("XSpace").FromString(space.SerializeToString())
     assert again.planes[0].event_metadata[-7].name == "MatMul"
     assert again.planes[0].stats[0].WhichOneof("value") == "ref_value"
+
+
+_DAMAGE = """
+import random
+from powertui.data.wire import schemas
+from google.protobuf.internal import api_implementation
+
+draw, refused = random.Random(1), 0
+for name in schemas._SCHEMAS:
+    cases = [bytes([number << 3 | 2, 2]) + b"\\xc3\\x28" for number in range(1, 11)]  # a text that is no UTF-8
+    cases += [bytes(draw.randrange(256) for _ in range(draw.randrange(1, 30))) for _ in range(200)]
+    cases += [b"\\x0a" * 40_000, b"\\x0b" * 5_000]  # nested without end
+    for data in cases:
+        try:
+            schemas.parsed(name, data)
+        except schemas.Undecodable:
+            refused += 1
+print(api_implementation.Type(), refused > 1000)
+"""
+
+
+@pytest.mark.parametrize("which", ["", "python"])
+def test_damage_is_one_kind_of_error_whichever_protobuf_is_there(which: str) -> None:
+    """PyPI has the one in Python alone for POWER."""
+    environment = {**os.environ, **({"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": which} if which else {})}
+    done = subprocess.run([sys.executable, "-c", _DAMAGE], env=environment, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    kind, enough = done.stdout.split()
+    assert kind == which or not which
+    assert enough == "True"

@@ -46,13 +46,11 @@ class Annotations:
         return of.read(at, at + length).tobytes() if at + length <= of.size else b""
 
     def _named(self, position: int) -> Iterator[tuple[str, Any]]:
-        from google.protobuf.message import DecodeError
-
         try:
-            event = schemas.message("PerfettoEvent").FromString(self._bytes(position))
-        except DecodeError:
+            event = schemas.parsed("PerfettoEvent", self._bytes(position))
+        except schemas.Undecodable:
             return
-        for one in event.debug_annotations:  # type: ignore[attr-defined]
+        for one in event.debug_annotations:
             name = one.name or (self._meaning(position, "name", one.name_iid) if one.name_iid else "")
             yield clean(name), self._value(position, one, _DEPTH)
 

@@ -117,11 +117,9 @@ class PerfettoReader:
         self.sequence = np.concatenate(sequences)
 
     def _message(self, kind: str, lo: int, hi: int, unpacked: bool) -> Any:
-        from google.protobuf.message import DecodeError
-
         try:
-            return schemas.message(kind).FromString(self.packets.read(lo, hi, unpacked))
-        except DecodeError:
+            return schemas.parsed(kind, self.packets.read(lo, hi, unpacked))
+        except schemas.Undecodable:
             self.findings.add("packets that describe names, tracks or clocks were damaged")
             return None
 
