@@ -43,7 +43,7 @@ def scan():
     tables, events = [], 0
     for lo, hi in lines():
         header = wire.hop(data, lo, hi, skip=wire.EVENTS_FIELD)
-        columns = wire.Columns.empty(header.skipped)
+        columns = wire.EventColumns.empty(header.skipped)
         events += wire.scan_events(data, lo, hi, header.integer(3) * 1000, columns, 0).rows
         tables.append(columns)
     return tables, events

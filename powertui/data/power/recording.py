@@ -8,7 +8,7 @@ header in the middle starts them anew.
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,9 +83,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 def _described(source: LogFile) -> dict[tuple[str, str], _Channel]:
     """What the header says of each channel. Anything that is not as expected is left unsaid."""
     found: dict[tuple[str, str], _Channel] = {}
-    for match in re.finditer(rb"^# source:(.*)$", source.utf8, re.MULTILINE):
+    for line in _lines_that_begin(b"# source:", source.utf8):
         try:
-            about = json.loads(match[1])
+            about = json.loads(line)
             for channel in about["channels"]:
                 scope = channel.get("scope", "")
                 quantum = channel.get("quantum_w")
@@ -98,6 +98,15 @@ def _described(source: LogFile) -> dict[tuple[str, str], _Channel]:
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
     return found
+
+
+def _lines_that_begin(mark: bytes, data: bytes) -> Iterator[bytes]:
+    """The rest of each such line below the first one, without looking at the others."""
+    at = 0
+    while (at := data.find(b"\n" + mark, at)) >= 0:
+        at += 1 + len(mark)
+        end = data.find(b"\n", at)
+        yield data[at : end if end >= 0 else len(data)]
 
 
 def _device(channel: dict[str, Any]) -> Device | None:

@@ -10,7 +10,7 @@ import pytest
 from powertui.data.energy import added_up, integrate, placing
 from powertui.data.energy import curve as curves
 from powertui.data.energy import sensor as sensors
-from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, PS_PER_S, Badge, Figure, PowerOnTrace, PowerSeries, Scope, Sensor
 
 ROWS = 3 * added_up.MOST + 5  # every third reading, if one took every third
 
@@ -58,3 +58,18 @@ def test_a_sum_is_made_once_and_has_one_curve_at_one_place_however_sure_that_is(
     later = placing.shifted(one, PS_PER_S)
     assert curves.of(later).knots[0] == curves.of(one).knots[0] + PS_PER_S
     assert added_up.together(channels[:2]).series is not one.series  # type: ignore[union-attr]
+
+
+def test_a_sum_lies_where_its_channels_do_however_long_their_means_are() -> None:
+    times = np.arange(200, dtype=np.int64) * NS_PER_S
+    channels = []
+    for number in range(2):
+        watts = np.where(times // (20 * NS_PER_S) % 2 == 0, 100.0, 400.0) + number
+        series = sensors.describe(PowerSeries(Sensor(f"gpu {number}", "csv", Scope.GPU), times, watts, path="a.csv"))
+        series = replace(series, sensor=replace(series.sensor, window_s=Figure(4.0, Badge.MEASURED)))
+        channels.append(placing.on_trace(series, 0, 0, 0, "aligned", "wall clocks of both"))
+    one = added_up.summed(channels)
+    assert one is not None
+    assert abs(sensors.centre_s(one.series.sensor)) >= 1.0
+    at = np.arange(50, 150, dtype=np.int64) * PS_PER_S
+    assert integrate.watts_at(one, at) == pytest.approx(sum(integrate.watts_at(channel, at) for channel in channels))

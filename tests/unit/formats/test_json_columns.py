@@ -177,3 +177,14 @@ def test_what_binds_a_flow_is_only_what_the_event_says() -> None:
     assert json_pure.bound({"ph": "X", "flow_in": True})[1] == FLOW_IN
     assert json_pure.bound({"ph": "X", "flow_in": 1, "flow_out": True, "bind_id": 7})[1] == FLOW_OUT | HAS_ID
     assert json_pure.bound({"ph": "f", "bp": "e", "id": "a"})[1] == ENCLOSING | HAS_ID
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["a}, {b", "µ}, {b"], ids=["ascii", "utf-8"])
+def test_what_looks_like_the_border_of_two_events_may_stand_within_one(way: str, name: str) -> None:
+    events = [{"ph": "X", "pid": 1, "tid": 1, "ts": at, "dur": 1, "name": name if at == 1 else "c"} for at in range(4)]
+    text = json.dumps(events, ensure_ascii=False).encode()
+    batch = scanner(way).scan(text, 1, 0)[0]
+    assert batch is not None
+    assert [json.loads(batch.text(row)) for row in range(len(batch.lo))] == events[: len(batch.lo)]
+    assert len(batch.lo) >= 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -113,3 +114,12 @@ def test_the_scanners_compile_without_a_warning(tmp_path: Path, limited: bool, c
     api = ["-DPy_LIMITED_API=0x030B0000"] if limited and sys.version_info >= (3, 11) else []
     flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Werror", char, "-fPIC"]
     run(str(COMPILER), *flags, *api, f"-I{HEADERS}", "-c", str(source), "-o", str(tmp_path / "scan.o"))
+
+
+def test_what_the_benchmark_calls_is_there() -> None:
+    from benchmarks import bench_scan
+    from powertui.data import wire
+
+    asked = set(re.findall(r"\bwire\.([A-Za-z_]\w*)", bench_scan.SCAN))
+    assert len(asked) > 3
+    assert {name for name in asked if not hasattr(wire, name)} == set()
