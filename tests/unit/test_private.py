@@ -23,9 +23,9 @@ def module(path: Path) -> str:
 
 
 def asked_for(source: str) -> set[tuple[str, str]]:
-    """(module, name) of whatever a file takes from a module, by `from m import n` or as `m.n`."""
+    """(module, name) of whatever a file takes from a module, by `from m import n`, as `m.n` or import_module("m").n."""
     bound: dict[str, set[str]] = defaultdict(set)
-    found = set()
+    found = set(re.findall(r'import_module\("([\w.]+)"\)\.(\w+)', source))
     for origin, names in _IMPORT.findall(re.sub(r" *#.*", "", source)):
         for name, _, alias in (part.strip().partition(" as ") for part in names.strip("() ").split(",")):
             found.add((origin, name))
