@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy.findings import boxes, could_find, phases
+from powertui.data.energy.findings.noise import noise_of
 from powertui.data.energy.findings.readings import SensorReadings
 
 
@@ -82,6 +83,21 @@ def test_a_load_that_falters_for_one_reading_is_one_load(seed: int) -> None:
     assert (box.start, box.end) == pytest.approx((10.2, 12.5), abs=0.3)
     assert box.lo_watts < 52 < box.hi_watts
     assert all(other.joules < box.joules / 3 for other in others)
+
+
+def test_a_few_readings_that_are_far_off_hide_no_long_load() -> None:
+    """At the edges of pauses readings of a fast sensor never quite meet what ran: that tells of no long memory of its noise."""
+    one = readings(14, 0.1, 0.1, [(5.7, 8.2, 60.0)], noise=2.0, seed=3)
+    missed = np.zeros(len(one))
+    for at in (15, 16, 40, 41, 100, 101, 120):
+        missed[at] = 60.0
+    values = one.watts + missed - 200.0
+    learnt = noise_of(np.concatenate([values[:55], values[85:]]), 0.1)
+    assert learnt.of(20) > 1.0  # the mean of many is doubted for them …
+    assert learnt.means >= 12 > 3 * learnt.blocks  # … and none of these is taken for one with its twenty neighbours
+    box = max(boxes.found(replace(one, watts=one.watts + missed))[0], key=lambda box: box.joules)
+    assert (box.start, box.end) == pytest.approx((5.7, 8.2), abs=0.15)
+    assert box.lo_watts < 60 < box.hi_watts
 
 
 def test_noise_is_nothing_however_alike_neighbours_are() -> None:

@@ -12,6 +12,7 @@ from powertui.data.model import Bools, Floats
 
 _MANY = 6  # readings whose middle one is to be trusted
 _NEAR = 0.95  # of the readings: with fewer near the middle one, noise has tails
+_LONG = 8.0  # readings: means over so many say how long noise remembers
 _BLOCKS = 15  # of readings one after another
 _KNOWN = 30.0  # degrees of freedom of what is no sample
 
@@ -25,6 +26,7 @@ class Noise:
     errors: Floats
     alike: float  # how many readings stand for one
     blocks: float  # readings that count as independent
+    means: float  # the same for means over `_LONG` and more, in which a few far ones weigh less
     shortest: int = 1  # readings of a stretch: shorter ones stand out everywhere
     most: float = math.inf  # watts that single readings are off by again and again: what is more was cut off
 
@@ -51,13 +53,15 @@ def noise_of(values: Floats, floor: float, together: float = 1.0) -> Noise:
         means = (sums[length:] - sums[:-length]) / length
         errors.append(max(_scatter(means), one / math.sqrt(length), 0.9 * errors[-1] * math.sqrt(lengths[-1] / length)))
         lengths.append(float(length))
-        if length <= max(8.0, 2.5 * together):
+        if length <= max(_LONG, 2.5 * together):
             alike = max(alike, length * (errors[-1] / one) ** 2)
         length = math.ceil(length * 1.5)
     for more in (4.0, 64.0, 4096.0):  # of longer stretches there are too few to learn from: drifts may go on
         lengths.append(lengths[-1] * more)
         errors.append(errors[-1] * more**-0.25)
-    return Noise(one, np.array(lengths), np.array(errors), alike, max(count / alike, 2.0))
+    # A few far readings make means over eight scatter more than single ones: that is no memory of more than these eight.
+    memory = min(alike, max(_LONG, 2.5 * together))
+    return Noise(one, np.array(lengths), np.array(errors), alike, max(count / alike, 2.0), max(count / memory, 2.0))
 
 
 def spread(values: Floats) -> float:
@@ -113,5 +117,6 @@ def certainty(beyond: Floats, weight: Floats, shared: float, noise: Noise, floor
     # The noise was learnt from few readings (but rounding is known); doubts are no sample of anything.
     learnt = max(random**2 - floor**2 / len(beyond), 0.0)
     total = random**2 + shared**2
-    freedom = total**2 / max(learnt**2 / max(noise.blocks - 2, 1.0) + (total - learnt) ** 2 / _KNOWN, 1e-300)
-    return score, _chance(score, freedom, noise.blocks)
+    blocks = noise.means if len(beyond) >= _LONG else noise.blocks
+    freedom = total**2 / max(learnt**2 / max(blocks - 2, 1.0) + (total - learnt) ** 2 / _KNOWN, 1e-300)
+    return score, _chance(score, freedom, blocks)
