@@ -31,6 +31,19 @@ print(json.dumps({
 }))
 """
 
+SCALARS = """
+import json, resource, sys, time
+from powertui.data.formats import tfevents
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+begin = time.process_time()
+log = tfevents.read(sys.argv[1])
+print(json.dumps({
+    "cpu": time.process_time() - begin, "events": log.records,
+    "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before,
+}))
+"""
+
 LOADS = """
 import gzip, json, resource, sys, time
 
@@ -220,6 +233,54 @@ def rocprof_json(events: int) -> Path:
     return path
 
 
+def aiu(events: int) -> Path:
+    """A trace as IBM's AIU tools write it: a bare list, begins and ends on a few streams, registers of the device in `attr`."""
+    path = GENERATED / f"aiu-{events}.json"
+    if not path.exists():
+        with path.open("w") as file:
+            file.write("[\n")
+            for row in range(events):
+                attr = (
+                    f'{{"Power":"0x{row * 7919 & 0xFFFFFFFF:08x}","TS1":"0x{row:08x}","TS2":"0x{row:08x}","TS3":"0x{row + 9:08x}"}}'
+                )
+                usual = f'"name":"op_{row % 97} Cmpt Exec","pid":0,"tid":{2009867741857745393 + row % 4}'
+                for phase, at in (("B", row * 8), ("E", row * 8 + 7)):
+                    file.write(f'{{"attr":{attr},{usual},"ph":"{phase}","ts":{1475000720166 + at}.077}},\n')
+            file.write('{"name":"end","ph":"i","pid":0,"tid":1,"ts":1475000720166.0}\n]\n')
+    return path
+
+
+def old_tensorflow(events: int) -> Path:
+    """TensorFlow's trace protobuf up to 2.1: two devices, eight lines, a name and an argument in each event."""
+    path = GENERATED / f"old-{events}" / "local.trace"
+    if not path.exists():
+        from tests.synthetic.xplane import blob, number
+
+        path.parent.mkdir(exist_ok=True)
+        with path.open("wb") as file:
+            for device in range(2):
+                lines = b"".join(blob(3, number(1, k) + blob(2, blob(1, b"line") + number(2, k))) for k in range(4))
+                file.write(blob(1, number(1, device) + blob(2, blob(1, f"/device:GPU:{device}".encode()) + lines)))
+            for row in range(events):
+                place = number(1, row % 2) + number(2, row // 2 % 4)
+                told = blob(3, b"op_%d" % (row % 97)) + number(9, row * 800_000) + number(10, 500_000)
+                file.write(blob(4, place + told + blob(11, blob(1, b"long_name") + blob(2, b"MatMul"))))
+    return path
+
+
+def scalars(events: int) -> Path:
+    """tfevents: one record a value, as Keras writes them. A thousand records are repeated: checksums by hand are slow."""
+    path = GENERATED / f"scalars-{events}" / "events.out.tfevents.1700000000.node.1.0.v2"
+    if not path.exists():
+        from tests.synthetic.tfevents import write_scalars
+
+        write_scalars(path, [(1.7e9 + k, k, "batch_loss", 1 / (1 + k)) for k in range(1_000)], 1.7e9)
+        written = path.read_bytes()
+        first = int.from_bytes(written[:8], "little") + 16  # the version's record stands once
+        path.write_bytes(written + written[first:] * (events // 1_000 - 1))
+    return path
+
+
 def each_format() -> None:
     """One row for each, on files of as many events."""
     table = Table(
@@ -234,10 +295,11 @@ def each_format() -> None:
         ("XPlane", make(EACH), "upb", UPB), ("PyTorch JSON", pytorch(EACH), "json.load", LOADS),
         ("PyTorch JSON, gzip", packed, "gzip -dc", ""), ("Chrome JSON (B, E)", chrome(EACH), "json.load", LOADS),
         ("Perfetto", perfetto(EACH), "upb", PROTOBUF), ("rocprofv3 CSV", rocprof_csv(EACH), "", ""),
-        ("rocprofv3 JSON", rocprof_json(EACH), "json.load", JUST_LOADS),
+        ("rocprofv3 JSON", rocprof_json(EACH), "json.load", JUST_LOADS), ("AIU (B, E)", aiu(EACH), "json.load", JUST_LOADS),
+        ("TensorFlow ≤ 2.1", old_tensorflow(EACH), "", ""), ("tfevents, scalars", scalars(EACH), "", ""),
     )  # fmt: skip
     for what, path, other, code in rows:
-        ours, _ = script(OURS, path)
+        ours, _ = script(SCALARS if "tfevents" in path.name else OURS, path)
         size = (pytorch(EACH) if path == packed else path).stat().st_size / MB
         beside = ("–", "–")
         if code:
@@ -259,7 +321,7 @@ def main() -> None:
     table = Table(
         "JSON traces",
         ["file", "events", "MB", "json.load: CPU s", "powertui: CPU s", "MB/s", "events/s", "÷ json.load", "without scanner: MB/s",
-         "above the interpreter: B an event", "json.load's"],
+         "÷ json.load's", "above the interpreter: B an event", "json.load's"],
     )  # fmt: skip
     for events in JSON_EVENTS:
         path = pytorch(events)
@@ -304,5 +366,6 @@ def _json_row(table: Table, path: Path, what: str, unpacked: int) -> None:
     table.row(
         what, f"{ours['events']:,}", f"{size:.0f}", f"{theirs['cpu']:.2f}", f"{ours['cpu']:.2f}", f"{size / ours['cpu']:.0f}",
         f"{ours['events'] / ours['cpu']:,.0f}", f"{ours['cpu'] / theirs['cpu']:.2f}", f"{size / pure['cpu']:.0f}",
+        f"{theirs['cpu'] / pure['cpu']:.2f}",
         f"{ours['peak'] / ours['events']:.0f}", f"{theirs['peak'] / ours['events']:.0f}",
     )  # fmt: skip
