@@ -46,7 +46,7 @@ IDLE_AGAIN = 0.15  # of the swing: so near to the lowest reading another one lie
 PLAINLY = 2.0  # so much more another way of averaging must explain to be looked at first
 _FEW_SCALES = 3  # … and so many for each way of averaging that comes into question
 _SECOND = 4.0  # times what weighs nothing: so much another place may cost that explains more of the log …
-_CLEARLY = 0.8  # … if so little of what this one leaves is left there …
+_CLEARLY = 1.64  # … if it is more by so many standard errors: chance alone does that one time in twenty …
 _OPEN = 3.0  # … and then it comes into question: it is told as if it cost no more than this
 _SCALES = 8  # places that are asked how wide ordinary residuals are
 _BASINS = 24  # that are looked at closely
@@ -477,9 +477,12 @@ class _Search:
         for centre in centres.tolist():
             row = int(rows[np.argmin(np.where(np.abs(choices.offsets[kept] - centre) < 1e-9, total, np.inf))])
             residual, _ = self._residuals(float(choices.offsets[row]), choices.watts[row], self.data, float(choices.way[row]))
-            left.append(float(np.maximum(np.abs(residual) - self.like.scale, 0.0).sum()))
-        least = int(np.argmin(left))
-        if left[least] >= _CLEARLY * left[0] - self.like.scale:
+            left.append(np.maximum(np.abs(residual) - self.like.scale, 0.0))
+        more = left[0] - np.array(left)
+        gained = more.sum(axis=1)
+        chance = np.sqrt(self.like.alike * (more**2).sum(axis=1))  # neighbours are alike, and so is what they leave
+        least = int(np.argmax(gained - _CLEARLY * chance))
+        if gained[least] <= _CLEARLY * chance[least] + self.like.scale:
             return None
         return _Rival(float(centres[least]), float(total[choices.offsets[kept] == centres[least]].min()))
 
