@@ -10,6 +10,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from powertui.data.lod import Forest
 from powertui.data.model import Process, ProcessKind, Trace, Track, TrackKind
 from powertui.plain import plain
@@ -20,7 +22,8 @@ OPEN_ROWS = 12  # threads of a host open as long as they take no more rows than 
 QUIET = 0.004  # of the busiest thread's weight: less is quiet
 SUMMARY_LANES = 48  # lanes that a folded process is drawn from: its busiest
 DEEP = 12  # a track with more lanes is opened for want of other rows only where all there is has room
-SPARED = 7  # rows that stay free for what else can be told of the view, where not everything has room
+SPARED = 7  # rows that stay free for what else can be told of the view; of few rows a quarter
+THIN = 0.01  # of the trace's length: the lanes of a track below the last that covers more are not worth a row that nobody asked for
 
 
 class RowKind(enum.Enum):
@@ -107,6 +110,7 @@ class RowModel:
     forest: Forest
     tracks: tuple[TrackInfo, ...] = ()
     _known: dict[Folds, tuple[Row, ...]] = field(default_factory=dict)  # the last few answers: every key asks
+    _telling: dict[int, list[int]] = field(default_factory=dict)  # of a track: the lanes that cover more than hardly any time
 
     @classmethod
     def of(cls, trace: Trace, forest: Forest) -> RowModel:
@@ -151,31 +155,45 @@ class RowModel:
         return _Plan(p, infos, shown, quiet, opened, process.name in folds.processes, asked)
 
     def _fill(self, plans: list[_Plan], folds: Folds) -> None:
-        """Rows that would stay empty: quiet tracks come out first, one row each, then tracks unfold."""
+        """Rows that would stay empty: quiet tracks come out first, one row each, then tracks unfold as far as their lanes tell
+        something. The last rows are left to what else can be told of the view."""
         live = [plan for plan in plans if not plan.folded]
-        spare = folds.room - sum(self._height(plan) for plan in plans)
+        spare = free = folds.room - sum(self._height(plan) for plan in plans) - min(SPARED, folds.room // 4)
         hidden = sum(len(plan.quiet) - 1 for plan in live if plan.quiet)  # the row that says "more" goes
-        inner = [(info, plan) for plan in live for info in (*plan.shown, *plan.quiet)
-                 if info.number not in plan.opened and info.id not in folds.closed and len(_depths(info.track)) > 1]  # fmt: skip
-        everything = hidden + sum(len(_depths(info.track)) - 1 for info, _ in inner) <= spare
-        if not everything:
-            spare -= SPARED
         for plan in live:
             taken = len(plan.quiet) if len(plan.quiet) - 1 <= spare else max(0, spare)
             if taken:
                 spare -= taken - (taken == len(plan.quiet))
                 plan.shown.extend(plan.quiet[:taken])
                 del plan.quiet[:taken]
-        for info, plan in inner:
-            rows = len(_depths(info.track)) - 1
-            if rows <= spare and (everything or rows < DEEP) and info in plan.shown:
+        if spare <= 0:
+            return
+        inner = [(info, plan, self._worth(info)) for plan in live for info in plan.shown
+                 if info.number not in plan.opened and info.id not in folds.closed and len(_depths(info.track)) > 1]  # fmt: skip
+        everything = hidden + sum(len(depths) - 1 for _, _, depths in inner) <= free
+        for info, plan, depths in inner:
+            rows = len(depths) - 1
+            if 0 < rows <= spare and (everything or rows < DEEP) and depths == _depths(info.track):
                 plan.opened.add(info.number)
                 spare -= rows
-        for info, plan in inner:
-            rows = min(spare, len(_depths(info.track)) - 1 - self.telling_depth(info.track))
-            if rows > 0 and info.number not in plan.opened and info in plan.shown:
+        for info, plan, depths in inner:
+            rows = min(spare, sum(depth > self.telling_depth(info.track) for depth in depths))
+            if rows > 0 and info.number not in plan.opened:
                 plan.partly[info.number] = 1 + rows
                 spare -= rows
+
+    def _worth(self, info: TrackInfo) -> list[int]:
+        """The lanes of a track down to the last that covers more than hardly any time."""
+        known = self._telling.get(info.number)
+        if known is not None:
+            return known
+        depths = _depths(info.track)
+        lo, hi = self.trace.span
+        lanes = [self.forest.lane_number(info.number, depth) for depth in depths]
+        busy = self.forest.frame(np.array([lo, hi + 1], np.int64), lanes).busy[:, 0] if lanes else np.empty(0)
+        told = np.flatnonzero(busy >= THIN * (hi + 1 - lo))
+        known = self._telling[info.number] = depths[: int(told[-1]) + 1] if len(told) else depths[:1]
+        return known
 
     @staticmethod
     def _height(plan: _Plan) -> int:
