@@ -18,6 +18,7 @@ from powertui.screens import frame, growing, spec, trainings
 from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, whole
 from powertui.screens.session import KEPT
 from powertui.screens.status import StatusLine
+from powertui.view.guests import Guest
 from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class OpenRuns:
         self._loader: Loader | None = None
         self._reaching: Loader | None = None  # what reads another profile of the training
         self._unreachable: set[str] = set()
+        self._apart: set[str] = set()  # profiles that cannot be drawn beside another: unreadable, or on no axis but their own
+        self._accompanying = False  # whether a profile is being read that is to be drawn beside the one in front
         self._growing: growing.Growing | None = None  # follows the training that is open
         self._inside = False  # a session was asked for, not its training
         self._changed_run: Run | None = None  # the run whose files are known to have changed
@@ -245,6 +248,56 @@ class OpenRuns:
             island=True,
         )
         loader.start()
+
+    def accompany(self, keys: Sequence[tuple[str, str]]) -> list[Guest]:
+        """The profiles of the training that are to be drawn beside the one in front, as far as they are read. The next is read now,
+        in a thread; no more of them are kept than runs are."""
+        session = self.session
+        training, found = session.training, []
+        if training is None or not session.complete:
+            return []
+        for path, name in [key for key in keys if self.can_reach(key[0]) and key[0] not in self._apart][: session.kept - 1]:
+            entry = next((one for one in training.entry.sessions if (one.path, one.name) == (path, name)), None)
+            known = session.runs.get(path)
+            if entry is None or known is session.opened:
+                continue
+            if known is not None and known.complete and known.entry == entry and known.is_read:
+                guest = known.known(("guest", 0))
+                if guest is not None:
+                    found.append(guest)
+                    continue
+            if not self._accompanying and not self.is_loading:
+                self._accompanying = True
+                opened = known if known is not None and known.complete else Opened(entry, session.reading_of(path), around=training)
+                self.shell.run_worker(lambda opened=opened: self._read_beside(opened, training), thread=True, group="beside")
+        return found
+
+    def _read_beside(self, opened: Opened, training: Training) -> None:
+        """Read a profile and index it; its power waits until it is in front."""
+        from powertui.data.opened import Profile
+        from powertui.data.training import seen
+
+        guest, problem = None, ""
+        try:
+            run = opened.run
+            if run.traces and run.traces[0].clock.known and seen.believed(training, Profile(opened, 0)):
+                model = opened.cached(("model", 0), lambda: TimelineModel.of(run, 0))
+                guest = Guest(plain(opened.name, 200), model, run.traces[0].clock.mid_ns)
+                opened.keep(("guest", 0), guest)
+        except PowertuiError as error:
+            problem = error.message
+        self.shell.from_thread(self._came_beside, opened, guest is not None, problem)
+
+    def _came_beside(self, opened: Opened, shown: bool, problem: str) -> None:
+        self._accompanying = False
+        session = self.session
+        if not shown:
+            self._apart.add(opened.path)
+            if problem:
+                self.shell.say(problem, warn=True)
+        elif session.training is not None and opened.around is session.training and opened is not session.opened:
+            session.accompany(opened)
+        self.shell.tell()
 
     def _reached(self, loader: Loader, part: LoadedPart) -> None:
         if loader is not self._reaching:

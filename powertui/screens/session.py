@@ -189,6 +189,10 @@ class Session:
         """A run that was read beside the one in front stays open."""
         self.others = (*(one for one in self.others if one.path != opened.path), opened)[: self.kept - 1]
 
+    def accompany(self, opened: Opened) -> None:
+        """Another profile of the same training was read, to be drawn beside the one in front: it is kept as the last one was."""
+        self.others = (opened, *(one for one in self.others if one.path != opened.path))[: self.kept - 1]
+
     def turn_to(self, opened: Opened) -> Opened:
         """Put another profile of the same training in front; the view stays where it is."""
         before = tuple(one for one in self.runs.values() if one.path != opened.path and one.complete)

@@ -142,6 +142,7 @@ class TimelineScreen(Moving):
             if session.window is not None and session.view is None:
                 session.window = self.timeline.window  # by this profile's own axis
             self._show_values()
+            self._accompany()
             self._reach_soon()
             self.sight.soon()
             self.below.show_details()
@@ -190,8 +191,18 @@ class TimelineScreen(Moving):
         if model is None or state is None or model.around is None or not self.is_mounted:
             return
         found = around.wanted(model.around, state.viewport, state.cursor_ps)
+        self._accompany()
         if found is not None and self.shell.runs.can_reach(model.around.islands[found].key[0]):
             self.shell.runs.reach(*model.around.islands[found].key)
+
+    def _accompany(self) -> None:
+        """Other profiles of the training that are in sight, drawn where they lie."""
+        model, viewport = self.timeline.model, self.timeline.viewport
+        if model is not self.session.model or model is None or viewport is None:
+            return
+        others = around.in_company(model.around, viewport) if model.around is not None and len(model.tracks) else []
+        islands = model.around.islands if model.around is not None else ()
+        self.view.accompany(self.shell.runs.accompany([islands[number].key for number in others]) if others else ())
 
     def _show_values(self) -> None:
         """The strips that were chosen here; else the step rate, losses, and as many others as there is room for."""

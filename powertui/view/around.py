@@ -239,6 +239,15 @@ def wanted(around: Around, view: Viewport, cursor_ps: int) -> int | None:
     return max(under or reached, key=lambda i: cells[i])
 
 
+def in_company(around: Around, view: Viewport) -> list[int]:
+    """The profiles in sight beside the one that is open, wide enough to be read: the nearest to the middle of the view first."""
+    if around.here < 0 or not around.clock:
+        return []
+    middle = (view.t0 + view.t1) // 2
+    wide = {i for i, one in enumerate(around.islands) if len(view.covered(one.lo, one.hi + 1)) >= WIDE}
+    return [i for i in around.nearest(middle) if i in wide and i != around.here and not around.islands[i].problem]
+
+
 def _over(here: ProfiledStretch, under: Sequence[int], around: Around) -> bool:
     """Whether the profile that is open lies under the cursor, too."""
     return any(around.islands[i] == here for i in under)

@@ -209,7 +209,7 @@ class RowModel:
         events = sum(len(info.track.events) for info in infos)
         lines = "line" if len(infos) == 1 else "lines"
         out.append(
-            Row(RowKind.PROCESS, p, plain(process.name, 200), lanes=self._summary(infos) if plan.folded else (),
+            Row(RowKind.PROCESS, p, plain(process.name, 200), lanes=self.summary(infos) if plan.folded else (),
                 folded=plan.folded, note=f" {len(infos)} {lines}, {events:,} events")
         )  # fmt: skip
         if plan.folded:
@@ -272,7 +272,8 @@ class RowModel:
         most = max(sizes, default=0)
         return next((depth for depth, size in enumerate(sizes) if size * 20 >= most), 0)
 
-    def _summary(self, infos: list[TrackInfo]) -> tuple[int, ...]:
+    def summary(self, infos: list[TrackInfo]) -> tuple[int, ...]:
+        """The lanes that a folded process is drawn from."""
         real = [info for info in infos if not info.track.derived] or infos
         ranked = sorted(real, key=lambda info: -self.forest.track_busy(info.number))[:SUMMARY_LANES]
         return tuple(self.forest.lane_number(info.number, self.telling_depth(info.track)) for info in ranked)

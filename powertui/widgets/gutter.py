@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
@@ -44,21 +46,35 @@ class Gutter(Widget):
         self.rows: tuple[Row, ...] = ()
         self._row0 = 0
         self._cursor = 0
+        self._below: tuple[tuple[str, bool], ...] = ()
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         self.theme_colors = theme
         self.glyphs = glyph_sets.get(glyphs)
         self.refresh()
 
-    def update_rows(self, rows: tuple[Row, ...], state: State) -> None:
-        now = (rows, state.viewport.row0, state.cursor_row)
-        if now[0] is not self.rows or now[1:] != (self._row0, self._cursor):
-            self.rows, self._row0, self._cursor = now
+    def update_rows(self, rows: tuple[Row, ...], state: State, below: Sequence[tuple[str, bool]] = ()) -> None:
+        """The rows, and what stands below them: (label, whether it is a profile's name)."""
+        now = (rows, state.viewport.row0, state.cursor_row, tuple(below))
+        if now[0] is not self.rows or now[1:] != (self._row0, self._cursor, self._below):
+            self.rows, self._row0, self._cursor, self._below = now
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         number, width = self._row0 + y, self.size.width
         theme, glyphs = self.theme_colors, self.glyphs
+        if 0 <= number - len(self.rows) < len(self._below) and width >= 2:
+            label, named = self._below[number - len(self.rows)]
+            text = (fit_middle if named else shortened)(label, width - 2 - (not named), glyphs.ellipsis)
+            return Strip(
+                [
+                    Segment(
+                        f"{'' if named else ' '}{text:<{width - (not named)}}"[:width],
+                        theme.style("gutter_process" if named else "gutter"),
+                    )
+                ],
+                width,
+            )
         if number >= len(self.rows) or width < 2:
             return Strip([Segment(" " * width, theme.style("gutter"))], width)
         row = self.rows[number]

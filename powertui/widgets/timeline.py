@@ -19,10 +19,12 @@ from textual.widget import Widget
 from powertui.data.search import Hits
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
+from powertui.view import guests as in_company
 from powertui.view.accelerate import Held
+from powertui.view.guests import Below, Guest
 from powertui.view.navigation import Navigator, State
 from powertui.view.paint import Painted, paint, palette
-from powertui.view.rows import Row
+from powertui.view.rows import Row, RowKind
 from powertui.view.scene import Scene
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.view.viewport import FACTOR_TWO, WHEEL, Viewport
@@ -71,6 +73,7 @@ class Timeline(Widget, can_focus=True):
         self._stale = True
         self._kept: dict[bytes, Strip] = {}
         self.scene: Scene | None = None
+        self.guests: tuple[Guest, ...] = ()  # other profiles of the training, drawn where they lie
         self._drag: int | None = None  # column where the button went down
         self.frames = 0  # frames composed: for tests and benchmarks
 
@@ -121,6 +124,22 @@ class Timeline(Widget, can_focus=True):
             self._navigator = Navigator(model, *self._grid())
         self.scene = Scene(model, self.look.full)
         self._changed(before)
+
+    def accompany(self, guests: Sequence[Guest]) -> bool:
+        """Draw these profiles of the same training beside the one that is shown. Whether they are others than before."""
+        if tuple(guests) == self.guests:
+            return False
+        self.guests = tuple(guests)
+        self._redraw()
+        return True
+
+    @property
+    def below(self) -> list[Below]:
+        """Rows of profiles that stand below those of the one that is open."""
+        model, view = self.model, self.viewport
+        if not self.guests or model is None or view is None or model.around is None:
+            return []
+        return in_company.below(self.guests, model, view, view.height - len(self.rows) + view.row0)
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         """Other colours or characters from now on."""
@@ -318,7 +337,14 @@ class Timeline(Widget, can_focus=True):
             self.scene.cells(navigator.state, rows), navigator.model.labels, self.look, cell0=view.cell0, budget=self.run_budget
         )
         self._say_not_profiled(painted, rows)
+        if self.guests and navigator.model.around is not None:
+            in_company.draw(painted, self.guests, navigator.model, view, rows, self.look, self.run_budget)
         self._strips = [self._strip(painted, y, row) for y, row in enumerate(rows)]
+        for line in self.below:
+            meets = in_company.at_once(line.guest, navigator.model, view)
+            row = line.row or Row(RowKind.MORE, 0, "", note=" ran at the same time" if meets else "")
+            own = line.guest.painted(navigator.model, view, (row,), self.look, self.run_budget)
+            self._strips.append(self._strip(own, 0, row))
 
     def _say_not_profiled(self, painted: Painted, rows: Sequence[Row]) -> None:
         """A blank cell inside of the profile says that nothing ran; outside nobody knows, and the first row says so."""
@@ -326,10 +352,12 @@ class Timeline(Widget, can_focus=True):
         first = next((y for y, row in enumerate(rows) if row.lanes), None)
         if model is None or view is None or first is None or model.around is None:
             return
-        inside = view.covered(*model.profiled)
-        for lo, hi in ((0, inside.start), (inside.stop, view.width)) if len(inside) else ((0, view.width),):
-            if hi - lo >= len(OUTSIDE) + 2:
-                painted.note(first, (lo + hi - len(OUTSIDE)) // 2, OUTSIDE)
+        profiled = [view.covered(*model.profiled), *(view.covered(one.lo, one.hi + 1) for one in model.around.islands)]
+        end = 0
+        for inside in (*sorted((one for one in profiled if len(one)), key=lambda one: one.start), range(view.width, view.width)):
+            if inside.start - end >= len(OUTSIDE) + 2:
+                painted.note(first, (end + inside.start - len(OUTSIDE)) // 2, OUTSIDE)
+            end = max(end, inside.stop)
 
     def _strip(self, painted: Painted, y: int, row: Row) -> Strip:
         if row.note and not row.lanes:

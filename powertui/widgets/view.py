@@ -12,7 +12,9 @@ from textual.containers import Horizontal, Vertical
 from powertui.data.energy import marks
 from powertui.data.model import PowerOnTrace
 from powertui.terminal.theme import Theme
+from powertui.view import guests as in_company
 from powertui.view.around import Strip
+from powertui.view.guests import Guest
 from powertui.view.navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.gutter import Gutter
@@ -173,6 +175,21 @@ class TimelineView(Vertical):
         self.overview.set_power(self._power[0] if self._power else None)
         self._arrange()
 
+    def accompany(self, guests: Sequence[Guest]) -> None:
+        """Draw these profiles of the training beside the one that is shown."""
+        if self.timeline.accompany(guests):
+            self._arrange()
+            if self.timeline.state is not None:
+                self._follow(None, self.timeline.state)
+
+    def _covered(self) -> int:
+        """How many columns of the view are profiled by what is shown."""
+        model, view = self.timeline.model, self.timeline.viewport
+        if model is None or view is None:
+            return 0
+        guests = self.timeline.guests if model.around is not None else ()
+        return len(set(view.covered(*model.profiled)).union(*(view.covered(*one.stretch(model)) for one in guests)))
+
     def set_pins(self, pins: tuple[int, ...]) -> None:
         """Moments to which a person tied an edge of the power."""
         for strip in self.strips:
@@ -200,7 +217,7 @@ class TimelineView(Vertical):
     @property
     def _partly_inside(self) -> bool:
         model, view = self.timeline.model, self.timeline.viewport
-        return model is not None and view is not None and len(view.covered(*model.profiled)) >= PARTLY * view.width
+        return model is not None and view is not None and self._covered() >= PARTLY * view.width
 
     @property
     def inside(self) -> bool:
@@ -266,6 +283,9 @@ class TimelineView(Vertical):
 
     def _share_rows(self, room: int) -> int:
         """Rows that the tracks do not need go to more of the tracks, then to what else is told of the view; what is left then."""
+        model, view = self.timeline.model, self.timeline.viewport
+        if model is not None and view is not None and model.around is not None:
+            room = max(1, room - in_company.wanted(self.timeline.guests, model, view))
         self.timeline.set_room(room if self._roomy else 0)
         self._row_count = len(self.timeline.rows)
         if not self.sight.display:
@@ -282,7 +302,7 @@ class TimelineView(Vertical):
             self._arrange()
         for lane in self.lanes:
             lane.update_state(model, after)
-        self.row_labels.update_rows(self.timeline.rows, after)
+        self.row_labels.update_rows(self.timeline.rows, after, [(one.label, one.row is None) for one in self.timeline.below])
 
     # ── what the pointer asks of the lanes ───────────────────────────────────────────────────────
 

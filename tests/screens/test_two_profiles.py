@@ -1,0 +1,117 @@
+"""Several profiles of a training in sight: the tracks of each stand where it lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from powertui.data.model import PS_PER_S
+from powertui.screens.session import KEPT
+from powertui.screens.shell import Shell
+from tests.synthetic.long_training import long_training
+
+from .conftest import Maker, settled
+from .test_many_sessions import held
+from .test_training import SIZE, page, until, whole
+
+
+async def both_in_sight(pilot: Pilot[Any], shell: Shell, lo_s: float, hi_s: float, count: int = 1) -> None:
+    """Show a stretch of the training (s after the first session begins) until the other profiles in it are drawn."""
+    await whole(pilot)
+    await pilot.press("P")
+    await until(lambda: shell.session.entry.name.endswith("session_0") and shell.session.complete, "the first one is open")  # type: ignore[union-attr]
+    await settled(pilot)
+    page(shell).timeline.show_window(round(lo_s * PS_PER_S), round(hi_s * PS_PER_S))
+    await until(lambda: len(page(shell).timeline.guests) == count, "the other one is read")
+    await settled(pilot)
+    await pilot.pause()
+
+
+def drawn(shell: Shell, y: int) -> str:
+    return page(shell).timeline.render_line(y).text
+
+
+def column(shell: Shell, seconds: float) -> int:
+    viewport = page(shell).timeline.viewport
+    assert viewport is not None
+    return viewport.column(round(seconds * PS_PER_S))
+
+
+async def test_two_profiles_stand_in_the_same_rows_each_in_its_own_place(make: Maker, tmp_path: Path) -> None:
+    shell = make(long_training(tmp_path, sessions=(40.0, 46.0)))
+    async with shell.run_test(size=SIZE) as pilot:
+        await both_in_sight(pilot, shell, -1, 10)
+        lanes = [y for y, row in enumerate(page(shell).timeline.rows) if row.lanes]
+        assert len(lanes) == 2
+        for y in lanes:
+            text = drawn(shell, y)
+            for begin in (0.0, 6.0):
+                cells = text[column(shell, begin) : column(shell, begin + 1.9)]
+                assert cells.strip() == cells, "the profile's own stretch is full"
+                assert cells
+            gap = text[column(shell, 2.2) : column(shell, 5.8)]
+            assert gap.strip() in ("", "not profiled")
+        assert "not profiled" in drawn(shell, lanes[0])
+        assert not page(shell).timeline.below
+        assert len(held(tmp_path)) <= KEPT
+
+
+async def test_profiles_that_overlap_stand_below_each_other_under_their_names(make: Maker, tmp_path: Path) -> None:
+    shell = make(long_training(tmp_path, sessions=(40.0, 41.0)))
+    async with shell.run_test(size=SIZE) as pilot:
+        await both_in_sight(pilot, shell, -1, 4)
+        timeline = page(shell).timeline
+        assert [line.label for line in timeline.below] == ["train/session_1", "worker", "python"]
+        first = len(timeline.rows)
+        assert "ran at the same time" in drawn(shell, first)
+        gutter = page(shell).view.row_labels
+        assert gutter.render_line(first).text.startswith("train/session_1")
+        text = drawn(shell, first + 1)
+        assert not text[: column(shell, 0.9)].strip()
+        assert text[column(shell, 1.1) : column(shell, 2.9)].strip()
+        own = drawn(shell, next(y for y, row in enumerate(timeline.rows) if row.lanes))
+        assert not own[column(shell, 2.2) : column(shell, 2.9)].strip(), "what the other did is not among its own"
+
+
+async def test_no_more_profiles_are_kept_than_runs(make: Maker, tmp_path: Path) -> None:
+    shell = make(long_training(tmp_path, sessions=(40.0, 43.0, 46.0, 49.0)))
+    async with shell.run_test(size=SIZE) as pilot:
+        await both_in_sight(pilot, shell, -1, 12)
+        for _ in range(3):
+            await pilot.press("P")
+            await settled(pilot)
+            page(shell).timeline.show_window(-3 * PS_PER_S, 9 * PS_PER_S)
+            await settled(pilot)
+            assert len(held(tmp_path)) <= KEPT + 1, "the one in front, one beside it, and what is on its way"
+        assert len(page(shell).timeline.guests) <= KEPT - 1
+
+
+async def test_the_profile_that_the_cursor_goes_to_is_in_front_and_the_other_stays(make: Maker, tmp_path: Path) -> None:
+    shell = make(long_training(tmp_path, sessions=(40.0, 46.0)))
+    async with shell.run_test(size=SIZE) as pilot:
+        await both_in_sight(pilot, shell, -1, 10)
+        before = drawn(shell, 1)
+        timeline = page(shell).timeline
+        assert timeline.viewport is not None
+        timeline.navigator.click(1, column(shell, 7.0))  # type: ignore[union-attr]
+        timeline.pan(1)
+        await until(lambda: shell.session.entry.name.endswith("session_1"), "it is in front")  # type: ignore[union-attr]
+        await until(lambda: [one.name for one in timeline.guests] == ["train/session_0"], "the other is drawn beside it")
+        await settled(pilot)
+        after = drawn(shell, 1)
+        bars = [sum(text.count(char) for char in "▆▇█") for text in (before, after)]
+        assert bars[0] == pytest.approx(bars[1], abs=3), "what is in sight is the same"
+
+
+async def test_one_that_is_on_no_axis_but_its_own_is_left_alone(make: Maker, tmp_path: Path) -> None:
+    folder = long_training(tmp_path, sessions=(40.0, 46.0))
+    (folder / "train" / "plugins" / "profile" / "session_1" / "vm.xplane.pb").write_bytes(b"\x0a\x01x")
+    shell = make(folder)
+    async with shell.run_test(size=SIZE) as pilot:
+        await whole(pilot)
+        page(shell).timeline.show_window(-1 * PS_PER_S, 10 * PS_PER_S)
+        await settled(pilot)
+        assert not page(shell).timeline.guests
