@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 from powertui import units
 from powertui.data import export
 from powertui.data.export import files
+from powertui.data.training.whole import run_of
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens.base import Dialog
@@ -30,6 +31,19 @@ MEANINGS = {
     "events": "every event as recorded",
     "perfetto": "events and power as JSON, for ui.perfetto.dev",
 }
+
+
+NOTHING = "There is nothing to export: no power, no steps and no events."
+
+
+def offered(session: Session) -> tuple[str, ...]:
+    """What there is to export of the run in front."""
+    events = session.run is not None and session.run.event_count > 0
+    there = {
+        "samples": any(one.status != "none" for one in session.power), "steps": events and len(session.steps) > 0, "ops": events,
+        "events": events, "perfetto": events,
+    }  # fmt: skip
+    return tuple(what for what in export.WHAT if there[what])
 
 
 def _suggested_name(run: str, what: str) -> str:
@@ -49,6 +63,7 @@ class ExportDialog(Dialog):
     def __init__(self, session: Session, lo: int, hi: int) -> None:
         super().__init__()
         self._session = session
+        self._offered = offered(session)
         self._lo, self._hi = lo, hi
         self._exists = ""  # the path that a second Enter overwrites
         self._busy = False
@@ -60,7 +75,7 @@ class ExportDialog(Dialog):
             yield Static(
                 f"Export. {marked}: {units.instant(self._lo, self._hi - self._lo)} + {length}", id="export-title", markup=False
             )
-            options = [Option(Text.assemble((f"{what:<10}", "bold"), MEANINGS.get(what, "")), id=what) for what in export.WHAT]
+            options = [Option(Text.assemble((f"{what:<10}", "bold"), MEANINGS.get(what, "")), id=what) for what in self._offered]
             yield OptionList(*options, markup=False, compact=True)
             yield Static("File (.csv, .json or .parquet); Enter writes, Esc cancels", classes="label", markup=False)
             yield Input(compact=True)
@@ -69,8 +84,7 @@ class ExportDialog(Dialog):
     def on_mount(self) -> None:
         listed = self.query_one(OptionList)
         listed.can_focus = False
-        # Without power there is nothing to sample.
-        listed.highlighted = 0 if self._session.power else min(1, len(export.WHAT) - 1)
+        listed.highlighted = 0
         box = self.query_one(Input)
         box.cursor_blink = False
         self.set_focus(box)
@@ -79,18 +93,18 @@ class ExportDialog(Dialog):
     @property
     def what(self) -> str:
         """What is chosen in the list."""
-        return export.WHAT[self.query_one(OptionList).highlighted or 0]
+        return self._offered[self.query_one(OptionList).highlighted or 0]
 
     def action_choose(self, by: int) -> None:
         """Up and down choose what is written."""
         listed = self.query_one(OptionList)
-        listed.highlighted = min(max(0, (listed.highlighted or 0) + by), len(export.WHAT) - 1)
+        listed.highlighted = min(max(0, (listed.highlighted or 0) + by), len(self._offered) - 1)
 
     @on(OptionList.OptionHighlighted)
     def _suggest(self) -> None:
         assert self._session.run is not None
         box = self.query_one(Input)
-        names = {_suggested_name(self._session.run.name, what) for what in export.WHAT}
+        names = {_suggested_name(self._session.run.name, what) for what in self._offered}
         if not box.value or box.value in names:  # a name that was typed stays
             box.value = _suggested_name(self._session.run.name, self.what)
             box.cursor_position = len(box.value)
@@ -121,11 +135,17 @@ class ExportDialog(Dialog):
         self._busy = True
         self._say("Writing …")
         run, index, power, what = self._session.run, self._session.trace_index, self._session.power, self.what
-        force, shell = bool(self._exists), cast("Shell", self.app)
+        force, shell, training = bool(self._exists), cast("Shell", self.app), self._session.training
 
         def write() -> None:
             try:
-                message = export.write(run, index, self._lo, self._hi, what=what, path=str(path), force=force, power=power)
+                of, total = run, None
+                if not run.traces and training is not None:  # scalars and power, or power alone
+                    seen = training.seen_from()
+                    of, total = run_of(seen), seen.whole.energy(self._lo, self._hi)
+                message = export.write(
+                    of, index, self._lo, self._hi, what=what, path=str(path), force=force, power=power, total=total
+                )
             except (PowertuiError, OSError) as error:
                 shell.from_thread(self._failed, str(error))
             else:

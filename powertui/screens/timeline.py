@@ -135,7 +135,7 @@ class TimelineScreen(Moving):
         self.fold_panes()
         if self.timeline.model is not model or session.complete:
             shown = session.entry.path if session.entry else ""
-            keep = self._shown_path == shown or self._same_training(model)
+            keep = self.timeline.model is model or self._shown_path == shown or self._same_training(model)
             self.view.show(model, session.power, keep=keep)
             self.view.set_pins(tuple(round(pin.trace_s * PS_PER_S) for pin in session.aligning.pins.pins))
             self._shown_path = shown
@@ -191,9 +191,10 @@ class TimelineScreen(Moving):
         if model is None or state is None or model.around is None or not self.is_mounted:
             return
         found = around.wanted(model.around, state.viewport, state.cursor_ps)
-        self._accompany()
         if found is not None and self.shell.runs.can_reach(model.around.islands[found].key[0]):
             self.shell.runs.reach(*model.around.islands[found].key)
+        else:
+            self._accompany()
 
     def _accompany(self) -> None:
         """Other profiles of the training that are in sight, drawn where they lie."""
@@ -419,13 +420,15 @@ class TimelineScreen(Moving):
 
     def action_export(self) -> None:
         """Write the window to a file."""
-        from powertui.screens.export import ExportDialog
+        from powertui.screens.export import NOTHING, ExportDialog, offered
 
         if not self.session.complete:
             self.say("The run is still being read. Export it when it is complete.", warn=True)
             return
         lo_hi = self.timeline.window or self.in_sight()
-        if lo_hi is not None:
+        if not offered(self.session):
+            self.say(NOTHING)
+        elif lo_hi is not None:
             self.shell.ask(ExportDialog(self.session, *lo_hi), lambda message: self.say(message) if message else None)
 
     def action_step_marker(self) -> None:

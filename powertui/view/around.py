@@ -6,6 +6,7 @@ Picoseconds count from the profile's zero, as everywhere: what was before it is 
 from __future__ import annotations
 
 import functools
+import math
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -192,6 +193,11 @@ class Around:
         return np.array([one.hi for one in self.islands], np.int64)
 
     @cached_property
+    def tight_of(self) -> dict[int, str]:
+        """The same in as few cells as hold a figure with its interval."""
+        return {number: _tight(energy) for number, energy in self.energies}
+
+    @cached_property
     def joules_of(self) -> dict[int, str]:
         """The energy of an epoch in words, by its number."""
         return {number: _joules(energy) for number, energy in self.energies}
@@ -307,6 +313,18 @@ def _joules(energy: Energy | None) -> str:
     if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
         return ""
     return f"{units.quantity(energy.joules, 'J')} ±{units.quantity((energy.hi - energy.lo) / 2, 'J', 2)}"
+
+
+def _tight(energy: Energy | None) -> str:
+    """Joules with their interval in one unit, no finer than the interval: "7.73±0.12 kJ"."""
+    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
+        return ""
+    half = (energy.hi - energy.lo) / 2
+    scale, unit = next(
+        ((s, u) for s, u in ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J"), (1e-3, "mJ")) if abs(energy.joules) >= s), (1e-3, "mJ")
+    )
+    fine = min(3, max(0, 1 - math.floor(math.log10(half / scale)))) if half > 0 else 2
+    return f"{energy.joules / scale:.{fine}f}±{half / scale:.{fine}f} {unit}"
 
 
 def _beside(one: TrainingWindow) -> Noted:

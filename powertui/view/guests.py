@@ -82,7 +82,7 @@ class Guest:
         return Row(row.kind, found.process_number, row.label, found.number, depth, (lane,), row.folded)
 
 
-class Below(NamedTuple):
+class RowBelow(NamedTuple):
     """A row of a profile that stands below the one that is open; without a row its name."""
 
     guest: Guest
@@ -106,14 +106,14 @@ def in_rows(guest: Guest, model: TimelineModel, view: Viewport) -> bool:
     return any((one.process.name, one.track.name) in own for one in guest.model.tracks)
 
 
-def below(guests: Sequence[Guest], model: TimelineModel, view: Viewport, free: int) -> list[Below]:
+def below(guests: Sequence[Guest], model: TimelineModel, view: Viewport, free: int) -> list[RowBelow]:
     """What stands below the rows of the one that is open, in so many free rows."""
-    out: list[Below] = []
+    out: list[RowBelow] = []
     for guest in guests:
         if in_rows(guest, model, view) or not len(view.covered(*guest.stretch(model))):
             continue
         lanes = [row for row in guest.model.rows(NO_FOLDS) if row.kind is RowKind.LANE][: STACKED - 1]
-        rows = [Below(guest, None), *(Below(guest, row) for row in lanes)]
+        rows = [RowBelow(guest, None), *(RowBelow(guest, row) for row in lanes)]
         out += rows[: max(0, free - len(out))]
     return out if len(out) > 1 else []
 

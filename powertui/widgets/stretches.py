@@ -168,12 +168,13 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStre
         scalars = "  ".join(f"{plain(tag, 40)} {value:.4g}" for tag, value in epoch.scalars)
         name = f"epoch {epoch.number}"
         joules = model.around.joules_of.get(epoch.number, "") if model.around is not None else ""
-        drew = joules.partition(" ")[0] + " " + joules.partition(" ")[2].partition(" ")[0]
         took = units.duration(int(ends[index] - starts[index]), 3) if epoch.start is not None and epoch.end is not None else ""
         told = [f"{name}  {took}"]
         if joules:
             number = epoch.number
-            told = [f"{name}  {took}  {joules}", f"{name}  {joules}", f"{number}  {joules}", f"{name}  {drew}", f"{number}  {drew}"]
+            tight = model.around.tight_of.get(number, "") if model.around is not None else ""
+            drew = f"{name}  {joules}", f"{number}  {joules}", f"{number}  {tight}"  # no figure without its interval
+            told = [f"{name}  {took}  {joules}", *drew, f"{name}  {took}"]
         texts = (f"{told[0]}  {scalars}".rstrip(), *(text.rstrip() for text in told), name, str(epoch.number))
         out.append(LabelledStretch(int(starts[index]), int(ends[index]), texts, "epoch", bar=bar))
     named = {(phase.start, phase.end) for phase in model.epochs.phases}

@@ -21,7 +21,7 @@ from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.view import guests as in_company
 from powertui.view.accelerate import Held
-from powertui.view.guests import Below, Guest
+from powertui.view.guests import Guest, RowBelow
 from powertui.view.navigation import Navigator, State
 from powertui.view.paint import Painted, paint, palette
 from powertui.view.rows import Row, RowKind
@@ -134,7 +134,7 @@ class Timeline(Widget, can_focus=True):
         return True
 
     @property
-    def below(self) -> list[Below]:
+    def below(self) -> list[RowBelow]:
         """Rows of profiles that stand below those of the one that is open."""
         model, view = self.model, self.viewport
         if not self.guests or model is None or view is None or model.around is None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from powertui.data.model import PS_PER_S
+from powertui.screens.export import ExportDialog, offered
 from powertui.screens.session import KEPT
 from powertui.screens.shell import Shell
 from tests.synthetic.long_training import long_training
@@ -115,3 +118,39 @@ async def test_one_that_is_on_no_axis_but_its_own_is_left_alone(make: Maker, tmp
         page(shell).timeline.show_window(-1 * PS_PER_S, 10 * PS_PER_S)
         await settled(pilot)
         assert not page(shell).timeline.guests
+
+
+async def test_an_epoch_never_shows_joules_without_their_interval(make: Maker, tmp_path: Path) -> None:
+    shell = make(long_training(tmp_path))
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await whole(pilot)
+        seen = set()
+        for width in range(20, 300, 4):
+            page(shell).timeline.show_window(0, width * PS_PER_S)
+            await pilot.pause()
+            text = "".join(segment.text for segment in page(shell).view.epochs.cells(0))
+            seen.add(text)
+            for number in re.finditer(r"[\d.]+(?= [kM]?J)", text):
+                assert "±" in text[max(0, number.start() - 6) : number.end() + 6], text
+        assert any("±" in text for text in seen)
+        assert any(re.search(r"\d±\d\S* kJ", text) for text in seen), "in one unit, where there is less room"
+
+
+async def test_export_offers_what_is_there(make: Maker, tmp_path: Path) -> None:
+    shell = make(long_training(tmp_path, sessions=()) / "power.csv")
+    async with shell.run_test(size=SIZE) as pilot:
+        await until(lambda: shell.session.complete and shell.session.model is not None, "the log is read")
+        await settled(pilot)
+        assert offered(shell.session) == ("samples",)
+        await pilot.press("e")
+        await until(lambda: isinstance(shell.screen, ExportDialog), "the form")
+        shell.screen.query_one(Input).value = str(tmp_path / "out.csv")
+        await pilot.press("enter")
+        await until(lambda: (tmp_path / "out.csv").exists(), "the samples of a log alone")
+        await settled(pilot)
+    assert (tmp_path / "out.csv").read_text().count("\n") > 100
+    shell = make("logdirs/trace_export")
+    async with shell.run_test(size=SIZE) as pilot:
+        await until(lambda: shell.session.complete and shell.session.model is not None, "the profile is read")
+        assert "samples" not in offered(shell.session)
+        assert {"ops", "events", "perfetto"} <= set(offered(shell.session))
