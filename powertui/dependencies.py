@@ -46,7 +46,7 @@ class Need(NamedTuple):
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The release in numbers, without trailing noughts: 1.24.0rc1 is (1, 24), as 1.24 is."""
+    """The release in numbers, without trailing zeros: 1.24.0rc1 is (1, 24), as 1.24 is."""
     numbers = [int(part) for part in re.findall(r"\d+", re.split(r"[^0-9.]", version, maxsplit=1)[0])]
     while numbers and numbers[-1] == 0:
         numbers.pop()

@@ -9,8 +9,8 @@ from powertui.data.power.notes import Notes
 
 # ranges at which known counters start again, in joules: RAPL's 32 bits in units of 61.035 µJ and 15.259 µJ (sysfs says
 # max_energy_range_uj: 262143328850, 65532610987, 262143999938 …) and of 1 µJ or 1 mJ
-_GROWS = 0.95  # of the rows of a counter that is read less often than it counts
 _RANGES = (262_143.328850, 65_532.610987, 262_143.999938, 65_712.999613, 4_294.967296, 4_294_967.296, 16_777.216)
+_GROWS = 0.95  # of the rows of a counter that is read less often than it counts
 
 
 def intervals(
@@ -57,7 +57,7 @@ def _wrapped(delta: float, before: float, seconds: float, usual: float, wrap_j: 
 
 
 def _starts_again(values: Floats, rises: Floats) -> bool:
-    """A counter that is set to nought now and then: it always grows, and where it falls, it falls to what it counts between rows.
+    """A counter that is set to zero now and then: it always grows, and where it falls, it falls to what it counts between rows.
 
     Joules per interval rest at times where the load does, fall as often as they rise, and to no less than an idle machine's.
     """
