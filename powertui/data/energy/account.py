@@ -21,7 +21,7 @@ from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.belongs import Share
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.findings import held, joined
-from powertui.data.energy.findings.finding import Findings, Ops, ops_by_name
+from powertui.data.energy.findings.finding import Findings, Ops
 from powertui.data.energy.integrate import Energy
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
@@ -293,11 +293,10 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
     trace = profile.trace
 
     def compare() -> Findings:
-        ops = ops_by_name(lambda lo, hi: op_stats.of(trace, lo, hi).ops)
         around = profile.opened.around
         rest = around is not None and around.looks_around(profile, how)
         account = of(profile, how)
-        found = account.compare(ops, profile.opened.run.scalars, around=rest)
+        found = account.compare(lambda lo, hi: op_stats.of(trace, lo, hi).self_times(), profile.opened.run.scalars, around=rest)
         if rest and account.power is not None and len(account.power.times) > _LONG:
             packed.give_back()
         return found if around is None else cast("Findings", around.findings(profile, found, how))

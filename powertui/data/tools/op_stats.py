@@ -14,6 +14,7 @@ they came from.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -116,10 +117,12 @@ class OpStats:
             "share": float(np.nansum(self.share[rows])) if len(sides) == 1 else None,
         }  # fmt: skip
 
-    @cached_property
-    def self_sum(self) -> int:
-        """Self time over all devices."""
-        return int(self.self_time.sum())
+    def self_times(self) -> Counter[str]:
+        """Self time by the short name, over all devices."""
+        ran: Counter[str] = Counter()
+        for index, ps in zip(self.name.tolist(), self.self_time.tolist(), strict=True):
+            ran[self.trace.names.display(index)] += ps
+        return ran
 
     def find(self, full: str, device: str, rows: Int64s) -> int:
         """At which place in `rows` this op stands; -1 when it is not among them."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from powertui.data.energy.fold import Folded
 from powertui.data.model import Badge, Floats
@@ -88,24 +87,3 @@ class Findings:
     seen: tuple[DetectionLimit, ...] = ()  # what would have been seen, if only as a smaller difference
     against: Against | None = None  # what unexplained power was looked for in
     apart: tuple[tuple[float, float], ...] = ()  # stretches (s on the trace) of which the limits do not speak
-
-
-class _Ran(Protocol):
-    """A row of an op table, as far as it is needed here."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def self_time(self) -> int: ...
-
-
-def ops_by_name(table: Callable[[int, int], Iterable[_Ran]]) -> Ops:
-    """Self times by name, over all devices, from an op table of any window."""
-
-    def between(lo: int, hi: int) -> Mapping[str, int]:
-        ran: Counter[str] = Counter()
-        for op in table(lo, hi):
-            ran[op.name] += op.self_time
-        return ran
-
-    return between
