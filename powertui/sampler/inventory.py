@@ -40,6 +40,8 @@ _SAME = {
     "ipmitool:open": ("node",), "slurm:": ("node", "package"), "rapl:": ("node",), "perf:": ("node", "package"),
     "nvidia-smi:": ("nvml:",), "amd:": ("hwmon:",), "amd-smi:": ("amd:", "hwmon amdgpu"),
 }  # fmt: skip
+_OF_BMCS = ("ipmi", "ipmitool", "redfish")
+_BMC_S = 1.0  # most of them
 _COUNTED_S = 0.2  # between two readings of a counter
 
 
@@ -56,7 +58,7 @@ class FoundSource:
     reasons: dict[str, str] = field(default_factory=dict)  # why a channel has no value now
     facts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    every_s: float | None = None  # how often it has a new value, at best
+    every_s: float | None = None  # how often it has a new value, at best; None where nobody tells
     why_not: str = ""
     hint: str = ""
 
@@ -91,7 +93,9 @@ def _found(url: str, source: Any, info: Info) -> FoundSource:
         source.close()
     if info.channels and all(reasons.get(channel.name) == NOT_MEASURED for channel in info.channels):
         return FoundSource(url, False, why_not="It says 0 W, which nothing that is switched on draws: it does not measure.")
-    every = max(source.min_period, min((channel.period_s or 0.0 for channel in info.channels), default=0.0))
+    every: float | None = max(source.min_period, min((channel.period_s or 0.0 for channel in info.channels), default=0.0))
+    if parse_url(url).scheme in _OF_BMCS:  # how often it may be asked; it does not say how often it measures
+        every = None
     return FoundSource(info.url, True, info.source, info.host, info.channels, values, reasons, dict(info.facts), info.notes, every)
 
 
@@ -115,7 +119,7 @@ def _resolution(found: FoundSource) -> tuple[bool, float, bool, float]:
     """Less is better: how often, whether it counts every joule, and in which steps. What cannot be read comes last."""
     samples = not any(channel.kind == "interval" for channel in found.channels)
     step = min((channel.quantum_w or 0.0 for channel in found.channels), default=0.0) if samples else 0.0
-    return not found.ok, found.every_s or 0.0, samples, step
+    return not found.ok, _BMC_S if found.every_s is None else found.every_s, samples, step
 
 
 def look_there(targets: Iterable[Target]) -> list[FoundSource]:
