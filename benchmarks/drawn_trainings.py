@@ -286,12 +286,13 @@ def judge(case: Drawn, folder: Path) -> Tally:
     for one in (*answers.findings, *answers.smaller):
         a, b = one.start_ps / PS_PER_S + shift, one.end_ps / PS_PER_S + shift
         over = min(b, course.burst[1]) - max(a, course.burst[0]) if course.burst else -1.0
-        true = course.burst is not None and a < course.burst[1] + spare and b > course.burst[0] - spare
+        first, last = one.start_within[0] / PS_PER_S + shift, one.end_within[1] / PS_PER_S + shift  # as its ± says
+        true = course.burst is not None and min(a, first) < course.burst[1] + spare and max(b, last) > course.burst[0] - spare
         matters = one in answers.findings
         if over > 0.5 * case.seconds or (over > 0 and len(touched) > 1 and (one.delta_watts or 0) > 0):
             hit |= matters
             small |= not matters
-        if true and matters:
+        if true and matters and one.epoch is not None:
             right &= one.epoch in touched
         if not true and matters:
             false = True

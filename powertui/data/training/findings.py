@@ -39,6 +39,7 @@ _STEPS = 100_000  # records that tell how long a step takes
 _COURSE = 201  # moments of an epoch at which its work is looked at
 _PAUSED = 0.5  # of a stretch that drew less: so much longer its steps took
 _LEAST_PART = 0.1  # of a stretch: a smaller part in a neighbouring epoch is its edge's doubt
+_SAME_EPOCH = 0.9  # of the weight of all places: else its epoch is not known
 WOULD_TELL = "not profiled: a capture here would show"
 
 
@@ -95,7 +96,8 @@ def _of(training: Training, seen: Seen, account: Account) -> Findings:
     if len(looked) == 1:
         sigma = float(np.hypot(sigma, (power.offset_hi_ps - power.offset_lo_ps) / 2 / 1.96 / PS_PER_S))
     told = _Telling(training, seen, account, power)
-    every = [one for box in apart.layered(found) for one in told.of_box(box.moved(looked[0].offset).wider(sigma))]
+    places = [(one.weight, one.offset - looked[0].offset) for one in looked]
+    every = [one for box in apart.layered(found) for one in told.of_box(box.moved(looked[0].offset).wider(sigma), places)]
     every = [one for one in every if not told.paused(one)]
     matter = sorted((one for one in every if told.matters(one)), key=lambda one: -abs(one.delta_joules or 0.0))
     smaller = [one for one in every if one not in matter]
@@ -161,9 +163,13 @@ class _Telling:
         hi = min(seen.at(int(stretches.end.max())), int(power.times[-1]))
         self.run_joules = self._joules(lo, hi) if hi > lo else 0.0
 
-    def of_box(self, box: Box) -> Iterator[Finding]:
-        """One for each epoch that it touches."""
+    def of_box(self, box: Box, places: Sequence[tuple[float, float]]) -> Iterator[Finding]:
+        """One for each epoch that it touches; `places`: (weight, s later) at which it may lie as well."""
         parts = list(self._parts(box))
+        own = {part.epoch for part in parts}
+        there = sum(weight for weight, by in places if own & {part.epoch for part in self._parts(box.moved(by))})
+        if there < _SAME_EPOCH * sum(weight for weight, _ in places):
+            parts = [EpochPart(None, box.start, box.end)]
         for part in parts:
             share = (part.end - part.start) / max(box.end - box.start, 1e-9)
             start, end = round(part.start * PS_PER_S), round(part.end * PS_PER_S)
@@ -394,7 +400,9 @@ def _where(one: Finding) -> str:
     elif one.share is not None:
         parts.append(f"{one.share[0]:.0%} to {one.share[1]:.0%} of it")
     if not parts:
-        parts.append(f"{one.start_ps / PS_PER_S:.2f} … {one.end_ps / PS_PER_S:.2f} s")
+        half = (one.start_within[1] - one.start_within[0]) / 2
+        open_s = f" ± {half / PS_PER_S:.0f} s" if half > one.end_ps - one.start_ps and half >= PS_PER_S else ""
+        parts.append(f"{one.start_ps / PS_PER_S:.2f} … {one.end_ps / PS_PER_S:.2f} s{open_s}")
     return ", ".join(parts)
 
 

@@ -301,10 +301,11 @@ def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str
         said.append(f"by the edges of the training: {fit}")
         return _by_epochs(training, data, base, said)
     evidence = [*said, align.fit_in_words(fit), *fit.reasons, *align.several_places(fit)]
-    return Alignment(
+    found = Alignment(
         fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", align.SIGNAL, tuple(evidence), fit.ppm, fit,
         fit.places if fit.ambiguous else (),
     )  # fmt: skip
+    return _wider(found, (shares.span[1] - shares.span[0]) / _BINS)  # so long are the bins that the shares are known by
 
 
 def _by_epochs(training: Training, data: samples.Samples, base: int, said: list[str]) -> Alignment | None:

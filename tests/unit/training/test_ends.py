@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks import drawn_trainings
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats
 from powertui.data.training import ends, folded
@@ -118,3 +121,11 @@ def test_of_two_runs_neither_is_known_to_be_the_training() -> None:
 
 def test_a_run_that_took_too_long_is_not_the_training() -> None:
     assert folded.alone(log(count=8)[0], epochs(6)) is None
+
+
+def test_an_epoch_is_not_named_where_the_place_leaves_it_open() -> None:
+    # A log that begins within the training, of epochs that are all alike: which of them the burst was in nothing tells.
+    case = drawn_trainings.drawn(306)._replace(hours=0.5, sensor="moment every 0.5 s", watts=90.0, seconds=30.0, sessions=0)
+    with tempfile.TemporaryDirectory() as folder:
+        tally = drawn_trainings.judge(case, Path(folder))
+    assert not [line for line in tally.lines if line.startswith(("FALSE", "EPOCH", "PLACE"))]

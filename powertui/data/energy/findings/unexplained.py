@@ -79,9 +79,12 @@ def of(
     if first.reason:
         return Unexplained((), None, None, reason=first.reason)
     offsets = [one.offset_ps / PS_PER_S for _, one in places] or [power.offset_ps / PS_PER_S]
+    asked = [(w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)]
     looked = _believed(looked)
-    kept, doubtful = at_all([(w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)])
+    kept, doubtful = at_all([(one.weight, own) for one, (_, own) in zip(looked, asked, strict=True)])
     at = offsets[0]
+    kept, less = in_profile(kept, at_all(asked)[0], (trace.span[0] / PS_PER_S - at, trace.span[1] / PS_PER_S - at))
+    doubtful += less
     sigma = float(np.hypot(spread([w for w, *_ in looked], offsets), first.place_s))
     return Unexplained(tuple(one.moved(at).wider(sigma) for one in kept), first, noise, doubtful)
 
@@ -109,6 +112,17 @@ def _believed(looked: Sequence[_Looked]) -> list[_Looked]:
     from much the same readings."""
     least = min(one.noise.one for one in looked)
     return [one._replace(weight=one.weight * (least / one.noise.one) ** (min(one.noise.blocks, 80.0) / 8)) for one in looked]
+
+
+def in_profile(found: Sequence[Box], everywhere: Sequence[Box], span: tuple[float, float]) -> tuple[list[Box], int]:
+    """Boxes that overlap the profile (`span`, on the log's own clock), and of the others those that stand out at all places as the
+    alignment weighs them; and how many are left out. How well the profile explains a place tells little of what lies beside it."""
+
+    def held(box: Box) -> bool:
+        return any(_overlap(box, one) > 0 and box.watts * one.watts > 0 for one in everywhere)
+
+    kept = [box for box in found if (box.end > span[0] and box.start < span[1]) or held(box)]
+    return kept, len(found) - len(kept)
 
 
 def unsure_of(power: PowerOnTrace, data: Samples, place_s: float) -> Unsure:
