@@ -10,6 +10,11 @@ from powertui.data.model import Device, PowerSeries, Scope, Sensor
 
 NUMBER = re.compile(r"(?:gpu|cuda|rocm|hip)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE)  # of a GPU, as logs and profiles write it
 _WHOLE = (Scope.NODE, Scope.PLUG)
+_SUPPLY = re.compile(
+    r"(?<![a-z])(?:psu|ps|power supply|phase|line|leg|l)[ _#-]?(\d)(?!\d)", re.IGNORECASE
+)  # what feeds a machine together
+_NO_SUPPLY = re.compile(r"(?<![a-z])(?:out|output|pout|cache)(?![a-z])", re.IGNORECASE)
+_OUTLET = re.compile(r"(?<![a-z])outlet", re.IGNORECASE)
 _PARTS = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
 
 
@@ -79,7 +84,11 @@ def _host(series: Sequence[PowerSeries], mine: Sequence[int], named: Callable[[P
     for scope in _WHOLE:
         whole = [i for i in mine if series[i].sensor.scope is scope]
         if whole:
-            best = max((i for i in whole if series[i].path == series[whole[0]].path), key=lambda i: len(series[i]))
+            together = [i for i in whole if series[i].path == series[whole[0]].path]
+            outlets = [i for i in together if _OUTLET.search(series[i].sensor.name)]
+            best = max(together, key=lambda i: (i not in outlets, len(series[i])))
+            if len(outlets) > 1 and best in outlets:
+                return [best], f"{named(series[best])} alone: it is not known which of the {len(outlets)} outlets feed the machine"
             rest = f", which includes the other {len(mine) - 1}" if len(mine) > 1 else ""
             return [best], f"{named(series[best])} alone{rest}"
     parts: list[int] = []
@@ -91,10 +100,28 @@ def _host(series: Sequence[PowerSeries], mine: Sequence[int], named: Callable[[P
         left = len(mine) - len(chosen)
         names = " + ".join(named(series[i]) for i in chosen[:4]) + (f" + {len(chosen) - 4} more" if len(chosen) > 4 else "")
         return chosen, names + (f" ({left} overlapping, left out)" if left else "") + ": parts of the machine, not the whole"
+    supplies = _supplies(series, mine)
+    if supplies:
+        left = len(mine) - len(supplies)
+        names = " + ".join(named(series[i]) for i in supplies)
+        return supplies, names + (f" ({left} others left out)" if left else "") + ": what feeds the machine"
     first = mine[0]
     if len(mine) == 1:
         return [first], f"{named(series[first])} alone"
     return [first], f"{named(series[first])} alone: it is not known which of the {len(mine)} channels overlap"
+
+
+def _supplies(series: Sequence[PowerSeries], mine: Sequence[int]) -> list[int]:
+    """The supplies, or the phases, of one machine: channels of one log that are named alike but for their number. Of what goes into
+    them and what comes out, what goes in."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i in mine:
+        name = series[i].sensor.name
+        if _SUPPLY.search(name) and not _NO_SUPPLY.search(name):
+            groups.setdefault((series[i].path, _SUPPLY.sub("", name, count=1).casefold()), []).append(i)
+    found = next(iter(groups.values()), [])
+    numbers = {match[1] for i in found if (match := _SUPPLY.search(series[i].sensor.name))}
+    return found if len(found) > 1 and len(numbers) == len(found) else []
 
 
 def _name(series: PowerSeries) -> str:

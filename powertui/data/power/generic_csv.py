@@ -19,7 +19,7 @@ from powertui.data.power.cells import number
 from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.picked import PickedColumn, of_one_unit, questioned
+from powertui.data.power.picked import PickedColumn, of_one_unit, questioned, without_averages
 from powertui.data.power.source import LogFile
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
@@ -111,6 +111,8 @@ def from_table(
     column = above.in_zone(above.dated(column, path, said), options.tz, said, [rows.names[i] for i in clock_columns])
     if not options.unit:
         picked = questioned(picked, said, notes)
+    if not options.watts_col:
+        picked = without_averages(picked, notes)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
     date = "" if rows.is_numeric(clock_columns[0]) else _either_order(rows.texts(clock_columns[0]))
     if date:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -32,6 +33,28 @@ def of_one_unit(picked: list[PickedColumn]) -> list[PickedColumn]:
         return picked
     least = min(guessed, key=lambda unit: unit.factor)
     return [replace(item, unit=least, sure=False) if item.sized else item for item in picked]
+
+
+_AVERAGED = frozenset({"avg", "average", "mean", "smoothed", "filtered", "rolling", "moving"})
+_NOW = frozenset({"instant", "instantaneous", "current", "raw", "now"})
+_LONG = re.compile(r"\d+(?:s|sec|m|min|h)?|s|sec|m|min|minute|minutes|seconds")
+
+
+def without_averages(picked: Sequence[PickedColumn], notes: Notes) -> list[PickedColumn]:
+    """The columns without those that are a mean over a longer time of another one: that is the same power, late and smooth."""
+    plain = {_about(item.name) for item in picked if not set(units.tokens(item.name)) & _AVERAGED}
+    kept = [item for item in picked if not (set(units.tokens(item.name)) & _AVERAGED and _about(item.name) in plain)]
+    if len(kept) < len(picked):
+        left = ", ".join(item.name for item in picked if item not in kept)
+        notes.say(f"{left} is left out: a mean over a longer time of what stands beside it")
+    return kept
+
+
+def _about(name: str) -> frozenset[str]:
+    """What a column is of, without what it says of its time."""
+    words = units.tokens(name)
+    averaged = bool(set(words) & _AVERAGED)
+    return frozenset(word for word in words if word not in _AVERAGED | _NOW and not (averaged and _LONG.fullmatch(word)))
 
 
 def questioned(picked: Sequence[PickedColumn], said: Told, notes: Notes) -> list[PickedColumn]:

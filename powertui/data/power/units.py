@@ -148,7 +148,8 @@ def means_power(name: str) -> bool:
 
 
 _SCOPES = (
-    (Scope.PLUG, r"plug|wattmet|outlet|wall|\bpdu\b|socket outlet|smart ?meter|actual consumption|shelly|tasmota"),
+    (Scope.CORE, r"gpu chip power|chip power draw"), (Scope.GPU, r"board power draw"),  # GPU-Z: the chip is a part of the board
+    (Scope.PLUG, r"plug|wattmet|outlet|\binlet|wall|\bpdu\b|socket outlet|smart ?meter|actual consumption|shelly|tasmota"),
     (Scope.DRAM, r"dram|\bram(\d|_|\b|watt)|\bmem(ory)?\d*\b|membuf|centaur|\bram"),
     (Scope.RAIL, r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|\bvcs|gpu ?sense.*rail"),
     (Scope.GPU, r"gpu|nvidia|dcgm|nvml|accelerator|graphics package|\bgfx|socket graphics|amdgpu|cuda|\bgt\b"),

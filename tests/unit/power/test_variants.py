@@ -163,7 +163,7 @@ VARIANTS = [
         "        Date        , GPU Clock [MHz] , Board Power Draw [W] , Power Consumption (%) [% TDP] ,\n"
         + lines("2024-05-01 10:00:{tt} ,   1500.0   ,   <120>.5   ,   50.0   ,\n"),
         "csv",
-        [("Board Power Draw", UNKNOWN, "", 8, 120.5)],
+        [("Board Power Draw", GPU, "", 8, 120.5)],
         LOCAL,
     ),
     (
