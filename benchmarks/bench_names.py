@@ -99,10 +99,10 @@ def on_screen(path: Path) -> Answered:
                 lambda shown: "host:CPU" in shown and " % of " not in shown and "reading" not in shown.lower(), limit=240
             )
             terminal.settle(1.0)
-            counted = until("t", " events  self")
+            counted = until("t", "shares: self time")
             terminal.settle(0.5)
             terminal.write(b"\x1b")
-            terminal.wait_for(lambda shown: " events  self" not in shown, limit=60)
+            terminal.wait_for(lambda shown: "shares: self time" not in shown, limit=60)
             begin = time.monotonic()
             terminal.write(b"tt")  # opened and closed again while it is counted
             terminal.settle(0.3)

@@ -73,3 +73,16 @@ def test_a_sum_lies_where_its_channels_do_however_long_their_means_are() -> None
     assert abs(sensors.centre_s(one.series.sensor)) >= 1.0
     at = np.arange(50, 150, dtype=np.int64) * PS_PER_S
     assert integrate.watts_at(one, at) == pytest.approx(sum(integrate.watts_at(channel, at) for channel in channels))
+
+
+def test_a_few_short_channels_are_worked_with_one_by_one() -> None:
+    times = np.arange(200, dtype=np.int64) * NS_PER_S
+    several = []
+    for number in range(added_up.MANY + 1):
+        series = PowerSeries(Sensor(f"gpu {number}", "csv", Scope.GPU), times, np.full(200, 100.0 + number), path="a.csv")
+        several.append(placing.on_trace(sensors.describe(series), 0, 0, 0, "aligned", "wall clocks of both"))
+    assert added_up.where_many(several[:2]) is None
+    assert added_up.where_many(several[: added_up.MANY]) is None
+    one = added_up.where_many(several)
+    assert one is not None
+    assert one.watts[0] == sum(channel.watts[0] for channel in several)
