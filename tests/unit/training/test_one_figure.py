@@ -9,6 +9,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import powertui
@@ -86,7 +87,7 @@ def test_every_surface_tells_the_same_of_an_epoch(tmp_path: Path, capsys: pytest
     runs = powertui.open(folder, power=log)
     for view in runs:
         for row in view.energy().to_dict("records"):
-            if row["epoch"] == row["epoch"] and row["window"] != "whole":
+            if not pd.isna(row["epoch"]) and row["window"] != "whole":
                 found[int(row["epoch"])][f"run.energy() of {view.name}"] = _of(row)
         assert view.training is not None
         for row in view.training.epochs.to_dict("records"):
