@@ -87,6 +87,10 @@ def _of(training: Training, seen: Seen, account: Account) -> Findings:
         return Findings(None, (), reason="no record tells when it trained")
     if _covered(training, seen) >= COVERED:
         return Findings(None, (), reason="its sessions cover it: see theirs")
+    if (half_s := _open(power)) > _epoch_s(training):
+        return Findings(
+            None, (), reason=f"the power log may lie anywhere within ± {half_s:.0f} s: nothing is told of so open a place"
+        )
     looked = _look(training, seen, power)
     first = looked[0].expected
     if first.reason:
@@ -111,6 +115,19 @@ def _of(training: Training, seen: Seen, account: Account) -> Findings:
         many = "stretches stand" if doubtful > 1 else "stretch stands"
         notes.append(f"{doubtful} {many} out only at some of the places where the power log may lie: not listed")
     return Findings(None, tuple(matter), tuple(smaller), limits.findings, could, tuple(notes), seen=limits.seen)
+
+
+def _open(power: PowerOnTrace) -> float:
+    """How far off (s) the log may lie from the middle of all places in question."""
+    weights = [place.weight for place in power.places]
+    return 1.96 * unexplained.spread(weights, [place.offset_ps / PS_PER_S for place in power.places]) if weights else 0.0
+
+
+def _epoch_s(training: Training) -> float:
+    """How long an epoch takes, s; of a training without any, a tenth of it."""
+    known = [one.end.ns - one.start.ns for one in training.epochs if one.start is not None and one.end is not None]
+    stretches = training.stretches
+    return float(np.median(known) if known else 0.1 * (stretches.end.max() - stretches.start[0])) / NS_PER_S
 
 
 def _covered(training: Training, seen: Seen) -> float:
