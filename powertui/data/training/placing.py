@@ -305,7 +305,8 @@ def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str
         fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", align.SIGNAL, tuple(evidence), fit.ppm, fit,
         fit.places if fit.ambiguous else (),
     )  # fmt: skip
-    return _wider(found, (shares.span[1] - shares.span[0]) / _BINS)  # so long are the bins that the shares are known by
+    _, half = training.stretches.edges()  # where steps begin between two records may be off the same way at all of them
+    return _wider(found, (shares.span[1] - shares.span[0]) / _BINS + 1.96 * float(np.median(half)) / NS_PER_S)
 
 
 def _by_epochs(training: Training, data: samples.Samples, base: int, said: list[str]) -> Alignment | None:
