@@ -45,7 +45,7 @@ WEEK = Size(604_800, 100, 10_000_000, 50, 1_000_000)
 PROGRAM = """
 import json, resource, sys, time
 from powertui.data import logdir
-from powertui.data.asked import Reading
+from powertui.data.asked import ReadOptions
 from powertui.data.training.training import Training
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 out, begin = {}, time.perf_counter()
@@ -55,7 +55,7 @@ def lap(name):
     begin = time.perf_counter()
 base = peak()
 (entry,) = logdir.scan(sys.argv[1]).trainings
-training = Training(entry, Reading())
+training = Training(entry, ReadOptions())
 islands = training.islands_unread()
 lap("first")
 out["islands"], out["first_mb"] = len(islands), peak() - base
