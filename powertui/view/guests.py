@@ -98,7 +98,7 @@ def at_once(guest: Guest, model: TimelineModel, view: Viewport) -> bool:
     return bool(set(view.covered(*guest.stretch(model))) & set(view.covered(*model.profiled)))
 
 
-def in_rows(guest: Guest, model: TimelineModel, view: Viewport) -> bool:
+def _in_rows(guest: Guest, model: TimelineModel, view: Viewport) -> bool:
     """Whether it goes into the rows of the one that is open: it ran at another time, and has some of the same tracks."""
     if at_once(guest, model, view):
         return False
@@ -110,7 +110,7 @@ def below(guests: Sequence[Guest], model: TimelineModel, view: Viewport, free: i
     """What stands below the rows of the one that is open, in so many free rows."""
     out: list[RowBelow] = []
     for guest in guests:
-        if in_rows(guest, model, view) or not len(view.covered(*guest.stretch(model))):
+        if _in_rows(guest, model, view) or not len(view.covered(*guest.stretch(model))):
             continue
         lanes = [row for row in guest.model.rows(NO_FOLDS) if row.kind is RowKind.LANE][: STACKED - 1]
         rows = [RowBelow(guest, None), *(RowBelow(guest, row) for row in lanes)]
@@ -129,7 +129,7 @@ def draw(
     """Paint those that go into the rows of the one that is open, in the columns that nobody else has."""
     taken = set(view.covered(*model.profiled))
     for guest in guests:
-        if not in_rows(guest, model, view):
+        if not _in_rows(guest, model, view):
             continue
         columns = [column for column in view.covered(*guest.stretch(model)) if column not in taken]
         if not columns:
