@@ -6,6 +6,7 @@ import os
 import struct
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from powertui.errors import NotSupported
-from powertui.sampler import perf
+from powertui.sampler import inventory, perf
 from powertui.sampler.energy_counter import STILL, STILL_S, CountedEnergy, standing
 from powertui.sampler.inventory import local_targets, look_here, tell
 from powertui.sampler.plausible import NOT_MEASURED, Judge
@@ -186,6 +187,7 @@ def test_a_board_without_a_sensor_is_not_recorded(path: Path, tmp_path: Path, an
     monkeypatch.setitem(sys.modules, "pynvml", None)
     program(path, "nvidia-smi", f"0, {answer}, NVIDIA GeForce MX450, GPU-8f6e2a54, 00000000:3B:00.0\n")
     rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 5_000_000)})
+    monkeypatch.setattr(inventory, "Options", partial(Options, timeout=60.0))  # a busy machine takes its time to run a program
     with counting(tmp_path):
         assert [one.url for one in local_targets(str(tmp_path))] == ["rapl:"]
         assert "nvidia-smi:" not in {one.url for one in look_here(str(tmp_path))}
