@@ -94,12 +94,12 @@ def _completions(words: Sequence[str]) -> int:
 
 
 def _clear_cache() -> int:
-    from powertui.data import limits
+    from powertui import units
     from powertui.data.elsewhere import keeping, mirror
 
     gone, kept = keeping.clear(mirror.cache())
-    left = f" Kept, because it is open: {limits.size(kept)}." if kept else ""
-    print(f"{limits.size(gone)} deleted in {mirror.cache()}.{left}")
+    left = f" Kept, because it is open: {units.size(kept)}." if kept else ""
+    print(f"{units.size(gone)} deleted in {mirror.cache()}.{left}")
     return 0
 
 

@@ -102,6 +102,14 @@ def count(value: int) -> str:
     return str(value)
 
 
+def size(count: float) -> str:
+    """Bytes in the units of `ls -h`, decimal: 20.7 MB."""
+    for unit, width in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= width:
+            return f"{count / width:,.1f} {unit}"
+    return f"{count:.0f} bytes"
+
+
 def quantity(value: float, unit: str, figures: int = 4) -> str:
     """A number with a unit: "245.3 W", "1.2 kJ"."""
     if value != value:  # NaN: nobody knows

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from powertui import units
 from powertui.errors import UnreadableFile, UsageError
 
 SHARE = 2  # one part of so many of what is free
@@ -54,17 +55,17 @@ class MemoryLimit:
     def exceeded(self, need: float) -> str:
         """Why this many bytes are too much; "" when they are not."""
         if self.said is not None:
-            return f"more than the {size(self.said)} of --max-memory" if need > self.said else ""
+            return f"more than the {units.size(self.said)} of --max-memory" if need > self.said else ""
         if need <= SMALL:
             return ""
         free = available()
-        return f"more than half of the {size(free)} free here" if need > free / SHARE else ""
+        return f"more than half of the {units.size(free)} free here" if need > free / SHARE else ""
 
     def check(self, path: str, need: float, what: str = "reading it takes") -> None:
         """Raise `UnreadableFile` when this many bytes are too much."""
         why = self.exceeded(need)
         if why:
-            raise UnreadableFile(path, f"{what} about {size(need)} of memory, {why}", hint=HINT)
+            raise UnreadableFile(path, f"{what} about {units.size(need)} of memory, {why}", hint=HINT)
 
     def unpacks_too_far(self, packed: int, unpacked: int) -> str:
         """Why no file that people keep unpacks so far; "" when it may be one."""
@@ -75,14 +76,6 @@ class MemoryLimit:
 
 MACHINE = MemoryLimit()
 """What a person says nothing about."""
-
-
-def size(count: float) -> str:
-    """Bytes as a person reads them."""
-    for unit, width in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
-        if count >= width:
-            return f"{count / width:,.1f} {unit}"
-    return f"{count:.0f} bytes"
 
 
 def read_all(stream: BinaryIO, path: str, limit: MemoryLimit, *, times: float = 1) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from powertui import __version__
+from powertui import __version__, units
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.logdir import Logdir, PowerFile, RunEntry
@@ -137,7 +137,7 @@ def _text(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check]) -
 def _file(file: dict[str, Any]) -> str:
     if file["path"] == "-":
         return "profile: standard input"
-    return f"{file['kind']}: {plain(facts.shown(file['path']))} ({text.size(file['size'])})"
+    return f"{file['kind']}: {plain(facts.shown(file['path']))} ({units.size(file['size'])})"
 
 
 def _ordered(said: Sequence[Check]) -> list[Check]:

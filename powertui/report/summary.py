@@ -252,7 +252,7 @@ def _phase(phase: Facts) -> str:
 
 def _host(profile: Facts) -> str:
     partly = "" if profile["complete"] else ", incomplete"
-    where = f"{profile['format']}, {text.size(profile['size'])}{partly}" if profile["size"] else profile["format"]
+    where = f"{profile['format']}, {units.size(profile['size'])}{partly}" if profile["size"] else profile["format"]
     counted = text.plural(profile["events"], "event")
     return f"{plain(profile['host']) or '(no name)'}: {counted} on {text.plural(profile['lines'], 'line')} ({where})"
 

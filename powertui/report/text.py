@@ -218,14 +218,6 @@ def emit_csv(text: str) -> None:
 # ── facts in words ───────────────────────────────────────────────────────────────────────────────
 
 
-def size(count: int) -> str:
-    """Bytes in the units of `ls -h`, decimal: 20.7 MB."""
-    for limit, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if count >= limit:
-            return f"{count / limit:.1f} {unit}"
-    return f"{count} bytes"
-
-
 def plural(count: int, one: str) -> str:
     """1 step, 20 steps, with thousands set apart."""
     return f"{count:,} {one if count == 1 else one + 's'}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from powertui import units
 from powertui.data import logdir, packed, watch
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.loading import stream_run
@@ -44,7 +45,7 @@ class LoadingProgress:
 
     def __str__(self) -> str:
         share = f"{100 * self.done / self.total:.0f} % of " if self.total else ""
-        return f"{share}{_size(self.total or self.done)} · {self.events:,} events"
+        return f"{share}{units.size(self.total or self.done)} · {self.events:,} events"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +60,6 @@ class LoadedPart:
     account: Account | None = None  # of the power, where there is some
     training: Training | None = None
     seen: Seen | None = None  # the training from the profile that is looked at
-
-
-def _size(count: int) -> str:
-    """Bytes as a person reads them."""
-    value = float(count)
-    for unit in ("B", "KB", "MB", "GB"):
-        if value < 1000 or unit == "GB":
-            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
-        value /= 1000
-    raise AssertionError
 
 
 class Loader:

@@ -279,5 +279,5 @@ def test_the_switch_is_there_for_every_verb_that_reads(data: Path, tmp_path: Pat
     assert run("--max-memory", "a lot").returncode == 2
     tight = run("--max-memory", "1K")
     assert tight.returncode == 3
-    assert "more than the 1.0 KB of --max-memory" in tight.stdout + tight.stderr
+    assert "more than the 1.0 kB of --max-memory" in tight.stdout + tight.stderr
     assert "Traceback" not in tight.stderr

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from powertui import units
 from powertui.report import text
 
 
@@ -91,7 +92,7 @@ def test_moments_carry_their_zone(ns: int, offset: int | None, shown: str) -> No
     ("count", "shown"), [(0, "0 bytes"), (999, "999 bytes"), (20_696_735, "20.7 MB"), (1_500_000_000, "1.5 GB")]
 )
 def test_sizes(count: int, shown: str) -> None:
-    assert text.size(count) == shown
+    assert units.size(count) == shown
 
 
 @pytest.mark.parametrize(("count", "shown"), [(1, "1 step"), (0, "0 steps"), (767_110, "767,110 steps")])
