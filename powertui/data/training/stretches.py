@@ -120,7 +120,8 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
         if final is not None and final.steps is not None and len(usual):
             rest = min(float(usual[-1]) * max(final.steps[1] - int(rate.step[-1]), 0), end - int(at[-1]))
         begin = int(at[-1]) + round(rest)
-        short = end - begin <= _LONG * rate.every * (usual[-1] if len(usual) else 0)
+        # Fewer steps than lie between two records can have run since the last one; as elsewhere, what takes longer holds a pause.
+        short = end - begin <= (_LONG - 1) * rate.every * (usual[-1] if len(usual) else 0)
         kind = 1 if int(at[-1]) in _validated(epochs) else 0 if short else 2
         rows += [(int(at[-1]), begin, 0, 0), (begin, end, kind, LOGGED_NS)]
     return rows

@@ -1,0 +1,27 @@
+"""When a training ran steps and when it did neither, by what was logged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from powertui.data import logdir
+from powertui.data.training.stretches import PAUSE
+from powertui.data.training.training import Training
+from tests.synthetic.tfevents import write_scalars
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 4])
+def test_a_pause_at_the_end_of_the_last_epoch_is_one_as_at_the_end_of_the_others(tmp_path: Path, epochs: int) -> None:
+    step_s, pause_s, begin = 0.18, 3.0, 1_700_000_000.0
+    rows = []
+    for epoch in range(epochs):
+        at = begin + epoch * (100 * step_s + pause_s)
+        rows += [(at + step * step_s, epoch * 100 + step, "batch_loss", 1.0 / step) for step in range(10, 101, 10)]
+        rows.append((at + 100 * step_s + pause_s, epoch, "epoch_loss", 1.0 / (1 + epoch)))
+    write_scalars(tmp_path / "train" / "events.out.tfevents.1700000000.vm.77.0.v2", rows, begin)
+    (entry,) = logdir.scan(tmp_path).trainings
+    start, end = Training(entry).stretches.of(PAUSE)
+    assert len(start) == epochs
+    assert (end - start) / 1e9 == pytest.approx([pause_s] * epochs, abs=0.3)
