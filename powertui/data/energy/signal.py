@@ -243,13 +243,15 @@ class _Search:
         centres = np.concatenate([centres, self._aliases(float(centres[0]), lo, hi, near)])
         total, _ = self._costs(centres, data)
         ranked = np.argsort(total, kind="stable")[:_CLOSE]
-        centres = centres[ranked[total[ranked] - total.min() < 2 * LEFT * self.like.alike]]
+        centres = np.clip(centres[ranked[total[ranked] - total.min() < 2 * LEFT * self.like.alike]], lo, hi)  # grids reach beyond
         choices, step = self._fine(centres, near, data, lo, hi)
+        if not len(choices.cost):
+            return f"at no offset do {MIN_SAMPLES} samples fall into the profile"
         ppm = self._drift(choices, data, near)
         if ppm:
             stretch = 1 + ppm * 1e-6
             data = self.data = replace(data, lo=data.lo * stretch, hi=data.hi * stretch)
-            centres = centres - (stretch - 1) * float(np.median(data.hi))
+            centres = np.clip(centres - (stretch - 1) * float(np.median(data.hi)), lo, hi)
             choices, step = self._fine(centres, near, data, lo - near, hi + near)
         beside = self._beside_these(choices, step, coarse_step, lo, hi)
         for _ in range(AGAIN):
@@ -293,6 +295,8 @@ class _Search:
             step = max(near / fraction, 1e-3)
             choices = self._windows(self._around(centres, reach, step, lo, hi), data, several=fraction == 24)
             total = choices.cost
+            if not len(total):  # nothing is left between `lo` and `hi`
+                break
             best = int(np.argmin(total))
             if fraction == 6:
                 # The last pass keeps the scale that it was looked at with.
