@@ -62,11 +62,17 @@ def search(data: Samples, epochs: list[tuple[float, float]]) -> Fold | str:
 
 
 def alone(data: Samples, epochs: list[tuple[float, float]]) -> tuple[float, float] | None:
-    """Between which offsets all that the log saw running is this training; None: it is more or less, or has no end."""
+    """Between which offsets all that the log saw running is this training; None: it is more or less, or has no end.
+
+    Half an epoch more on both sides: what a program does before its first step and after its last one was only guessed at.
+    """
     found = ends.course(data, epochs)
     at = ends.alone(found, epochs) if found is not None else None
     here = ends.around(data, found, epochs, at) if found is not None and at is not None else None
-    return (here.lo, here.hi) if here is not None and here.lo is not None and here.hi is not None and here.lo < here.hi else None
+    if here is None or here.lo is None or here.hi is None or here.lo >= here.hi:
+        return None
+    spare = ends.usual_of(epochs) / 2
+    return here.lo - spare, here.hi + spare
 
 
 def _within(

@@ -112,7 +112,8 @@ def test_what_ran_once_for_as_long_as_the_training_is_the_training() -> None:
     data, true = log(refresh=3.0, count=8)
     found = folded.alone(data, epochs(8))
     assert found is not None
-    assert found[0] <= true <= found[1]
+    half = ends.usual_of(epochs(8)) / 2
+    assert found[0] + half <= true <= found[1] - half  # before its first step and after its last it did what is only guessed at
 
 
 def test_of_two_runs_neither_is_known_to_be_the_training() -> None:
