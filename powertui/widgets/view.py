@@ -264,6 +264,8 @@ class TimelineView(Vertical):
         lanes = int(self.note.display) + int(epochs) + int(self.marks.display) + int(self.found.display) + int(self.sight.display)
         if inside:
             heights = strip_heights(self.size.height, len(self._power), lanes)
+            if self.found.display and heights and heights[0] > 4:
+                heights[0] -= 1  # what was found comes last: the power gives its row, and no track is drawn again a row lower
             spare = self.size.height - 3 - lanes - 8 - sum(heights)
             values = [2] * min(len(self._chosen), MOST_VALUES, max(0, spare // 2)) if self._picked else []
         else:
