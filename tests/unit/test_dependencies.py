@@ -122,9 +122,7 @@ runpy.run_module("powertui", run_name="__main__")
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "why"), [("byteorder", "big", "it is big-endian"), ("maxsize", 2**31 - 1, "32 bits")]
-)
+@pytest.mark.parametrize(("name", "value", "why"), [("byteorder", "big", "it is big-endian"), ("maxsize", 2**31 - 1, "32 bits")])
 def test_a_machine_that_cannot_read_profiles_is_told_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: object, why: str
 ) -> None:
