@@ -102,6 +102,26 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return root / "powertui"
 
 
+def write_state(path: Path, value: object) -> bool:
+    """Keep a value as JSON in a file of the state folder, whole or not at all. False when it cannot be written."""
+    import json
+    import tempfile
+
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(value, file, indent=0)
+            Path(name).replace(path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError:
+        return False
+    return True
+
+
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
     """The file that is read."""
     named = environ.get("POWERTUI_CONFIG", "")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +28,14 @@ def save(profile: str, lo_ps: int, hi_ps: int) -> bool:
     marks = _read(path)
     marks.pop(_key(profile), None)
     marks[_key(profile)] = [min(lo_ps, hi_ps), max(lo_ps, hi_ps)]
-    return _write(path, dict(list(marks.items())[-KEPT:]))
+    return config.write_state(path, dict(list(marks.items())[-KEPT:]))
 
 
 def forget(profile: str) -> bool:
     """The mark was taken back."""
     path = place()
     marks = _read(path)
-    return marks.pop(_key(profile), None) is None or _write(path, marks)
+    return marks.pop(_key(profile), None) is None or config.write_state(path, marks)
 
 
 def load(profile: str) -> tuple[int, int] | None:
@@ -67,19 +66,3 @@ def _read(path: Path) -> dict[str, list[int]]:
         and all(type(v) is int and abs(v) < 1 << 63 for v in value)
         and value[0] <= value[1]
     }
-
-
-def _write(path: Path, marks: dict[str, list[int]]) -> bool:
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".marked-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(marks, file, indent=0)
-            Path(name).replace(path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError:
-        return False
-    return True

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -85,17 +84,8 @@ def _move(found: Any) -> Move | None:
 def _write(moves: Sequence[Move]) -> bool:
     path = place()
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if load()[1]:  # somebody else's, or damaged: it is not ours to overwrite
             path.replace(path.with_name(path.name + ".not-read"))
-        handle, name = tempfile.mkstemp(prefix=".trainings-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"what": _WHAT, "moves": [asdict(one) for one in moves[-KEPT:]]}, file, indent=0)
-            Path(name).replace(path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
     except OSError:
         return False
-    return True
+    return config.write_state(path, {"what": _WHAT, "moves": [asdict(one) for one in moves[-KEPT:]]})
