@@ -6,6 +6,7 @@ training. It is kept in powertui's own state folder for the next start, and `u` 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 ALONE = "none of these: a training of its own"
 NOTHING_ELSE = "There is no other training here that it could belong to, and nothing that it could be taken out of."
+NOTHING_LEFT = "There is nothing more to undo: what belongs together is as it was found."
 NOT_KEPT = "It holds until the folder is looked through again: {} cannot be written."
 
 
@@ -146,10 +148,11 @@ class BelongsDialog(Dialog):
 
 
 class Regrouping:
-    """The key's work, in threads. Folders may be looked through anew meanwhile."""
+    """The key's work, in threads, one change after the other. Folders may be looked through anew meanwhile."""
 
     def __init__(self, page: OpenScreen) -> None:
         self._page = page
+        self._changes: deque[Callable[[], None]] = deque()  # the first is being made, the others wait for what it leaves
 
     def begin(self, run: RunEntry, marked: Sequence[RunEntry]) -> None:
         """Ask where the marked runs belong, else what of the training around this run does not belong there."""
@@ -198,30 +201,52 @@ class Regrouping:
             move = by_hand.move(parts, around, to)
             whose = f"to {plain(to.name, 80)}" if to is not None else "to no other training"
             said = f"{grouped.named(parts)} now {'belongs' if len(parts) == 1 else 'belong'} {whose}. u undoes it."
-            self._lay(
-                lambda known: known if known[-1:] == (move,) else (*known, move),
-                lambda: moves.add(move),
-                said[:1].upper() + said[1:],
+            self._then(
+                lambda: self._lay(
+                    lambda known: known if known[-1:] == (move,) else (*known, move),
+                    lambda: moves.add(move),
+                    said[:1].upper() + said[1:],
+                )
             )
 
         self._page.shell.ask(BelongsDialog(grouped.named(parts), others, alone=not everything), answered)
 
     def undo(self) -> bool:
-        """Take the last change back. False where nothing was changed by hand."""
+        """Take the last change back, also one that is still being made. False where nothing was changed by hand."""
+        folder = self._page.session.logdir
+        if folder is None or not (folder.moves or self._changes):
+            return False
+        self._then(self._take_back)
+        return True
+
+    def _take_back(self) -> None:
         folder = self._page.session.logdir
         if folder is None or not folder.moves:
-            return False
+            self._page.say(NOTHING_LEFT)
+            self._made()
+            return
         last = folder.moves[-1]
         self._lay(
             lambda known: known[:-1] if known[-1:] == (last,) else known, lambda: moves.take_back(last),
             "The last change of what belongs together is undone.",
         )  # fmt: skip
-        return True
+
+    def _then(self, change: Callable[[], None]) -> None:
+        """Make a change after those that are asked for already: each begins with what the one before left."""
+        self._changes.append(change)
+        if len(self._changes) == 1:
+            change()
+
+    def _made(self) -> None:
+        self._changes.popleft()
+        if self._changes:
+            self._changes[0]()
 
     def _lay(self, change: Callable[[tuple[Move, ...]], tuple[Move, ...]], keep: Callable[[], bool], said: str) -> None:
         page = self._page
         folder = page.session.logdir
         if folder is None:
+            self._made()
             return
 
         def work(_check: background.CancelCheck) -> tuple[Logdir, bool]:
@@ -237,6 +262,7 @@ class Regrouping:
                 return
             page.regrouped(now)
             page.say(said if kept else f"{said} {NOT_KEPT.format(moves.place().parent)}", warn=not kept)
+            self._made()
 
         background.begin(page, "lay", work, done)
 

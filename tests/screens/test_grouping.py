@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
+import pytest
 from textual.widgets import OptionList, Static
 
 from powertui.data import logdir
@@ -83,7 +85,9 @@ async def test_a_session_is_moved_by_b_kept_and_taken_back_by_u(make: Maker, tmp
         assert "changed by hand" not in str(page.query_one("#title", Static).render())
 
 
-async def test_marked_runs_go_together_and_a_part_goes_on_its_own(make: Maker, tmp_path: Path) -> None:
+async def test_marked_runs_go_together_and_a_part_goes_on_its_own(
+    make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shell = make(logs(tmp_path))
     async with shell.run_test(size=SIZE) as pilot:
         await grouped(shell)
@@ -103,8 +107,15 @@ async def test_marked_runs_go_together_and_a_part_goes_on_its_own(make: Maker, t
         await pilot.press("enter")
         await until(lambda: "two/power.csv" in belongs(shell), "the log is on its own")
         assert len(moves.load()[0]) == 2
-        await pilot.press("u", "u")
+        take_back, pressed = moves.take_back, threading.Event()
+        monkeypatch.setattr(moves, "take_back", lambda one: pressed.wait(60) and take_back(one))
+        await pilot.press("u", "u")  # the second before the first is done: it waits for its turn
+        pressed.set()
         await until(lambda: [len(sessions) for sessions in belongs(shell).values()] == [2, 1], "both taken back")
+        assert moves.load() == ((), ())
+        await pilot.press("u")
+        await settled(pilot)
+        assert [len(sessions) for sessions in belongs(shell).values()] == [2, 1], "there is nothing left to undo"
 
 
 async def test_what_is_open_is_read_as_it_belongs_together_now(make: Maker, tmp_path: Path) -> None:
