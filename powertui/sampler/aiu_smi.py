@@ -102,7 +102,7 @@ class AiuSmiSource:
             if measured:
                 names = ", ".join(f"AIU {card}" for card in measured)
                 raise NotSupported(f"No card is called {' or '.join(self._options.sensors)}.", hint=f"The cards are: {names}.")
-            raise NotSupported("aiu-smi tells no power.", hint="Run aiu-smi by hand: it says what it lacks.")
+            raise NotSupported("aiu-smi reports no power.", hint="Run aiu-smi by hand: it says what it lacks.")
         self.channels = tuple(
             Channel(
                 f"AIU {card}", "", "gpu", note="IBM Spyre", period_s=1.0, index=card, pci=self._table.addresses.get(card, ""),

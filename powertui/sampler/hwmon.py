@@ -20,7 +20,7 @@ from powertui.sampler import limits
 from powertui.sampler.energy_counter import EnergyCounter, standing
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none, reason_of
-from powertui.sampler.sysfs import number_in, read_number
+from powertui.sampler.sysfs import DENIED, number_in, read_number
 from powertui.sampler.urls import Address
 
 __all__ = ["AMD_CHIPS", "Chip", "HwmonSource", "Meter", "make", "make_amd"]
@@ -180,7 +180,7 @@ class HwmonSource:
                 if self._options.sensors and not any(fnmatch.fnmatch(name.casefold(), s.casefold()) for s in self._options.sensors):
                     continue
                 value, why = read_number(meter.path)
-                if value is None and "may not be read" in why:
+                if value is None and why == DENIED:
                     denied = str(meter.path)
                     continue
                 self._meters[name] = meter

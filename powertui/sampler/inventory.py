@@ -61,6 +61,7 @@ class FoundSource:
     every_s: float | None = None  # how often it has a new value, at best; None where nobody tells
     why_not: str = ""
     hint: str = ""
+    denied: bool = False  # it is there, and this user may not read it
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -99,13 +100,17 @@ def _found(url: str, source: Any, info: Info) -> FoundSource:
     return FoundSource(info.url, True, info.source, info.host, info.channels, values, reasons, dict(info.facts), info.notes, every)
 
 
+def _refused(url: str, error: SensorError) -> FoundSource:
+    return FoundSource(url, False, why_not=error.message, hint=error.hint, denied=isinstance(error, AuthenticationFailed))
+
+
 def _look(url: str, options: Options) -> FoundSource:
     """Open one source, read it once, let it go."""
     source = open_source(url, options)
     try:
         info = source.open()
     except SensorError as error:
-        return FoundSource(url, False, why_not=error.message, hint=error.hint)
+        return _refused(url, error)
     return _found(url, source, info)
 
 
@@ -140,14 +145,14 @@ def _look_at(target: Target) -> Iterator[FoundSource]:
         try:
             info = source.open()
         except AuthenticationFailed as error:
-            yield FoundSource(url, False, why_not=error.message, hint=error.hint)
+            yield _refused(url, error)
             rest = CHAIN[CHAIN.index(scheme) + 1 :]
             for other in rest:
                 why = "not tried after the refused login, to keep the account from being locked"
                 yield FoundSource(str(replace(address, scheme=other)), False, why_not=why)
             return
         except SensorError as error:
-            yield FoundSource(url, False, why_not=error.message, hint=error.hint)
+            yield _refused(url, error)
             continue
         yield _found(url, source, info)
 
@@ -194,9 +199,10 @@ def _request(found: Sequence[FoundSource]) -> str:
     if any(channel.scope in ("node", "plug") for item in found if item.ok for channel in item.channels):
         return ""
     wishes = ["a BMC account with privilege USER"]
-    if any(item.url == "ipmitool:open" and "may not" in item.why_not for item in found):
+    denied = {item.url for item in found if item.denied}
+    if "ipmitool:open" in denied:
         wishes.append("read access to /dev/ipmi0 (a udev rule)")
-    if any(item.url == "rapl:" and "belongs to root" in item.why_not for item in found):
+    if "rapl:" in denied:
         wishes.append("read access to /sys/class/powercap/intel-rapl:*/energy_uj (a udev rule) or kernel.perf_event_paranoid=0")
     wishes.append("the address of a Prometheus server that has the machine's power")
     return f"Nothing here measures the whole machine. Ask its administrator for {', or '.join(wishes)}."
@@ -219,7 +225,7 @@ def _lines(found: Iterable[FoundSource]) -> Iterator[str]:
             if item.hint:
                 yield f"     try: {plain(item.hint)}"
             continue
-        every = {"every": f"{item.every_s:g} s"} if item.every_s and "renewed every" not in item.facts else {}
+        every = {"every": f"{item.every_s:g} s"} if item.every_s and "updated every" not in item.facts else {}
         facts = ", ".join(f"{k} {v}" for k, v in {**item.facts, **every}.items())
         yield f"yes  {plain(item.url)}  {plain(item.source)}" + (f"  ({plain(facts)})" if facts else "")
         for channel in item.channels:

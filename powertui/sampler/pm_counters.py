@@ -18,7 +18,7 @@ from typing import NamedTuple
 from powertui.errors import AuthenticationFailed, NotSupported
 from powertui.sampler.energy_counter import STILL_S
 from powertui.sampler.source import OK, STALE, Channel, Info, Options, Reading, Stamp, none
-from powertui.sampler.sysfs import FAULTS
+from powertui.sampler.sysfs import DENIED, FAULTS
 from powertui.sampler.urls import Address
 
 __all__ = ["Meters", "PmCountersSource", "make"]
@@ -84,7 +84,7 @@ class PmCountersSource:
                 hint="The channels are: " + ", ".join(one.name for one in every) + ".",
             )
         _, why = _value(self._counters[0].power, "W")
-        if "may not" in why:
+        if why == DENIED:
             raise AuthenticationFailed(
                 f"You may not read {self._counters[0].power}.", hint="Ask the administrator to make it readable for everybody."
             )
@@ -105,7 +105,7 @@ class PmCountersSource:
                 self._first[one.name] = self._last[one.name] = start
         shared = [one.name for one in self._counters if one.scope != "node"] if self._counters[0].scope == "node" else []
         notes = (f"The node includes {', '.join(shared)}.",) if shared else ()
-        return Info("pm_counters", "pm_counters:", "", self.channels, {"renewed every": f"{period:g} s"}, notes)
+        return Info("pm_counters", "pm_counters:", "", self.channels, {"updated every": f"{period:g} s"}, notes)
 
     def read(self) -> list[Reading]:
         startup = self._count("startup")
@@ -123,7 +123,7 @@ class PmCountersSource:
         if fresh is None or fresh != self._fresh:
             self._fresh, self._renewed = fresh, now
         elif now - self._renewed > max(STILL_S, _STILL_PERIODS * self.min_period):
-            return [one._replace(watts=None, joules=None, quality=none("the node controller does not renew it")) for one in found]
+            return [one._replace(watts=None, joules=None, quality=none("the node controller does not update it")) for one in found]
         return found
 
     def _count(self, name: str) -> int | None:

@@ -18,7 +18,7 @@ from powertui.sampler import limits
 from powertui.sampler.energy_counter import EnergyCounter, standing
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import Channel, Info, Options, Reading
-from powertui.sampler.sysfs import number_in, read_number
+from powertui.sampler.sysfs import DENIED, number_in, read_number
 from powertui.sampler.urls import Address
 
 __all__ = ["RaplSource", "Zone", "make"]
@@ -85,7 +85,7 @@ class RaplSource:
                 f"No RAPL zone is called {' or '.join(self._options.sensors)}.",
                 hint="The zones are: " + ", ".join(z.name for z in every) + ".",
             )
-        unreadable = [z for z in wanted if "may not" in read_number(z.path)[1]]
+        unreadable = [z for z in wanted if read_number(z.path)[1] == DENIED]
         if len(unreadable) == len(wanted):
             raise AuthenticationFailed(
                 f"{wanted[0].path} belongs to root (since Linux 5.10, CVE-2020-8694).",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-__all__ = ["FAULTS", "GONE", "number_in", "read_number"]
+__all__ = ["DENIED", "FAULTS", "GONE", "number_in", "read_number"]
 
 GONE = "the device is gone"
+DENIED = "you have no permission to read it"
 
 FAULTS = {
     errno.EIO: "the sensor cannot be read right now",
@@ -17,8 +18,8 @@ FAULTS = {
     errno.ETIMEDOUT: "the sensor did not answer in time",
     errno.ENODEV: GONE,
     errno.ENOENT: GONE,
-    errno.EACCES: "it may not be read by you",
-    errno.EPERM: "it may not be read by you",
+    errno.EACCES: DENIED,
+    errno.EPERM: DENIED,
 }
 
 

@@ -276,7 +276,7 @@ def of(
     for one in seen.islands:
         key = (one.island.entry.path, one.island.entry.name)
         if one.start is None or one.end is None:
-            why = "nothing tells when it ran" if one.island.trusted else one.island.status
+            why = "when it ran is not known" if one.island.trusted else one.island.status
             unplaced.append(f"{one.island.entry.name}: {why}")
             continue
         here = key if one.here else here

@@ -248,8 +248,8 @@ def _as_said(series: PowerSeries, label: HostName | None, told: Sequence[tuple[s
         for left, machine in told:
             if fits(left, series, label):
                 if machine is None:
-                    return Owner(None, HostEvidence.NOBODY, "it was said to belong to another host")
-                return Owner(machine, HostEvidence.SAID, f"{left or 'power without a name'} was said to be this host's")
+                    return Owner(None, HostEvidence.NOBODY, "it was assigned to another host")
+                return Owner(machine, HostEvidence.SAID, f"{left or 'power without a name'} was assigned to this host")
     return None
 
 

@@ -101,7 +101,7 @@ def _because(first: Log, second: Log) -> str:
     differs = next((i for i, (a, b) in enumerate(zip(first.key, second.key, strict=True)) if a != b), -1)
     covers = f"it covers {first.coverage:.0%} of the profile, the other {second.coverage:.0%}"
     return {
-        0: "the other does not meet the profile", 1: "its place is more certain", 2: covers,
+        0: "the other does not overlap the profile", 1: "its place is more certain", 2: covers,
         3: "the other is placed by nothing but its power", 4: "it measures more of the machine", 5: covers,
         6: f"it resolves {sensors.seconds(first.resolves_s)}",
     }.get(differs, "they are otherwise equal, and it was read first")  # fmt: skip

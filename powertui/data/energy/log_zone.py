@@ -44,7 +44,7 @@ def of(series: PowerSeries, run: tuple[int, int], machine_s: int | None) -> Cloc
 def unplaced(series: PowerSeries) -> str:
     """Why no clock places a log without dates, or without any time but its own."""
     if series.clock.of_day_ns is not None:
-        return "the log has times of day alone, and nothing tells the date or the zone: write the date into its file's name"
+        return "the log has times of day alone, and neither the date nor the zone is known: write the date into its file's name"
     return "the log has only elapsed time, and no marker shows when it started"
 
 

@@ -108,7 +108,7 @@ def _against_peaks(use: Use) -> str:
         return ""
     words = f" Memory runs at {percent(use.memory)} of its peak, arithmetic at {percent(use.arithmetic)}"
     if use.memory > suggestions.HIGH and use.arithmetic < suggestions.LOW:
-        return f"{words}: memory holds it up."
+        return f"{words}: memory is the limit."
     return f"{words}."
 
 

@@ -110,7 +110,7 @@ def search(
     base_w = _lowest(data.watts)
     rough = coarse.candidates(data, shares, lo, hi, base_w)
     if not len(rough):
-        return f"at no offset do {MIN_SAMPLES} samples fall into the profile"
+        return f"no offset puts {MIN_SAMPLES} samples inside the profile"
     near = _near(data, shares, rough)
     return _Search(data[near], shares, step_s, base_w).run(rough, lo, hi)
 
@@ -246,7 +246,7 @@ class _Search:
         centres = np.clip(centres[ranked[total[ranked] - total.min() < 2 * LEFT * self.like.alike]], lo, hi)  # grids reach beyond
         choices, step = self._fine(centres, near, data, lo, hi)
         if not len(choices.cost):
-            return f"at no offset do {MIN_SAMPLES} samples fall into the profile"
+            return f"no offset puts {MIN_SAMPLES} samples inside the profile"
         ppm = self._drift(choices, data, near)
         if ppm:
             stretch = 1 + ppm * 1e-6

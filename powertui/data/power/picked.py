@@ -64,7 +64,7 @@ def questioned(picked: Sequence[PickedColumn], said: Told, notes: Notes) -> list
 
 def _clear(item: PickedColumn, said: Told, notes: Notes) -> bool:
     if said.scale or units.scaled(item.name):
-        where = f"{said.scale!r} stands above the table" if said.scale else f"{item.name!r} speaks of a scale"
+        where = f"{said.scale!r} stands above the table" if said.scale else f"{item.name!r} mentions a scale"
         notes.say(f"{where}: none is applied to {item.name}; say its unit with --unit")
         return False
     of_kind = said.power if item.unit.quantity == "power" else said.energy
@@ -72,5 +72,5 @@ def _clear(item: PickedColumn, said: Told, notes: Notes) -> bool:
     if not others or item.unit in others:
         return True
     named = " and ".join(unit.name for unit in others)
-    notes.say(f"{item.name} is taken for {item.unit.name}, but a line above the table speaks of {named}: say so with --unit")
+    notes.say(f"{item.name} is taken for {item.unit.name}, but a line above the table says {named}: say so with --unit")
     return False

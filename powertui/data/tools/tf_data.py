@@ -83,7 +83,7 @@ def answer(question: Question) -> Result:
     words, little = _conclusion(question, trace, calls, found)
     facts = (
         Fact("conclusion", "tf.data", words),
-        Fact("is_input_bound", "some call over 50 µs", bool(slow) if found else None, "flag", why="nothing tells"),
+        Fact("is_input_bound", "some call over 50 µs", bool(slow) if found else None, "flag", why="not recorded"),
         Fact("share", "waiting for it", little, "share", why="no step was measured"),
         Fact("pipelines", "pipelines", len(found), "integer"),
     )

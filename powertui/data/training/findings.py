@@ -89,7 +89,7 @@ def _of(training: Training, seen: Seen, account: Account) -> Findings:
         return Findings(None, (), reason="its sessions cover it: see theirs")
     if (half_s := _open(power)) > _epoch_s(training):
         return Findings(
-            None, (), reason=f"the power log may lie anywhere within ± {half_s:.0f} s: nothing is told of so open a place"
+            None, (), reason=f"the power log may lie anywhere within ± {half_s:.0f} s: that is too uncertain for findings"
         )
     looked = _look(training, seen, power)
     first = looked[0].expected

@@ -104,7 +104,7 @@ def _within(
     if not known:
         words += "; not both ends of the training are in the log"
     elif len(cells) == 1:
-        words += f"; what the program did before and after leaves {hi - lo:.1f} s open"
+        words += f"; what the program did before and after leaves its place uncertain by {hi - lo:.1f} s"
     return Fold(every[0].offset_s, lo, hi, True, tuple(every), words)
 
 

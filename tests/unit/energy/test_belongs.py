@@ -103,7 +103,7 @@ def test_a_person_says_whose_it_is() -> None:
     assert owners(hosts, ["host-a"], (("host-a", "host-b"),)) == ["host-b"]
     assert owners(hosts, ["host-a"], (("host-a", "host-z"),)) == [None]
     (gone,) = belongs.of([channel("host-a")], [trace(host) for host in hosts], (("host-a", "host-z"),)).owners
-    assert (gone.how, gone.why) == (HostEvidence.NOBODY, "it was said to belong to another host")
+    assert (gone.how, gone.why) == (HostEvidence.NOBODY, "it was assigned to another host")
     # power that names nobody: by its file, or by an empty name
     unlabelled = [channel(path="/logs/left.csv"), channel(path="/logs/right.csv")]
     found = belongs.of(unlabelled, [trace(host) for host in hosts], (("left.csv", "host-b"), ("", "host-a")))

@@ -107,7 +107,7 @@ def test_one_that_ends_is_started_again(path: Path, monkeypatch: pytest.MonkeyPa
 def test_what_tells_no_power_is_no_source(path: Path, lines: str, unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aiu_smi, "_FIRST_S", 1.0)
     spyre(path, lines, unit)
-    with pytest.raises(NotSupported, match="tells no power"):
+    with pytest.raises(NotSupported, match="reports no power"):
         open_source("aiu-smi:").open()
 
 

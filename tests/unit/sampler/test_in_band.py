@@ -18,6 +18,7 @@ from powertui.sampler import csv_format
 from powertui.sampler.inventory import local_targets, look_here, tell
 from powertui.sampler.recorder import Recorder
 from powertui.sampler.source import Options, open_source, reason_of
+from powertui.sampler.sysfs import DENIED
 from tests.unit.sampler.counting import counting
 
 
@@ -321,10 +322,28 @@ def test_rapl_counters_that_belong_to_root(tmp_path):
 def test_rapl_denied_by_the_kernel(tmp_path, monkeypatch):
     """As above for root, who reads everything here: the kernel's answer is put in its place."""
     rapl_tree(tmp_path, TWO_SOCKETS)
-    monkeypatch.setattr("powertui.sampler.rapl.read_number", lambda path: (None, "it may not be read by you"))
+    monkeypatch.setattr("powertui.sampler.rapl.read_number", lambda path: (None, DENIED))
     with pytest.raises(AuthenticationFailed, match="belongs to root") as caught:
         opened("rapl:", tmp_path)
     assert "chmod a+r" in caught.value.hint
+
+
+def test_what_is_there_and_closed_is_asked_for_by_name(tmp_path, monkeypatch):
+    """The device of the BMC and the counters of the processor, both root's."""
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/ipmi0").touch()
+    rapl_tree(tmp_path, TWO_SOCKETS)
+    (tmp_path / "ipmitool").write_text("#!/bin/sh\n")
+    (tmp_path / "ipmitool").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("ipmi0") and access(path, mode))
+    monkeypatch.setattr("powertui.sampler.rapl.read_number", lambda _: (None, DENIED))
+    told = look_here(str(tmp_path))
+    assert {one.url for one in told if one.denied} == {"ipmitool:open", "rapl:"}
+    last = list(tell(told))[-1]
+    assert "read access to /dev/ipmi0" in last
+    assert "intel-rapl:*/energy_uj" in last
 
 
 class FakeNvml(types.ModuleType):

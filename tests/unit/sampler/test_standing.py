@@ -147,7 +147,7 @@ def test_pm_counters_that_are_renewed_no_more(cray: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(time, "monotonic", lambda: begun + 60)
     told = judged(source, info)
     assert {one.watts for one in told.values()} == {None}
-    assert {reason_of(one.quality) for one in told.values()} == {"the node controller does not renew it"}
+    assert {reason_of(one.quality) for one in told.values()} == {"the node controller does not update it"}
     put(cray, "sys/cray/pm_counters/freshness", "99999")
     assert all(one.watts for one in judged(source, info).values())
 

@@ -12,6 +12,7 @@ import pytest
 from powertui.errors import AuthenticationFailed, NotSupported, UsageError
 from powertui.sampler import gpu_programs, inventory, perf, slurm
 from powertui.sampler.source import STALE, Options, open_source, reason_of
+from powertui.sampler.sysfs import DENIED, GONE
 
 US = 1_700_000_000_000_000
 
@@ -56,7 +57,7 @@ def test_pm_counters_node_and_parts(cray: Path) -> None:
     assert [(c.name, c.scope, c.index) for c in info.channels] == [
         ("node", "node", None), ("GPU 0", "gpu", 0), ("GPU 1", "gpu", 1), ("cpu", "package", None), ("memory", "dram", None),
     ]  # fmt: skip
-    assert info.facts["renewed every"] == "0.1 s"
+    assert info.facts["updated every"] == "0.1 s"
     assert info.notes == ("The node includes accel0, accel1, cpu, memory.",)
     assert [r.watts for r in source.read()] == [612.0, 310.0, 95.0, 140.0, 60.0]
 
@@ -110,7 +111,7 @@ def test_pm_counters_with_times_behind_their_counts_and_one_accelerator(cray: Pa
     put(cray, "sys/cray/pm_counters/freshness", f"7 {US} us")
     put(cray, "sys/cray/pm_counters/accel_power", f"33 W {US} us")
     source, info = opened("pm_counters:", cray, sensors=("node", "accel"))
-    assert (info.facts["renewed every"], [c.scope for c in info.channels]) == ("0.05 s", ["node", "gpu"])
+    assert (info.facts["updated every"], [c.scope for c in info.channels]) == ("0.05 s", ["node", "gpu"])
     assert [reading.quality for _ in range(2) for reading in source.read()] == ["ok", "ok", STALE, STALE]
 
 
@@ -122,7 +123,7 @@ def test_pm_counters_that_vanish_or_are_closed_while_recording(cray: Path, harm:
         file.unlink()
     else:
         monkeypatch.setattr(Path, "read_text", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
-    assert reason_of(source.read()[0].quality) == {"gone": "the device is gone", "unreadable": "it may not be read by you"}[harm]
+    assert reason_of(source.read()[0].quality) == {"gone": GONE, "unreadable": DENIED}[harm]
     monkeypatch.undo()
     tick(cray, 5, 321, 2_000_000)
     assert source.read()[0].watts == 321.0

@@ -125,5 +125,5 @@ def test_of_several_logs_it_says_which_leads_and_why() -> None:
     near, far = traces.power(times, [200.0 + i % 3 for i in range(50)]), traces.power(times + 10 * span[1], [200.0] * 50)
     paths = [replace(one, series=replace(one.series, path=path)) for one, path in ((near, "a/near.csv"), (far, "a/far.csv"))]
     told = section(Context.of(MODEL, at(0).state, paths), "cursor")
-    assert told["logs"] == "near.csv leads, not far.csv: the other does not meet the profile"
+    assert told["logs"] == "near.csv leads, not far.csv: the other does not overlap the profile"
     assert "logs" not in section(Context.of(MODEL, at(0).state, paths[:1]), "cursor")
