@@ -9,12 +9,13 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-__all__ = ["GROUP", "NETFN", "POWER_READING", "REQUEST", "PowerReading", "completion", "decode", "verdict"]
+__all__ = ["GROUP", "NETFN", "NOT_ACTIVE", "POWER_READING", "REQUEST", "PowerReading", "completion", "decode", "verdict"]
 
 NETFN = 0x2C
 POWER_READING = 0x02
 GROUP = 0xDC
 REQUEST = bytes([GROUP, 0x01, 0x00, 0x00])  # mode 1: system power statistics
+NOT_ACTIVE = "power measurement is not active (is the host on?)"
 _ANSWER = struct.Struct("<BHHHHIIB")
 
 _CODES = {
@@ -71,5 +72,5 @@ def verdict(reading: PowerReading) -> str:
     if reading.watts == 0xFFFF:
         return "the BMC has no value"
     if reading.watts == 0 and not reading.active:
-        return "power measurement is not active (is the host on?)"
+        return NOT_ACTIVE
     return ""

@@ -141,7 +141,7 @@ class IpmiSource:
             if channels and not wanted:
                 notes.append(f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is read instead.")
         if not channels:
-            if ask_dcmi and why_not.startswith("power measurement is not active"):
+            if ask_dcmi and why_not == dcmi.NOT_ACTIVE:
                 channels.append(Channel(DCMI_CHANNEL, self._host, "node", 1.0, note="DCMI power reading, not active yet"))
                 notes.append(f"DCMI answers, but {why_not}")
             else:
