@@ -56,14 +56,12 @@ class _Run:
             self.channel = state.info.channels[0].name
             self.sensor = "DCMI power" if self.channel == "power" else self.channel
             self.constants = _constants(state.source, self.channel)
-        self.recorder.subscribe(self.take)
-        self.recorder.start()
-        stamp = self.recorder.started
-        assert stamp is not None
         try:
-            self.database = powerboard.Database(self.folder, stamp.t, self.sensor)
+            self.database = powerboard.Database(self.folder)
         except (OSError, sqlite3.Error) as error:
             _warn(f"{powerboard.DB_NAME} cannot be written here ({error}); the readings are kept in memory until dbToCSV().")
+        self.recorder.subscribe(self.take)
+        self.recorder.start()  # last: the first reading comes at once, in a thread of its own
 
     def take(self, readings: list[Reading]) -> None:
         stamp = self.recorder.started

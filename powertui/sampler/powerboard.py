@@ -65,17 +65,19 @@ def constants_from(text: str) -> dict[str, str]:
 class Database:
     """ipmi_data.db in the working folder: one row per reading, at once on its way to the disk."""
 
-    def __init__(self, folder: Path, epoch: float, sensor: str) -> None:
-        self.path = folder / DB_NAME
+    def __init__(self, folder: Path) -> None:
+        self.path, self._begun = folder / DB_NAME, False
         with contextlib.suppress(FileNotFoundError):
             self.path.unlink()
         self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA synchronous=OFF")  # a crash of this program loses nothing; a crash of the machine may
         self._db.execute("CREATE TABLE SensorData (sensorRead TEXT, dataTime FLOAT)")
         self._db.execute("CREATE TABLE Recording (sensor TEXT, epoch FLOAT)")
-        self._db.execute("INSERT INTO Recording VALUES (?, ?)", (sensor, epoch))
 
     def add(self, sensor: str, sample: Sample) -> None:
+        if not self._begun:
+            self._db.execute("INSERT INTO Recording VALUES (?, ?)", (sensor, sample.epoch - sample.elapsed))
+            self._begun = True
         value = "No reading" if sample.watts is None else f"{sample.watts:g} Watts"
         status = "na" if sample.watts is None else "ok"
         text = f"Sensor ID : {sensor}\\n Sensor Reading : {value}\\n Status : {status}\\n"

@@ -80,14 +80,20 @@ class Reading(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """The moment at which a request was sent. `middle()` is what the reading is stamped with."""
+    """The moment at which a request was sent, by both clocks. `middle()` is what the reading is stamped with."""
 
     t: float
     mono: float
 
     @classmethod
     def now(cls) -> Stamp:
-        return cls(time.time(), time.monotonic())
+        before = time.monotonic()
+        for _ in range(8):  # a busy machine may hold us up between the two: that would pass for a clock that somebody set
+            t, mono = time.time(), time.monotonic()
+            if mono - before <= 1e-3:
+                break
+            before = mono
+        return cls(t, mono)
 
     def middle(self) -> tuple[float, float, float]:
         """(t, mono, rtt) when the answer has just come. The wall clock is read once: it may be stepped meanwhile."""

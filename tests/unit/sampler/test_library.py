@@ -19,7 +19,9 @@ import powertui
 from powertui import libipmi
 from powertui.errors import AuthenticationFailed
 from powertui.sampler import powerboard
+from powertui.sampler.health import Health
 from powertui.sampler.session import PowerWarning
+from tests.waiting import until, until_told
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -31,6 +33,19 @@ def power(bmc, tmp_path, monkeypatch):
     monkeypatch.setenv("POWERTUI_CONFIG", "")
     monkeypatch.setenv("HOME", str(tmp_path))
     return bmc
+
+
+@pytest.fixture
+def named(power, tmp_path, monkeypatch):
+    """The same, as the host "node" of a config file that gives a busy machine its time to answer."""
+    config = tmp_path / "config.toml"
+    config.write_text(f'[hosts.node]\nhost = "127.0.0.1:{power.port}"\nuser = "viewer"\ntimeout = 60\n')
+    monkeypatch.setenv("POWERTUI_CONFIG", str(config))
+    return power
+
+
+def readings_in(folder):
+    return [sample for sample in powerboard.read_database(folder)[1] if sample.watts is not None]
 
 
 # record()
@@ -59,12 +74,17 @@ def test_every_source_module_imports_without_numpy():
     assert done.stdout.strip() == "[]"
 
 
-def test_windows_and_marks_are_in_the_file_and_know_their_energy(power, tmp_path):
-    with powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=0.3) as recording:
+def test_windows_and_marks_are_in_the_file_and_know_their_energy(power, tmp_path, monkeypatch):
+    monkeypatch.setattr(Health, "longest_bridge", 600.0)  # what a busy machine leaves out is no hole here
+    with powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=0.3, timeout=60) as recording:
         assert recording.recording
         recording.mark("warm")
+        until(lambda: recording.watts)
         with recording.window("epoch 3") as window:
-            time.sleep(1.3)
+            heard = []
+            recording.subscribe(heard.extend)
+            until(lambda: len(heard) >= 4)
+            time.sleep(0.2)  # its end lies behind the last reading
         assert recording.watts == 245
     assert not recording.recording
     assert window.joules == pytest.approx(245 * window.seconds, rel=0.02)  # up to its end, not to the last reading
@@ -78,7 +98,7 @@ def test_windows_and_marks_are_in_the_file_and_know_their_energy(power, tmp_path
 
 
 def test_a_window_without_two_readings_has_no_energy(power):
-    with powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=5.0) as recording:
+    with powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=3600, timeout=60) as recording:
         with recording.window("short") as window:
             pass
         assert window.joules is None
@@ -111,13 +131,10 @@ def test_a_bmc_that_is_away_at_the_start_is_recorded_when_it_comes(power):
     port = power.port
     power.stop()
     with pytest.warns(PowerWarning, match="asked again while this runs"):
-        recording = powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{port}", interval=0.05, timeout=0.2)
+        recording = powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{port}", interval=0.05, timeout=20)
     power.start()
     with recording:
-        end = time.monotonic() + 10
-        while recording.watts is None and time.monotonic() < end:
-            time.sleep(0.05)
-        assert recording.watts == 245
+        until(lambda: recording.watts == 245)
     assert len(pd.read_csv("p.csv", comment="#")) > 0
 
 
@@ -128,7 +145,7 @@ def test_the_end_of_the_process_completes_the_file(power, tmp_path):
         time.sleep(0.3)
     """
     subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, timeout=60
+        [sys.executable, "-c", textwrap.dedent(code)], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, timeout=300
     )
     assert "# ended:" in (tmp_path / "p.csv").read_text()
 
@@ -149,8 +166,7 @@ def test_a_forked_worker_does_not_end_its_parents_recording(power):
 def test_host_from_the_environment(power, monkeypatch):
     monkeypatch.setenv("POWERTUI_SOURCE", f"ipmi://viewer@127.0.0.1:{power.port}")
     with powertui.record("p.csv", interval=0.05):
-        time.sleep(0.1)
-    assert "245" in Path("p.csv").read_text()
+        until_told(Path("p.csv"), ",245,")
 
 
 # libipmi
@@ -164,15 +180,15 @@ ARTICLE = """
 """
 
 
-def run_article(power, tmp_path, **environment):
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "POWERTUI_SOURCE": f"ipmi://viewer@127.0.0.1:{power.port}", **environment}
+def run_article(tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "POWERTUI_HOST": "node"}
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(ARTICLE.format(seconds=1.2))],
         cwd=tmp_path,
         env=env,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 
@@ -184,26 +200,27 @@ PB_COLUMNS = (
 )
 
 
-def test_the_articles_script_runs_with_only_its_import_changed(power, tmp_path):
+@pytest.mark.usefixtures("named")
+def test_the_articles_script_runs_with_only_its_import_changed(tmp_path):
     before = time.time()
-    done = run_article(power, tmp_path)
+    done = run_article(tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     for path in (tmp_path / "ipmi_data.csv", tmp_path / "data" / "ipmi_data.csv"):
         raw = path.read_bytes()
         assert raw.startswith((PB_COLUMNS + ",Time_epoch\r\n").encode())
         rows = list(csv.DictReader(raw.decode().splitlines()))
-        assert 3 <= len(rows) <= 5  # 0, 0.5, 1.0 and the last one at stop()
         assert {r["Sensor_Reading"] for r in rows} == {"245"}
         elapsed = [float(r["Time_elapsed"]) for r in rows]
         assert elapsed == sorted(elapsed)
         assert elapsed[-1] >= 1.2  # no lost tail
+        assert 2 <= len(rows) <= elapsed[-1] / 0.5 + 2  # at most one in each half second, and the last one at stop()
         assert len(set(elapsed)) == len(elapsed)  # no doubled tail
         assert all(before < float(r["Time_epoch"]) < time.time() for r in rows)
     assert (tmp_path / "ipmi_data.db").exists()
 
 
 def test_the_database_is_let_go_of(tmp_path):
-    database = powerboard.Database(tmp_path, 1.7e9, "Total Power")
+    database = powerboard.Database(tmp_path)
     database.add("Total Power", powerboard.Sample(0.5, 1.7e9, 245.0, ""))
     database.close()
     assert not [name for name in os.listdir("/proc/self/fd") if _link(f"/proc/self/fd/{name}") == str(database.path)]
@@ -225,7 +242,7 @@ def test_start_works_again_and_begins_anew(power, tmp_path):
         lasted = time.monotonic() - begin
         libipmi.dbToCSV()
         frame = pd.read_csv("data/ipmi_data.csv")
-        assert set(frame.Sensor_Reading) == {watts}
+        assert set(frame.Sensor_Reading.dropna()) == {watts}
         assert 0 <= frame.Time_elapsed.iloc[0] <= frame.Time_elapsed.iloc[-1] <= lasted, "its times count from its own start"
 
 
@@ -240,7 +257,7 @@ def test_a_second_start_while_recording_changes_nothing(power):
 def test_a_gap_is_an_empty_reading(power):
     libipmi.start(source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=0.05)
     power.machine.refuse[(0x2C, 2)] = 0xCB
-    time.sleep(0.2)
+    until(lambda: any(sample.watts is None for sample in libipmi._run.samples))
     libipmi.stop()
     libipmi.dbToCSV()
     frame = pd.read_csv("ipmi_data.csv")
@@ -248,27 +265,44 @@ def test_a_gap_is_an_empty_reading(power):
     assert set(frame[frame.Sensor_Reading.isna()].Status.fillna("na")) == {"na"}
 
 
-def test_what_a_killed_process_left_in_the_database_can_still_be_written(power, tmp_path):
-    code = f"""
-        import os, signal, time
-        from powertui import libipmi
-        libipmi.start(source="ipmi://viewer@127.0.0.1:{power.port}", interval=0.05)
-        time.sleep(0.5)
-        os.kill(os.getpid(), signal.SIGKILL)
-    """
+@pytest.mark.usefixtures("named")
+def test_what_a_killed_process_left_in_the_database_can_still_be_written(tmp_path):
+    code = "from powertui import libipmi; libipmi.start(host='node', interval=0.05); input()"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path, env=env, timeout=60, check=False)
-    assert done.returncode == -9
+    begun = time.time()
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=env, stdin=subprocess.PIPE) as process:
+        until(lambda: len(readings_in(tmp_path)) >= 4)
+        process.kill()
+    ended = time.time()
     subprocess.run(
         [sys.executable, "-c", "from powertui import libipmi; libipmi.dbToCSV('out')"],
         cwd=tmp_path,
         env=env,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     frame = pd.read_csv(tmp_path / "out" / "ipmi_data.csv")
     assert len(frame) >= 4
     assert set(frame.Sensor_Reading) == {245}
+    assert begun < frame.Time_epoch.min() <= frame.Time_epoch.max() < ended
+
+
+def test_the_first_reading_is_in_the_database_though_making_that_takes_its_time(power, tmp_path, monkeypatch):
+    made = powerboard.Database
+
+    def slowly(*given):
+        heard = len(libipmi._run.samples)
+        time.sleep(0.3)  # the readings do not begin meanwhile
+        assert len(libipmi._run.samples) == heard == 0
+        return made(*given)
+
+    monkeypatch.setattr(powerboard, "Database", slowly)
+    libipmi.start(source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=0.05)
+    until(lambda: len(libipmi._run.samples) >= 2)
+    libipmi.stop()
+    assert [sample.elapsed for sample in powerboard.read_database(tmp_path)[1]] == [
+        pytest.approx(sample.elapsed) for sample in libipmi._run.samples
+    ]
 
 
 def test_without_a_sensor_the_training_goes_on_with_a_warning(tmp_path, monkeypatch):
@@ -284,7 +318,7 @@ def test_without_a_sensor_the_training_goes_on_with_a_warning(tmp_path, monkeypa
 def test_an_older_recording_is_not_the_result_of_a_start_that_failed(power, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     libipmi.start(source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=0.05)
-    time.sleep(0.3)
+    until(lambda: len(libipmi._run.samples) >= 2)
     libipmi.stop()
     libipmi.dbToCSV()
     assert Path("ipmi_data.csv").read_text().count("\n") > 2
