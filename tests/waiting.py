@@ -1,4 +1,4 @@
-"""How a test waits: for what has to come, and never for a time. The limit is there to end a test that hangs, however busy the machine."""
+"""How a test waits: for what has to come, and never for a time. The limit is there to end one that hangs."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def test_a_named_pipe_is_read_once(profile: Path, tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with subprocess.Popen([*PROGRAM, "report", str(pipe), "--json"], stdout=subprocess.PIPE) as process:
         pipe.write_bytes(profile.read_bytes())
-        said, _ = process.communicate(timeout=30)
+        said, _ = process.communicate(timeout=300)
     assert process.returncode == 0
     assert json.loads(said)["runs"][0]["steps"] == 5
 

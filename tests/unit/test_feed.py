@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from powertui.errors import SensorError
 from powertui.feed import NS, RecorderFeed, ReplayFeed
 from powertui.sampler.process import RecorderProcess
 from powertui.sampler.source import Options
+from tests.waiting import until
 
 ZERO = 1_795_224_813 * NS
 
@@ -117,10 +117,7 @@ def test_recorder_feed_shows_what_the_file_holds(tmp_path: Path) -> None:
     feed = RecorderFeed(recorder, "this machine")
     feed.start()
     try:
-        deadline = time.monotonic() + 20
-        while (not len(feed.board) or len(next(iter(feed.board))) < 4) and time.monotonic() < deadline:
-            time.sleep(0.01)
-            feed.drain()
+        until(lambda: (feed.drain(), [len(history) for history in feed.board] >= [4])[1])
         feed.mark("epoch 1 begins")
     finally:
         feed.stop("test ended")

@@ -54,7 +54,7 @@ def more(folder: Path, lines: str) -> None:
 
 
 def next_of(source: Source) -> list[Reading]:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while time.monotonic() < until:
         if readings := source.read():
             return readings
@@ -93,7 +93,7 @@ def test_one_that_ends_is_started_again(path: Path, monkeypatch: pytest.MonkeyPa
     (path / "stay").unlink()
     monkeypatch.setattr(aiu_smi, "_SILENT_S", 0.2)
     said = set()
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while "aiu-smi ended" not in said and time.monotonic() < until:
         said |= {reason_of(one.quality) for one in source.read()}
         time.sleep(0.01)

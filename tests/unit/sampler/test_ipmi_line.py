@@ -10,7 +10,7 @@ from tests.bmc.fixtures import impatient
 from tests.bmc.line import Line
 from tests.bmc.rmcpplus import Bmc
 
-PATIENT = 20.0  # s: what is lost is asked for again long before, and a busy machine is given its time
+PATIENT = 120.0  # s: what is lost is asked for again long before, and a busy machine is given its time
 ALONE = {"noise", "short", "ping", "truncated", "old", "session", "unsealed", "empty"}
 
 

@@ -13,6 +13,7 @@ from powertui.sampler.recorder import Recorder
 from powertui.sampler.recording_file import RecordingFile
 from powertui.sampler.source import Channel, Options, Reading, none, open_source, reason_of
 from tests.bmc.rmcpplus import Bmc
+from tests.waiting import until
 
 
 def judged(*values, channel=None, spacing=1.0, interval=1.0):
@@ -95,13 +96,6 @@ def test_a_counter_may_move_by_twice_the_most_that_its_sensor_can_say():
     assert made == [0.0, 600.0, None]
 
 
-def wait_for(condition, seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def test_a_recording_of_impossible_values(tmp_path):
     log, out = tmp_path / "log.csv", tmp_path / "out.csv"
     log.write_text("time,watts\n")
@@ -113,7 +107,7 @@ def test_a_recording_of_impossible_values(tmp_path):
     now = time.time()
     with log.open("a") as file:
         file.write("".join(f"{now + i * 0.01:.3f},{w}\n" for i, w in enumerate((200, -500, 1e300, 200, 200))))
-    wait_for(lambda: len(got) == 5)
+    until(lambda: len(got) == 5)
     recorder.stop()
     assert [r.watts for r in got] == [200, None, None, 200, 200]
     text = out.read_text()
@@ -130,19 +124,19 @@ def test_a_bmc_that_says_zero_while_it_starts_costs_no_energy(tmp_path, ipmi, ro
     out = tmp_path / "out.csv"
     with Bmc() as bmc:
         bmc.machine.watts = 300
-        recorder = Recorder([ipmi(bmc.port, timeout=0.3)], interval=0.05, file=RecordingFile(out, 0.05))
+        recorder = Recorder([ipmi(bmc.port)], interval=0.05, file=RecordingFile(out, 0.05))
         got = []
         recorder.subscribe(got.extend)
         recorder.open()
         recorder.start()
-        wait_for(lambda: len(got) > 5)
+        until(lambda: len(got) > 5)
         bmc.stop()
         bmc.machine.watts = 0
-        wait_for(lambda: got[-1].watts is None)
+        until(lambda: got[-1].watts is None)
         bmc.start()
-        wait_for(lambda: any(r.quality.startswith("suspect") for r in got))
+        until(lambda: any(r.quality.startswith("suspect") for r in got))
         bmc.machine.watts = 300
-        wait_for(lambda: got[-1].watts == 300)
+        until(lambda: got[-1].watts == 300)
         recorder.stop()
     assert {r.watts for r in got} == {300, None}
     assert recorder.health()[0][1].minimum == 300

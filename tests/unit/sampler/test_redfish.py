@@ -10,6 +10,7 @@ from powertui.errors import AuthenticationFailed, NotSupported, SensorError
 from powertui.sampler.credentials import Secret
 from powertui.sampler.http import link, number
 from powertui.sampler.source import Options, open_source, reason_of
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def source(redfish, monkeypatch):
     opened = []
 
     def make(user="admin", password="pw", host="127.0.0.1", **options):
-        options = {"timeout": 1.0, **options}
+        options = {"timeout": 60.0, **options}
         made = open_source(f"redfish://{user}@{host}:{redfish.port}", Options(password=Secret(password), **options))
         opened.append(made)
         return made
@@ -112,11 +113,7 @@ def test_comes_back_after_a_restart(redfish, source):
     redfish.start()
     redfish.watts = 300.0
     values = []
-    for _ in range(40):
-        values.append(made.read()[0].watts)
-        if values[-1] is not None:
-            break
-        time.sleep(0.05)
+    until(lambda: values.append(made.read()[0].watts) or values[-1] is not None)
     assert values[-1] == 300.0
     assert 245.0 not in values
 
