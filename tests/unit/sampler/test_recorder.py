@@ -276,9 +276,7 @@ def test_a_request_that_hangs_is_a_gap_in_the_file_while_it_hangs(tmp_path, monk
     recorder.start()
     assert hangs.wait(600)
     ((state, health),) = recorder.health()
-    until(
-        lambda: health.last.watts is None and health.readings - health.gaps == 3
-    )  # the value before does not stand as the present one
+    until(lambda: health.readings - health.gaps == 3 and health.last.watts is None)  # not the value before
     until_told(path, ",none,no answer for ")  # and it still hangs
     assert state.down_since is not None
     answer.set()
