@@ -22,13 +22,13 @@ def free_port() -> int:
         return port
 
 
-def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float = 20.0) -> None:
+def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float = 180.0) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if process.poll() is not None:
             raise RuntimeError(f"{process.args!r} ended with {process.returncode}")
         try:
-            urllib.request.urlopen(url, timeout=1).close()
+            urllib.request.urlopen(url, timeout=20).close()
         except OSError:
             time.sleep(0.05)
         else:

@@ -121,7 +121,7 @@ class SimulatedBmc:
                 stderr=log,
                 cwd=self.folder,
             )
-        end = time.monotonic() + 10
+        end = time.monotonic() + 180
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ping:
             ping.connect(("127.0.0.1", self.port))
             ping.settimeout(0.1)

@@ -189,9 +189,9 @@ def test_ctrl_c_while_it_waits_keeps_what_is_there(tmp_path: Path) -> None:
 
 def test_record_captures_from_the_command_that_it_runs(tmp_path: Path) -> None:
     """The command starts its server some time after it began; its exit code stays its own."""
-    program = "import time; from tests.profiler_server import ProfilerServer\n"
+    program = "import sys, time; from tests.profiler_server import ProfilerServer\n"
     program += "time.sleep(1)\n"
-    program += f"with ProfilerServer(port={free_port()}) as one:\n    one.began.wait(100); time.sleep(1)\nraise SystemExit(7)"
+    program += f"with ProfilerServer(port={free_port()}) as one:\n    sys.stdin.read()\nraise SystemExit(7)"
     port = re.search(r"port=(\d+)", program)
     assert port is not None
     with Bmc() as bmc:
@@ -206,9 +206,15 @@ def test_record_captures_from_the_command_that_it_runs(tmp_path: Path) -> None:
             port[1],
         ]
         words += ["--logdir", str(tmp_path / "logs"), "--profile-after", "0s", "--", sys.executable, "-c", program]
-        done = subprocess.run(words, env=env(), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=200)
-    assert done.returncode == 7, done.stderr
-    assert f"profile: {session(tmp_path / 'logs')}" in done.stderr
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen(words, env=env(), cwd=tmp_path, text=True, **pipes)
+        assert process.stderr is not None
+        said = ""
+        while "profile: " not in said and (line := process.stderr.readline()):
+            said += line
+        process.communicate(timeout=300)  # nothing more to read: the command ends
+    assert process.returncode == 7, said
+    assert f"profile: {session(tmp_path / 'logs')}" in said
     assert (tmp_path / "power.csv").exists()
     assert len(list(session(tmp_path / "logs").iterdir())) == 1
 

@@ -84,12 +84,22 @@ def test_files_are_rotated_under_a_recorder_and_nothing_is_lost(tmp_path: Path) 
         return sum(line[:1].isdigit() for line in path.read_text().splitlines()) if path.exists() else 0
 
     def wait() -> None:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 180
         while rows(log) < 2 and time.monotonic() < until:
             time.sleep(0.05)
 
     with Bmc() as bmc:
-        words = [sys.executable, "-m", "powertui", "record", "--quiet", "--source", f"ipmi://viewer@127.0.0.1:{bmc.port}"]
+        words = [
+            sys.executable,
+            "-m",
+            "powertui",
+            "record",
+            "--quiet",
+            "--source",
+            f"ipmi://viewer@127.0.0.1:{bmc.port}",
+            "--timeout",
+            "60",
+        ]
         recorder = subprocess.Popen([*words, "-o", str(log), "--interval", "0.1"], env=env, stderr=subprocess.PIPE)
         script = FOUND["rotate"][1].replace("/var/lib/powertui", str(tmp_path)).replace("+%F-%H%M%S", "+%F-%H%M%S-%N")
         for _ in range(2):
@@ -98,7 +108,7 @@ def test_files_are_rotated_under_a_recorder_and_nothing_is_lost(tmp_path: Path) 
             assert done.returncode == 0, done.stderr
         wait()
         recorder.send_signal(signal.SIGINT)
-        _, said = recorder.communicate(timeout=60)
+        _, said = recorder.communicate(timeout=120)
     assert recorder.returncode == 0, said
     pieces = sorted(tmp_path.glob("power*.csv"))
     assert len(pieces) == 3, "none was written over another"

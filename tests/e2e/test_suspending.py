@@ -16,7 +16,7 @@ HELP = "Tab other pages"
 def woken(terminal: Terminal, quiet: int = 5) -> None:
     """`fg` for as long as it stops."""
     awake = 0
-    for _ in range(600):
+    for _ in range(3000):
         terminal.run(0.05)
         if state(terminal.pid) == "T":
             awake = 0
@@ -33,12 +33,9 @@ def hears(terminal: Terminal) -> bool:
     for _ in range(20):
         woken(terminal)
         terminal.press("?")
-        for _ in range(20):
-            terminal.run(0.1)
-            if HELP in terminal.text():
-                return True
-            if state(terminal.pid) == "T":
-                break
+        terminal.settle(1.0)  # until it has nothing more to do: stopped, it has not
+        if HELP in terminal.text():
+            return True
     return False
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.e2e
 
 
 def where(bmc) -> list[str]:
-    return ["--host", f"127.0.0.1:{bmc.port}", "--user", "viewer", "-o", "p.csv", "--interval", "0.1"]
+    return ["--host", f"127.0.0.1:{bmc.port}", "--user", "viewer", "-o", "p.csv", "--interval", "0.1", "--timeout", "60"]
 
 
 def frame(tmp_path: Path) -> pd.DataFrame:
@@ -173,7 +173,7 @@ def test_a_command_that_somebody_else_stops_and_continues(bmc, powertui, tmp_pat
     wait_for_rows(tmp_path / "p.csv", (tmp_path / "p.csv").read_text().count(",ok,") + 3)
     assert state_of(process.pid) != "T"
     os.kill(command, signal.SIGCONT)
-    process.communicate("\n", timeout=60)
+    process.communicate("\n", timeout=120)
     assert process.returncode == 0
     ended(tmp_path)
 
@@ -339,7 +339,7 @@ def test_killed_front_end_ends_the_recording_with_a_complete_file(bmc, powertui,
     wait_for_rows(tmp_path / "p.csv", 5)
     child_of(process.pid, "powertui-recorder")
     process.kill()
-    process.wait(60)
+    process.wait(120)
     wait_for_end(tmp_path / "p.csv")
     assert ended(tmp_path)["reason"] == "the program that started the recorder ended"
 
@@ -371,7 +371,7 @@ def test_a_wrong_password_starts_no_command_and_no_file(bmc, powertui, tmp_path,
 def test_an_outage_in_mid_run_costs_only_the_outage(bmc, powertui, tmp_path):
     """Killed and restarted: true values before and after, gaps with their reason between, and it is said."""
     path = tmp_path / "p.csv"
-    process = powertui("record", *where(bmc), "--timeout", "0.4")
+    process = powertui("record", *where(bmc))
     wait_for_rows(path, 10)
     bmc.stop()
     down = time.monotonic()
@@ -446,7 +446,7 @@ def test_pulses_are_marked_with_what_they_took(bmc, powertui, tmp_path):
         "HOME": str(tmp_path),
     }
     command = [sys.executable, "-c", code, "record", *where(bmc), "--pulse", "--", "true"]
-    subprocess.run(command, cwd=tmp_path, env=env, timeout=60, check=True, capture_output=True)
+    subprocess.run(command, cwd=tmp_path, env=env, timeout=300, check=True, capture_output=True)
     rows = frame(tmp_path)
     rows = rows[rows["mark"].astype(str).str.startswith("pulse")]
     assert list(rows["mark"]) == ["pulse 1", "pulse 1", "pulse 2", "pulse 2", "pulse 3", "pulse 3"]

@@ -128,10 +128,10 @@ def test_ipmitool_is_run_from_a_safe_folder_and_named(bmc, powertui, tmp_path, e
         fake.parent.chmod(0o777)
         environment["PATH"] = os.pathsep.join([str(fake.parent), environment["PATH"]])
     source = f"ipmitool://viewer@127.0.0.1:{bmc.port}"
-    out, err = powertui("sensors", "--source", source).communicate(timeout=60)
+    out, err = powertui("sensors", "--source", source).communicate(timeout=300)
     real = shutil.which("ipmitool")
     assert f"program {real}" in out, out + err
-    _, err = powertui("record", "--source", source, "-o", "p.csv", "--duration", "0.5").communicate(timeout=60)
+    _, err = powertui("record", "--source", source, "-o", "p.csv", "--duration", "0.5").communicate(timeout=300)
     head = next(line for line in (tmp_path / "p.csv").read_text().splitlines() if line.startswith("# source: "))
     assert json.loads(head.removeprefix("# source: "))["facts"]["program"] == real
     assert not (tmp_path / "stolen").exists()
