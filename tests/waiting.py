@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,14 @@ def until(holds: Callable[[], object], told: Callable[[], object] = lambda: "it 
     while not holds():
         assert time.monotonic() < end, told()
         time.sleep(every)
+
+
+async def until_then(holds: Callable[[], object], told: Callable[[], object] = lambda: "it never came") -> None:
+    """The same beside an application that runs in this thread."""
+    end = time.monotonic() + LIMIT_S
+    while not holds():
+        assert time.monotonic() < end, told()
+        await asyncio.sleep(0.02)
 
 
 def text_of(path: Path) -> str:

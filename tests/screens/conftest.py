@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from powertui.terminal import theme
 from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.launch import Display
 from powertui.verbs import common
+from tests.waiting import until_then
 
 SNAPSHOTS = Path(__file__).resolve().parents[2] / "snapshots"
 
@@ -65,12 +65,7 @@ async def loaded(pilot: Pilot[Any]) -> None:
     """Wait until the run is read whole and drawn."""
     app = pilot.app
     assert isinstance(app, Shell)
-    for _ in range(1200):
-        if app.session.complete and app.session.model is not None:
-            break
-        await asyncio.sleep(0.05)
-    else:
-        raise AssertionError("the run was not read within a minute")
+    await until_then(lambda: app.session.complete and app.session.model is not None, lambda: "the run was not read")
     await settled(pilot)
 
 
@@ -79,9 +74,11 @@ async def settled(pilot: Pilot[Any]) -> None:
     with contextlib.suppress(WorkerCancelled):  # a later question took its place: its answer is what is drawn
         await pilot.app.workers.wait_for_complete()
     await pilot.pause()
-    for _ in range(400):
+
+    def stands() -> bool:
+        """A page comes up with all its widgets; what is told of a view is counted once it stands still."""
         screen = pilot.app.screen
-        if getattr(screen, "is_there", True) and not getattr(screen, "is_behind", False):
-            break
-        await asyncio.sleep(0.05)  # a page comes up with all its widgets; what is told of a view is counted once it stands still
+        return getattr(screen, "is_there", True) and not getattr(screen, "is_behind", False)
+
+    await until_then(stands)
     await pilot.pause()

@@ -14,11 +14,12 @@ from powertui.config import parse
 from powertui.screens.capturing import ServerDialog
 from tests.profiler_server import ProfilerServer
 from tests.screens.test_live import Stage, nodes
+from tests.waiting import LIMIT_S
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool]) -> None:
     """What surely comes."""
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + LIMIT_S
     while not true():
         assert time.monotonic() < limit, "it never came"
         await pilot.pause()

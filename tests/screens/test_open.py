@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,6 +20,7 @@ from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.launch import Display
 from powertui.verbs import common
 from powertui.widgets.table import TableView
+from tests.waiting import until_then
 
 from .conftest import Maker, loaded, settled
 
@@ -49,11 +48,8 @@ async def looked(shell: object, count: int) -> TableView:
     screen = shell.screen  # type: ignore[attr-defined]
     assert isinstance(screen, OpenScreen)
     table = screen.query_one("#runs", TableView)
-    for _ in range(1200):
-        if len(table.rows) == count and all(known(table)):
-            return table
-        await asyncio.sleep(0.05)
-    raise AssertionError("the runs were not looked into within a minute")
+    await until_then(lambda: len(table.rows) == count and all(known(table)), lambda: "the runs were not looked into")
+    return table
 
 
 async def test_the_list_fills_itself(make: Maker) -> None:
@@ -138,11 +134,7 @@ async def test_a_file_that_cannot_be_read_is_said_and_the_list_stays(make: Maker
     (folder / "host.xplane.pb").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n")
     shell = make(tmp_path)
     async with shell.run_test(size=SIZE) as pilot:
-        for _ in range(200):
-            await asyncio.sleep(0.05)
-            if isinstance(shell.screen, OpenScreen) and shell.screen.query_one("#status").message:  # type: ignore[attr-defined]
-                break
-        assert isinstance(shell.screen, OpenScreen)
+        await until_then(lambda: isinstance(shell.screen, OpenScreen) and shell.screen.query_one("#status").message)  # type: ignore[attr-defined]
         assert "git-lfs pointer" in shell.screen.query_one("#status").message  # type: ignore[attr-defined]
         await pilot.press("q")
 
@@ -151,10 +143,7 @@ async def test_escape_stops_reading(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await pilot.pause()
-        for _ in range(200):
-            if shell.session.entry is not None:
-                break
-            await asyncio.sleep(0.005)
+        await until_then(lambda: shell.session.entry is not None)
         if shell.runs.is_loading:
             await pilot.press("escape")
             await pilot.pause()
@@ -173,14 +162,6 @@ def many(data: Path, folder: Path, count: int) -> Path:
     return folder
 
 
-async def until(true: Callable[[], bool]) -> None:
-    for _ in range(1200):
-        if true():
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError("it did not come about within a minute")
-
-
 async def test_of_very_many_runs_those_in_sight_are_looked_into(make: Maker, data: Path, tmp_path: Path) -> None:
     count = ALL + 40
     shell = make(many(data, tmp_path, count))
@@ -188,11 +169,11 @@ async def test_of_very_many_runs_those_in_sight_are_looked_into(make: Maker, dat
         await pilot.pause()
         table = shell.screen.query_one("#runs", TableView)
         assert len(table.rows) == count
-        await until(lambda: all(known(table)[table.top : table.top + table.rows_visible]))
+        await until_then(lambda: all(known(table)[table.top : table.top + table.rows_visible]))
         assert not known(table)[-1], "nobody has seen it"
         assert sum(known(table)) <= 2 * SIZE[1]
         await pilot.press("end")
-        await until(lambda: known(table)[-1])
+        await until_then(lambda: known(table)[-1])
         assert table.cursor == count - 1
         await pilot.press("pageup", "home", "down")
         assert table.cursor == 1
@@ -248,10 +229,7 @@ async def test_a_run_that_was_open_before_is_not_read_again(make: Maker, monkeyp
         opened = shell.session.opened
         await pilot.press("r")  # anew, all the same
         await loaded(pilot)
-        for _ in range(600):
-            if shell.session.opened is not opened:
-                break
-            await asyncio.sleep(0.05)
+        await until_then(lambda: shell.session.opened is not opened)
         assert read == [first.name, second.name, first.name]
 
 
@@ -263,11 +241,11 @@ async def test_a_run_that_comes_is_listed_by_itself(make: Maker, data: Path, tmp
         new = tmp_path / "later" / "plugins" / "profile" / "2026_12_24_18_00_00"
         new.mkdir(parents=True)
         shutil.copy(next((tmp_path / "run0000").glob("**/*.xplane.pb*")), new)
-        await until(lambda: len(table.rows) == 4)
+        await until_then(lambda: len(table.rows) == 4)
         assert paths(table)[0] == str(new), "the newest is first"
-        await until(lambda: all(known(table)))
+        await until_then(lambda: all(known(table)))
         shutil.rmtree(tmp_path / "run0001")
-        await until(lambda: len(table.rows) == 3)
+        await until_then(lambda: len(table.rows) == 3)
 
 
 async def test_runs_are_sorted_and_the_cursor_stays_on_its_run(make: Maker) -> None:
@@ -304,7 +282,7 @@ async def test_joules_of_a_run_stand_in_the_list(make: Maker, data: Path, tmp_pa
         def joules() -> list[object]:
             return [table.table["joules"].value(row) for row in table.rows.tolist()] if table.table is not None else []
 
-        await until(lambda: any(joules()))
+        await until_then(lambda: any(joules()))
         assert len([one for one in joules() if one is None]) == len(joules()) - 1, "the runs without power have none, and not 0"
 
 
@@ -333,11 +311,7 @@ async def test_several_runs_are_marked_and_opened_together(make: Maker) -> None:
         table.action_move(with_profile[0])
         await pilot.press("enter")
         await loaded(pilot)
-        for _ in range(600):
-            if set(wanted) <= set(shell.session.runs):
-                break
-            await asyncio.sleep(0.05)
-        assert set(wanted) <= set(shell.session.runs)
+        await until_then(lambda: set(wanted) <= set(shell.session.runs))
         assert shell.session.entry is not None
         assert shell.session.entry.path == wanted[0]
 
@@ -359,7 +333,7 @@ async def test_runs_that_are_named_together_are_opened_together(data: Path) -> N
         assert isinstance(shell.screen, TimelineScreen)
         assert shell.session.entry is not None
         assert "trace_export" in shell.session.entry.path
-        await until(lambda: len(shell.session.runs) == 2)
+        await until_then(lambda: len(shell.session.runs) == 2)
         assert shell.screen.query_one("#status").message.endswith("is open as well: R shows it, 8 lists the runs.")  # type: ignore[attr-defined]
         first, second = shell.session.runs
         await pilot.press("6")
@@ -411,6 +385,6 @@ async def test_a_named_run_that_cannot_be_read_is_not_open(data: Path, tmp_path:
     shell = named(data / "logdirs/jax_cpu", broken)
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        await until(lambda: len(shell.session.together) == 1)
+        await until_then(lambda: len(shell.session.together) == 1)
         assert "jax_cpu" in shell.session.together[0].path
         assert shell.session.next_run() is None

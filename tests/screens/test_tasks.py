@@ -14,6 +14,7 @@ from powertui import demo
 from powertui.screens import runs
 from powertui.screens.shell import Shell
 from tests.tasks import SIZES, TASKS, Task
+from tests.waiting import until_then
 
 from .conftest import Maker, loaded, settled
 
@@ -43,7 +44,7 @@ async def test_the_keys_lead_to_the_answer(
         for key in task.pressed():
             await pilot.press(key)
             await settled(pilot)
-        for _ in range(600):
+        for _ in range(1800):
             text = shown(shell)
             if all(words in text for words in task.says):
                 break
@@ -65,10 +66,7 @@ async def test_the_first_screen_says_which_steps_drew_more(make: Maker, monkeypa
     shell = make()
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
-        for _ in range(600):
-            if "Found: " in shown(shell):
-                break
-            await asyncio.sleep(0.1)
+        await until_then(lambda: "Found: " in shown(shell), lambda: shown(shell))
         text = shown(shell)
         assert "Found: epoch 1, steps 46-71: +59 W, +149 J, +0.20 s. 3 tells more." in text
         assert "3 Findings·1" in text

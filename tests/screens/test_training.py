@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from powertui.screens.strips import StripsDialog
 from powertui.screens.timeline import TimelineScreen
 from powertui.view.around import STEP_RATE
 from tests.synthetic.long_training import BEGIN, EPOCH_S, EPOCHS, LEAD_S, SESSION_S, SESSIONS, long_training, profile
+from tests.waiting import until_then
 
 from .conftest import Maker, loaded, settled
 
@@ -28,11 +28,7 @@ def page(shell: Shell) -> TimelineScreen:
 
 
 async def until(done: Any, what: str) -> None:
-    for _ in range(1200):
-        if done():
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"not within a minute: {what}")
+    await until_then(done, lambda: f"never: {what}")
 
 
 async def whole(pilot: Pilot[Any]) -> None:

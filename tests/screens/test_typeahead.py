@@ -28,6 +28,7 @@ from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.table import TableView
 from tests.monkey import play, script
 from tests.monkey.worlds import worlds
+from tests.waiting import until_then
 
 from .conftest import Maker, loaded, settled
 
@@ -62,11 +63,7 @@ def at_once(shell: Shell, *keys: str) -> None:
 
 
 async def until(pilot: Pilot[Any], done: Any) -> None:
-    for _ in range(600):
-        if done():
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError("not within half a minute")
+    await until_then(done)
 
 
 class Slow(Dialog):
