@@ -313,8 +313,10 @@ class Shell(TypeAhead[int]):
                 self.session.window = (lo, hi)
             self.goto(lo, hi)
         else:
-            action = keymap.get(text)
-            target: Any = self if "*" in action.screens else self.current()
+            action, page = keymap.get(text), self.current()
+            target: Any = self if "*" in action.screens else page
+            if target is not self and (page is None or page.NAME not in action.screens):
+                return  # another page came to the front while the palette was open
             result = action.do(target) if action.do is not None else getattr(target, f"action_{action.method}")()
             if asyncio.iscoroutine(result):
                 await result

@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument("--color", default="256")
     parser.add_argument("--glyphs", default="unicode")
     parser.add_argument("--busy", action="store_true", help="beside something that takes the machine")
+    parser.add_argument("--late", action="store_true", help="threads begin and answer late, as on a starved machine")
     parser.add_argument("--script", help="one episode: these words")
     parser.add_argument("--shrink", action="store_true", help="with --script: look for fewer words that break it too")
     parser.add_argument("--pty", action="store_true", help="the real program in a terminal")
@@ -103,7 +104,9 @@ def _one(args: argparse.Namespace, folder: Path) -> int:
     size = args.size or "80x24"
     width, _, height = size.partition("x")
     world = worlds(folder)[args.world or "demo"]
-    made = play.Episode(world, script.parse(args.script), (int(width), int(height)), args.busy, args.color, args.glyphs)
+    made = play.Episode(
+        world, script.parse(args.script), (int(width), int(height)), args.busy, args.color, args.glyphs, late=args.late
+    )
     played = play.play(made)
     if played.trouble and args.shrink:
         played = shrink(played, play.play)

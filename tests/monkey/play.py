@@ -26,6 +26,7 @@ from powertui.screens.shell import Shell
 from powertui.terminal.capabilities import Capabilities
 
 from . import script
+from .late import late
 from .worlds import World
 
 PATIENCE_S = 120.0  # a machine may be busy; nothing here takes a second
@@ -41,13 +42,14 @@ class Episode:
     busy: bool = False
     color: str = "256"
     glyphs: str = "unicode"
+    late: bool = False
     trouble: list[str] = field(default_factory=list)
     keys: int = 0  # that the program was sent before it ended
     left: bool = False  # the program ended by a key
 
     def command(self) -> str:
         """The command line that plays it again."""
-        extra = " --busy" if self.busy else ""
+        extra = " --busy" * self.busy + " --late" * self.late
         look = f" --color {self.color} --glyphs {self.glyphs}"
         words = script.text(self.words).replace("'", "'\\''")
         return (
@@ -63,13 +65,14 @@ def episode(seed: int, worlds: dict[str, World], keys: int) -> Episode:
     busy = rng.random() < 0.15
     color = rng.choice(["true", "256", "16", "none"])
     glyphs = rng.choice(["unicode", "unicode", "console", "ascii"])
-    return Episode(world, script.generate(rng, keys, size), size, busy, color, glyphs)
+    words = script.generate(rng, keys, size)
+    return Episode(world, words, size, busy, color, glyphs, late=rng.random() < 0.3)
 
 
 def play(episode: Episode) -> Episode:
     """Play it in an event loop of its own."""
     episode.trouble, episode.keys, episode.left = [], 0, False
-    with _watched(episode), _load(episode.busy):
+    with _watched(episode), _load(episode.busy), late(episode.late, len(episode.words)):
         asyncio.run(_play(episode))
         gc.collect()  # tasks and coroutines that nobody waited for complain when they are collected
     return episode

@@ -17,6 +17,7 @@ from powertui.screens.shell import Shell
 from powertui.screens.status import Hint, StatusLine
 from powertui.screens.top_line import TopLine
 from powertui.screens.trail import Trail
+from powertui.terminal import keymap
 from powertui.view import cut, top_line
 from powertui.view.top_line import Head, Tab
 from powertui.widgets.table import TableView
@@ -242,6 +243,20 @@ async def test_the_palette_shows_no_raw_line_end(make: Maker) -> None:
         assert isinstance(shell.screen, Palette)
         text = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
         assert "\\n" not in text
+
+
+async def test_a_command_of_a_page_that_is_no_longer_in_front_does_nothing(make: Maker) -> None:
+    """The palette's answer is called back a moment later: the run that was being read may have come to the front meanwhile."""
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        shell.show("overview")
+        await settled(pilot)
+        for action in keymap.on_screen("timeline"):
+            if not {"*", "overview"} & set(action.screens):
+                await shell.run_command(f"do:{action.id}")
+        await settled(pilot)
+        assert here(shell) == "overview"
 
 
 SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
