@@ -36,7 +36,7 @@ def first(*power: PowerOnTrace) -> str:
 @pytest.mark.parametrize(
     ("better", "worse", "because"),
     [
-        (log("a", status="ambiguous"), log("b", 100, 200), "does not meet"),
+        (log("a", status="ambiguous"), log("b", 100, 200), "does not overlap"),
         (log("a", scope=Scope.GPU), log("b", scope=Scope.NODE, status="ambiguous"), "more certain"),
         (log("a", every_s=3.0), log("b", 0, 20), "covers 100%"),
         (log("a"), log("b", scope=Scope.NODE, source="by signal"), "placed by nothing but its power"),
