@@ -7,5 +7,5 @@
 
 A seed is an episode: one start of the program, the keys, and the end. What breaks is shrunk to the keys that it takes, and printed
 as the command that shows it again. `script` knows the keys, `worlds` what is opened, `play` drives the application in this process,
-`pty` the program in a terminal.
+`pty` the program in a terminal; `late` slows threads as a starved machine does.
 """
