@@ -239,7 +239,7 @@ def test_hosts_of_the_config_file_and_several_sources(bmc, powertui, tmp_path, e
     process.communicate(timeout=120)
     assert process.returncode == 0
     rows = frame(tmp_path)
-    assert set(rows[rows.source == "node7"].watts) == {245}
+    assert set(rows[rows.source == "node7"].watts.dropna()) == {245}
     assert rows[rows.source == "gpu.csv"].watts.tolist() == [50, 51, 52]
 
 
@@ -257,7 +257,7 @@ def test_two_machines_are_added_up_and_read_back_by_our_own_reader(bmc, powertui
     assert "2 machines together" not in err  # both are 127.0.0.1: nobody can tell that they are two machines
     rows = frame(tmp_path)
     for series in log.series:
-        assert len(series) == (rows.source == f"127.0.0.1:{bmc.port if series.watts[0] == 245 else other.port}").sum()
+        assert len(series) == (rows.source == f"127.0.0.1:{bmc.port if 245 in series.watts else other.port}").sum()
 
 
 def test_sensors_as_json(bmc, powertui):

@@ -23,7 +23,7 @@ HEAD = """#MetricFiles
 PROGRAM = """#!/bin/sh
 trap 'echo gone > {folder}/gone; exit 0' TERM
 cat {folder}/head
-while read line; do echo "$line"; done < {folder}/lines
+cat {folder}/lines
 while [ -e {folder}/stay ]; do sleep 0.02; [ -e {folder}/more ] && cat {folder}/more && rm {folder}/more; done
 """
 
@@ -40,8 +40,10 @@ def spyre(folder: Path, lines: str, unit: str = "W", head: str = HEAD) -> None:
 
 
 @pytest.fixture(autouse=True)
-def tools(path: Path) -> None:
-    """What the shell script needs."""
+def tools(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the shell script needs: programs, and all the time that a busy machine takes."""
+    monkeypatch.setattr(aiu_smi, "_FIRST_S", 120.0)
+    monkeypatch.setattr(aiu_smi, "_SILENT_S", 120.0)
     path.mkdir(exist_ok=True)
     for name in ("cat", "sleep", "rm"):
         (path / name).symlink_to(f"/bin/{name}")

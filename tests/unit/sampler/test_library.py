@@ -209,11 +209,12 @@ def test_the_articles_script_runs_with_only_its_import_changed(tmp_path):
         raw = path.read_bytes()
         assert raw.startswith((PB_COLUMNS + ",Time_epoch\r\n").encode())
         rows = list(csv.DictReader(raw.decode().splitlines()))
-        assert {r["Sensor_Reading"] for r in rows} == {"245"}
+        values = [r["Sensor_Reading"] for r in rows if r["Sensor_Reading"]]  # an answer that is long in coming is a gap first
+        assert set(values) == {"245"}
         elapsed = [float(r["Time_elapsed"]) for r in rows]
         assert elapsed == sorted(elapsed)
         assert elapsed[-1] >= 1.2  # no lost tail
-        assert 2 <= len(rows) <= elapsed[-1] / 0.5 + 2  # at most one in each half second, and the last one at stop()
+        assert 2 <= len(values) <= elapsed[-1] / 0.5 + 2  # at most one in each half second, and the last one at stop()
         assert len(set(elapsed)) == len(elapsed)  # no doubled tail
         assert all(before < float(r["Time_epoch"]) < time.time() for r in rows)
     assert (tmp_path / "ipmi_data.db").exists()
@@ -283,7 +284,7 @@ def test_what_a_killed_process_left_in_the_database_can_still_be_written(tmp_pat
     )
     frame = pd.read_csv(tmp_path / "out" / "ipmi_data.csv")
     assert len(frame) >= 4
-    assert set(frame.Sensor_Reading) == {245}
+    assert set(frame.Sensor_Reading.dropna()) == {245}
     assert begun < frame.Time_epoch.min() <= frame.Time_epoch.max() < ended
 
 
