@@ -219,7 +219,7 @@ def _among(above: Floats, levels: Floats, sigma: Floats) -> Floats:
         apart = np.abs(above - level[:, None])
         np.minimum(nearest, apart, out=nearest)
         near += apart < _NEAR * sigma
-    return np.asarray(_residual_price(nearest / sigma) + _SURPRISE[near])
+    return np.asarray(_residual_price(nearest / sigma) + _SURPRISE.take(near))
 
 
 def _residual_price(left: Floats) -> Floats:

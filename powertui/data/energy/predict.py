@@ -178,7 +178,8 @@ class WindowShares:
         place = np.clip((at - times[0]) / (times[1] - times[0]), 0, len(times) - 1)
         index = np.minimum(place.astype(np.int64), len(times) - 2)
         part = (place - index)[..., None]
-        out[..., 1:] = means[index] + part * (means[index + 1] - means[index])
+        low = means.take(index, axis=0)
+        out[..., 1:] = low + part * (means.take(index + 1, axis=0) - low)
         out[..., 1:] *= np.exp(-np.maximum(at - times[-1], 0.0) / forget_s)[..., None]
         (first, last), (begin, end) = self.span, self.training
         for one, other in ((begin, first), (last, end)):
@@ -210,16 +211,16 @@ class WindowShares:
         """The joules up to any moment, to the nearest bin, when the kinds of work draw so much."""
         joules = self.table @ watts
         most, first, each = len(joules) - 1, self.span[0], 1.0 / self.step
-        return lambda at: np.asarray(joules[np.clip((at - first) * each + 0.5, 0, most).astype(np.int32)])
+        return lambda at: np.asarray(joules.take(np.clip((at - first) * each + 0.5, 0, most).astype(np.int32)))
 
     def _running(self, at: Floats, fine: bool) -> Floats:
         place = np.clip((at - self.span[0]) / self.step, 0, len(self.table) - 1)
         if not fine:
-            return np.asarray(self.table[np.rint(place).astype(np.int32)])
+            return self.table.take(np.rint(place).astype(np.int32), axis=0)  # several times as fast as [...]
         index = np.minimum(place.astype(np.int64), len(self.table) - 2)
         part = (place - index)[..., None]
-        low = self.table[index]
-        return np.asarray(low + part * (self.table[index + 1] - low))
+        low = self.table.take(index, axis=0)
+        return np.asarray(low + part * (self.table.take(index + 1, axis=0) - low))
 
 
 def shares(

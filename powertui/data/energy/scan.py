@@ -21,6 +21,7 @@ _DRAWS = 400
 _AT_ONCE = 50  # of them
 _SECOND = 0.4  # a stretch with so much of the first one's strength is not taken for noise
 _BINS = 256
+_ANEW = 4  # lengths until series that cannot hold one as long any more are left out
 
 
 @dataclass(frozen=True)
@@ -192,23 +193,38 @@ def _chance(rest: Floats, score: float, block: int, size: int, least: int, rng: 
     """How often resampled noise holds a stretch as large anywhere. No more is drawn once that is more than `enough` for certain."""
     larger = drawn = 0
     while drawn < _DRAWS and (1 + larger) / (_DRAWS + 1) <= enough:
-        larger += int((_drawn(rest, block, size, least, rng) >= score).sum())
+        larger += _as_large(_resampled(rest, block, size, rng), least, score)
         drawn += _AT_ONCE
     return (1 + larger) / (drawn + 1)
 
 
-def _drawn(rest: Floats, block: int, size: int, least: int, rng: np.random.Generator) -> Floats:
-    """The largest stretches of some series of resampled noise."""
+def _resampled(rest: Floats, block: int, size: int, rng: np.random.Generator) -> Floats:
+    """Some series of resampled noise [series, bins], as sums up to each bin."""
     count = len(rest)
     length = max(1, min(2 * block, count // 4))
     starts = rng.integers(0, count, (_AT_ONCE, -(-count // length)))
-    rows = (starts[:, :, None] + np.arange(length)).reshape(_AT_ONCE, -1)[:, :count] % count
-    signs = np.repeat(rng.choice([-1.0, 1.0], (_AT_ONCE, starts.shape[1])), length, axis=1)[:, :count]
-    drawn = rest[rows] * signs
+    signs = rng.choice([-1.0, 1.0], (_AT_ONCE, starts.shape[1]))
+    blocks = np.lib.stride_tricks.sliding_window_view(np.concatenate([rest, rest[: length - 1]]), length)
+    drawn = (blocks[starts] * signs[..., None]).reshape(_AT_ONCE, -1)[:, :count]
     if size > 1:
-        drawn = np.stack([_binned(row, size) for row in drawn])
-    sums = np.concatenate([np.zeros((_AT_ONCE, 1)), np.cumsum(drawn, axis=1)], axis=1)
-    largest = np.zeros(_AT_ONCE)
-    for span in range(least, max(least, drawn.shape[1] // 2) + 1):
-        np.maximum(largest, np.abs(sums[:, span:] - sums[:, :-span]).max(axis=1) / np.sqrt(span), out=largest)
-    return largest
+        pad = -count % size
+        known = np.full(-(-count // size), float(size))
+        known[-1] -= pad
+        drawn = np.pad(drawn, ((0, 0), (0, pad))).reshape(_AT_ONCE, -1, size).sum(axis=2) / known
+    return np.concatenate([np.zeros((_AT_ONCE, 1)), np.cumsum(drawn, axis=1)], axis=1)
+
+
+def _as_large(sums: Floats, least: int, score: float) -> int:
+    """How many of these series hold a stretch with such a |sum| / sqrt(length)."""
+    most, larger, span = max(least, (sums.shape[1] - 1) // 2), 0, least
+    wide = np.ptp(sums, axis=1)  # no stretch adds up to more than its series' sums range over
+    while span <= most and len(sums):
+        if span % _ANEW == 0:
+            open_ = wide >= score * math.sqrt(span) * (1 - 1e-9)
+            sums, wide = sums[open_], wide[open_]
+        reached = np.abs(sums[:, span:] - sums[:, :-span]).max(axis=1) / np.sqrt(span) >= score
+        if reached.any():
+            larger += int(reached.sum())
+            sums, wide = sums[~reached], wide[~reached]
+        span += 1
+    return larger

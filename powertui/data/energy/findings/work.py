@@ -47,8 +47,8 @@ def _running(at: Floats, seconds: Floats, when: Floats) -> Floats:
     when = np.clip(when, at[0], at[-1])
     row = np.clip(np.searchsorted(at, when, side="right") - 1, 0, len(at) - 2)
     part = (when - at[row]) / np.maximum(at[row + 1] - at[row], 1e-12)
-    low = seconds[row]
-    return np.asarray(low + part[:, None] * (seconds[row + 1] - low))
+    low = seconds.take(row, axis=0)
+    return np.asarray(low + part[:, None] * (seconds.take(row + 1, axis=0) - low))
 
 
 def of(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> KindSeconds:
