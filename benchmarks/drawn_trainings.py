@@ -304,6 +304,8 @@ def judge(case: Drawn, folder: Path) -> Tally:
         told = any(lo <= course.burst[0] and hi >= course.burst[1] for lo, hi in held)
         due = told and any(limit.watts <= case.watts and limit.seconds <= case.seconds for limit in answers.limits)
         due = due and course.burst[0] >= course.epochs[0][0] + 0.4 * (course.epochs[0][1] - course.epochs[0][0])
+        named = (max(0.0, min(b + shift, course.burst[1]) - max(a + shift, course.burst[0])) for a, b in answers.apart)
+        due = due and sum(named) <= case.seconds / 3
         out.bursts, out.hits, out.small, out.due, out.found = 1, hit, small and not hit, due, due and hit
         out.epoch_right = hit and right
         if hit and not right:

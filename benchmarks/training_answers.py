@@ -120,6 +120,8 @@ def _findings(case: Case, cell: Cell, course: Course, taken: Taken, found: Findi
             course.world.epochs[0][1] - course.world.epochs[0][0]
         )
         due = bool(looked) and any(limit.watts <= burst.watts and limit.seconds <= burst.seconds for limit in found.limits)
+        apart = sum(max(0.0, min(b + shift, burst.end) - max(a + shift, burst.start)) for a, b in found.apart)
+        due &= apart <= burst.seconds / 3  # nothing is promised of stretches that are named
         hit = over > 0.5 * burst.seconds
         cell.due += due
         cell.found += due and hit

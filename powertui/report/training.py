@@ -176,6 +176,7 @@ def energy_json(
         "smaller_findings": [finding(one) for one in whole.findings.smaller],
         "could_find": [{"watts": limit.watts, "seconds": limit.seconds} for limit in whole.findings.limits],
         "could_find_smaller": [{"watts": limit.watts, "seconds": limit.seconds} for limit in whole.findings.seen],
+        "could_find_except": [{"start_s": start, "end_s": end} for start, end in whole.findings.apart],
         "could_find_text": whole.findings.could,
         "notes": [*whole.findings.notes, *([whole.findings.reason] if whole.findings.reason else [])],
     }  # fmt: skip

@@ -114,7 +114,7 @@ def _of(training: Training, seen: Seen, account: Account) -> Findings:
     if doubtful:
         many = "stretches stand" if doubtful > 1 else "stretch stands"
         notes.append(f"{doubtful} {many} out only at some of the places where the power log may lie: not listed")
-    return Findings(None, tuple(matter), tuple(smaller), limits.findings, could, tuple(notes), seen=limits.seen)
+    return Findings(None, tuple(matter), tuple(smaller), limits.findings, could, tuple(notes), seen=limits.seen, apart=limits.apart)
 
 
 def _open(power: PowerOnTrace) -> float:
@@ -381,7 +381,12 @@ class _Telling:
         least = np.where(np.isfinite(ceiling), ceiling, 0.0) * OF_STRETCH / (1 - OF_STRETCH)
         strong = could_find.Strong(least * STRONG / OF_STRETCH * (1 - OF_STRETCH) / (1 - STRONG), LONG_ENOUGH_S)
         looks, longest = layers.looks(len(model.readings)), layers.longest(model.readings)
-        found = could_find.limits(model.readings, noise, span, least, OF_RUN * self.run_joules, looks, strong, longest)
+        # Sessions have limits of their own, by their traces: these speak of the rest.
+        sessions = _islands(self.seen)
+        unknown = could_find.beside(could_find.doubtful(model.readings, span, least), sessions)
+        spared = (*unknown, *sessions)
+        found = could_find.limits(model.readings, noise, span, least, OF_RUN * self.run_joules, looks, strong, longest, spared)
+        found = found._replace(apart=unknown)
         return found, could_find.sentence(found, span[1] - span[0])
 
     def _joules(self, lo: int, hi: int) -> float:

@@ -115,6 +115,15 @@ def doubtful(readings: SensorReadings, span: tuple[float, float], least_w: Float
     return tuple((float(begin[row]), float(end[row])) for row in gaps)
 
 
+def beside(stretches: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """What of these stretches lies in none of the others, as far as it is long enough to be named."""
+    parts = list(stretches)
+    for lo, hi in others:
+        parts = [piece for a, b in parts for piece in ((a, min(b, lo)), (max(a, hi), b))]
+        parts = [(a, b) for a, b in parts if b - a >= SHORTEST_S]
+    return tuple(parts)
+
+
 def _outside(starts: Floats, length: float, apart: Sequence[tuple[float, float]]) -> Floats:
     """The share of bursts that lies outside these stretches."""
     inside = sum(
