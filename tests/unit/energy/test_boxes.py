@@ -44,6 +44,29 @@ def test_a_load_shorter_than_the_window_is_known_by_its_energy() -> None:
     assert box.hi_watts > 2 * box.lo_watts  # how high it was, no such sensor can tell
 
 
+@pytest.mark.parametrize(
+    ("width", "start", "length", "watts", "seed"),
+    [(3.0, 20.331, 0.434, 40.0, 269), (3.0, 24.068, 1.473, 40.0, 97), (1.0, 22.872, 0.891, 20.0, 208)],
+)
+def test_the_watts_hold_for_the_load_and_for_the_stretch_that_is_told(
+    width: float, start: float, length: float, watts: float, seed: int
+) -> None:
+    """A slow sensor leaves the edges open: the stretch that is told may reach beyond the load, and draws less than it."""
+    (box,) = boxes.found(readings(60, width, width, [(start, start + length, watts)], noise=1.0, seed=seed))[0]
+    over = min(box.end, start + length) - max(box.start, start)
+    assert box.lo_watts < watts * over / (box.end - box.start) < box.hi_watts
+    assert box.lo_watts < watts < box.hi_watts
+
+
+def test_a_fit_that_a_long_load_lifted_is_seen_beside_it() -> None:
+    """What is expected lies 8 W too high: then the load is not 8 W less."""
+    one = readings(30, 0.1, 0.1, [(12.0, 20.0, 25.0)])
+    lifted = replace(one, floor=one.floor + 8.0, ceiling=one.ceiling + 8.0)
+    box = max(boxes.found(lifted)[0], key=lambda found: found.joules)
+    assert box.watts == pytest.approx(25, abs=1.5)
+    assert box.lo_watts < 25 < box.hi_watts
+
+
 def test_moments_in_which_the_machine_paused_pull_no_watts() -> None:
     """A sensor of moments meets a pause of a step now and then: in a burst as beside it."""
     told = []
@@ -116,6 +139,13 @@ def test_where_a_range_is_explained_only_what_lies_beyond_counts() -> None:
     wide = SensorReadings(one.lo, one.hi, one.watts, one.floor, one.ceiling + 40, one.doubt, one.judged, 0.0)
     (box,) = boxes.found(wide)[0]
     assert 29 < box.start < 31
+
+
+def test_stretches_that_somebody_else_speaks_of_are_cut_out() -> None:
+    apart = ((0.0, 3.0), (10.0, 20.0), (30.0, 31.0))
+    assert could_find.beside(apart, ()) == apart
+    assert could_find.beside(apart, ((12.0, 14.0), (29.0, 31.5))) == ((0.0, 3.0), (10.0, 12.0), (14.0, 20.0))
+    assert could_find.beside(apart, ((2.9, 19.9),)) == ((0.0, 2.9), (30.0, 31.0))  # a tenth of a second is not named
 
 
 def test_what_could_be_found_is_found() -> None:

@@ -17,6 +17,7 @@ _EDGES = 40  # places of each edge that are weighed
 _DRAWS = 4000
 _SCALE = 0.02  # of a load: no box is known better, for loads are no boxes
 _FAR = 4.0  # errors: readings farther from the middle of theirs tell less of it
+_MANY = 5  # readings beside a box that tell of the level there
 _CAP = 25.0  # no reading speaks against a box with more than so many squared errors
 
 
@@ -29,9 +30,9 @@ def box(readings: SensorReadings, first: int, last: int, noise: Noise, foreign: 
     known = np.isfinite(readings.floor + readings.watts)
     beside = max(3 * reach, 0.75 * (hi - lo))
     near = np.flatnonzero((readings.hi > lo - beside) & (readings.lo < hi + beside) & known)
-    around = noise.of(2 * max(last - first, 1))
     local = some(readings, near)
     local = replace(local, watts=local.watts - foreign[near])
+    around = max(noise.of(2 * max(last - first, 1)), _level(local, lo, hi))
     starts = np.linspace(lo - reach, min(float(readings.hi[first]) + reach, hi), _EDGES)
     ends = np.linspace(max(float(readings.lo[last - 1]) - reach, lo), hi + reach, _EDGES)
     for turn in range(3):
@@ -46,20 +47,39 @@ def box(readings: SensorReadings, first: int, last: int, noise: Noise, foreign: 
     # Among boxes shorter than a window short ones are many, because they fit in many places: the likeliest length is told by
     # giving each length its weight, the intervals hold what either way comes out.
     flat, likely = (_drawn(w, watts, errors, length, rng) for w in (weights, weights * np.maximum(length, 0.0)))
-    start, end, height, joules = (
-        (min(a, c), e, max(b, d))
-        for (a, b), (c, e, d) in zip(
-            (np.percentile(x, [2.5, 97.5]) for x in (starts[flat.row], ends[flat.column], flat.watts, flat.joules)),
-            (np.percentile(x, [2.5, 50, 97.5]) for x in (starts[likely.row], ends[likely.column], likely.watts, likely.joules)),
-            strict=True,
-        )
+    start, end, joules = (
+        _told(*one)
+        for one in ((starts[flat.row], starts[likely.row]), (ends[flat.column], ends[likely.column]), (flat.joules, likely.joules))
     )
+    # Of the watts there are two: those of the load, and the mean over the stretch that is told, which is less wherever that lies
+    # beside the load. Where the edges are known they are one. The middle of both is told, the interval holds both.
+    low, mean, _ = _told(*(one.watts * _share(starts[one.row], ends[one.column], start[1], end[1]) for one in (flat, likely)))
+    least, load, most = _told(flat.watts, likely.watts)
+    height = (min(low, least), (mean + load) / 2, max(mean, most))
     height = _no_better_than(height, _SCALE * abs(height[1]))
     joules = _no_better_than(joules, _SCALE * abs(joules[1]))
     return Box(
         float(start[1]), float(end[1]), (float(start[0]), float(start[2])), (float(end[0]), float(end[2])),
         float(height[1]), float(height[0]), float(height[2]), float(joules[1]), float(joules[0]), float(joules[2]), p,
     )  # fmt: skip
+
+
+def _level(local: SensorReadings, lo: float, hi: float) -> float:
+    """How far off the readings beside a stretch lie, all together: a fit with a long load in it lies too high beside that."""
+    beside = local.judged & ((local.hi <= lo) | (local.lo >= hi))
+    return abs(float(np.median(local.beyond()[beside]))) if beside.sum() >= _MANY else 0.0
+
+
+def _told(flat: Floats, likely: Floats) -> tuple[float, float, float]:
+    """What is told of one figure, and the interval that holds what either way comes out."""
+    low, high = np.percentile(flat, [2.5, 97.5])
+    least, middle, most = np.percentile(likely, [2.5, 50, 97.5])
+    return min(float(low), float(least)), float(middle), max(float(high), float(most))
+
+
+def _share(start: Floats, end: Floats, from_: float, to: float) -> Floats:
+    """The share of a stretch that each box meets."""
+    return np.asarray(np.clip(np.minimum(end, to) - np.maximum(start, from_), 0.0, None) / max(to - from_, 1e-9))
 
 
 def _no_better_than(told: tuple[float, float, float], half: float) -> tuple[float, float, float]:

@@ -47,9 +47,11 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
         rows = np.flatnonzero(inside)
         if len(rows) < boxes.LEAST:
             continue
-        usual, doubt = _elsewhere(folded, line, lo[rows], hi[rows], on_trace)
+        usual, doubt, apart = _elsewhere(folded, line, lo[rows], hi[rows], on_trace)
         known = np.isfinite(usual)
-        readings = SensorReadings(lo[rows], hi[rows], data.watts[rows], usual, usual, doubt, known, data.quantum)
+        readings = SensorReadings(
+            lo[rows], hi[rows], data.watts[rows], usual, usual, np.hypot(doubt, apart), known, data.quantum, apart[None]
+        )
         for box in boxes.found(readings, looks=len(folded.epochs))[0]:
             mine = covered(readings, box.start, box.end) > 0.5
             # With two epochs a difference shows in both, once up and once down: the one that leaves its own level has it.
@@ -108,8 +110,9 @@ def _comparable(folded: Folded, line: int, lo: Floats, hi: Floats) -> Bools:
     return np.asarray(good & (bad[np.minimum(last, len(have))] == bad[np.minimum(first, len(have))]))
 
 
-def _elsewhere(folded: Folded, line: int, lo: Floats, hi: Floats, on_trace: PowerOnTrace) -> tuple[Floats, Floats]:
-    """What the same parts of the same steps drew in the other epochs, and one sigma of that."""
+def _elsewhere(folded: Folded, line: int, lo: Floats, hi: Floats, on_trace: PowerOnTrace) -> tuple[Floats, Floats, Floats]:
+    """What the same parts of the same steps drew in the other epochs, one sigma of that, and where there are two others, half of
+    what these differ by: which of them is as usual nobody knows."""
     at, course = _course(folded, line)
     first, last = np.interp(lo, at, course), np.interp(hi, at, course)
     found, moved = [], []
@@ -124,12 +127,13 @@ def _elsewhere(folded: Folded, line: int, lo: Floats, hi: Floats, on_trace: Powe
         sides = [_mean(on_trace, begin + by * half, end + by * half) for by in (-1, 1)]
         moved.append(np.where(good, np.abs(sides[1] - sides[0]) / 2, np.nan))
     if not found:
-        return np.full(len(lo), np.nan), np.full(len(lo), np.nan)
+        return np.full(len(lo), np.nan), np.full(len(lo), np.nan), np.zeros(len(lo))
     usual, reach = folding.medians(np.array(found)), folding.medians(np.array(moved))
     count = np.isfinite(np.array(found)).sum(axis=0)
     spread = 1.4826 * folding.medians(np.abs(np.array(found) - usual))
     doubt = np.where(count > 2, spread / np.sqrt(np.maximum(count, 1)), 0.0)
-    return usual, np.asarray(np.sqrt(doubt**2 + np.nan_to_num(reach) ** 2 / 4))
+    apart = np.nan_to_num(found[0] - found[1]) / 2 if len(found) == 2 else np.zeros(len(lo))
+    return usual, np.asarray(np.sqrt(doubt**2 + np.nan_to_num(reach) ** 2 / 4)), apart
 
 
 def _mean(on_trace: PowerOnTrace, lo: Floats, hi: Floats) -> Floats:
