@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,17 @@ def test_recipes_ask_for_what_the_project_asks_for(file: str, prefix: str) -> No
 
 def test_the_recipe_for_spack_is_python() -> None:
     compile((ROOT / "packaging/spack/package.py").read_text("utf-8"), "package.py", "exec")
+
+
+def test_the_spec_makes_the_project_readable_for_the_setuptools_of_rhel(tmp_path: Path) -> None:
+    """Version 68 refuses a licence that is one word, and does not know `license-files`."""
+    (line,) = re.findall(r"^sed -i (.*) pyproject\.toml$", (ROOT / "packaging/rpm/powertui.spec").read_text("utf-8"), re.MULTILINE)
+    file = tmp_path / "pyproject.toml"
+    file.write_text(PROJECT, "utf-8")
+    assert subprocess.run(["sed", "-i", *shlex.split(line), str(file)], check=False).returncode == 0
+    before, after = PROJECT.splitlines(), file.read_text("utf-8").splitlines()
+    assert [one for one in after if one not in before] == ['license = { text = "Apache-2.0" }']
+    assert [one for one in before if one not in after] == ['license = "Apache-2.0"', 'license-files = ["LICENSE"]']
 
 
 def test_the_install_script_is_plain_sh() -> None:
