@@ -228,7 +228,8 @@ class HwmonSource:
 
     def limits(self) -> list[PowerLimit]:
         """What the chips are held to; on POWER the machine's cap, which OPAL keeps."""
-        found = [PowerLimit(name, limits.of_hwmon(meter.path)) for name, meter in self._meters.items() if not meter.counts]
+        shown = {name: meter.sampled if meter.counts else meter.path for name, meter in self._meters.items()}
+        found = [PowerLimit(name, limits.of_hwmon(path) if path else None) for name, path in shown.items()]
         node = next((name for name, meter in self._meters.items() if meter.scope == "node"), None)
         cap = limits.of_opal(self._options.root)
         return [one._replace(watts=cap) if one.channel == node and cap is not None else one for one in found]

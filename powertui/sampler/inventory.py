@@ -42,7 +42,8 @@ _SAME = {
 }  # fmt: skip
 _OF_BMCS = ("ipmi", "ipmitool", "redfish")
 _BMC_S = 1.0  # most of them
-_COUNTED_S = 0.2  # between two readings of a counter
+_COUNTED_S = 1.0  # between two readings of a counter: POWER renews those of its on-chip controllers every 0.1 s
+_UNMOVED = "its counter has not moved yet"
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ class FoundSource:
         return asdict(self)
 
 
-def _values(source: Any, info: Info) -> tuple[dict[str, float | None], dict[str, str]]:
-    """One reading, and a second one a moment later for counters; and why there is none."""
+def _values(source: Any, info: Info, counted_s: float) -> tuple[dict[str, float | None], dict[str, str]]:
+    """One reading, and a second one a moment later for counters, if so long may be waited; and why there is none."""
     values: dict[str, float | None] = {c.name: None for c in info.channels}
     reasons: dict[str, str] = {}
     known = {c.name: c for c in info.channels}
@@ -79,17 +80,20 @@ def _values(source: Any, info: Info) -> tuple[dict[str, float | None], dict[str,
             if not reason:
                 values[one.channel] = one.watts
             reasons[one.channel] = reason
-        if attempt == 0 and any(c.kind == "interval" for c in info.channels):
-            time.sleep(_COUNTED_S)  # power is what it counts in that time
+        if attempt == 0 and counted_s and any(c.kind == "interval" for c in info.channels):
+            time.sleep(counted_s)  # power is what it counts in that time
             continue
         break
+    for channel in info.channels:
+        if channel.kind == "interval":
+            reasons.setdefault(channel.name, _UNMOVED)
     return values, {name: reasons[name] for name, watts in values.items() if watts is None and reasons.get(name)}
 
 
-def _found(url: str, source: Any, info: Info) -> FoundSource:
+def _found(url: str, source: Any, info: Info, counted_s: float = _COUNTED_S) -> FoundSource:
     """What an open source tells; it is closed after. One whose every channel says 0 W measures nothing."""
     try:
-        values, reasons = _values(source, info)
+        values, reasons = _values(source, info, counted_s)
     finally:
         source.close()
     if info.channels and all(reasons.get(channel.name) == NOT_MEASURED for channel in info.channels):
@@ -104,14 +108,14 @@ def _refused(url: str, error: SensorError) -> FoundSource:
     return FoundSource(url, False, why_not=error.message, hint=error.hint, denied=isinstance(error, AuthenticationFailed))
 
 
-def _look(url: str, options: Options) -> FoundSource:
+def _look(url: str, options: Options, counted_s: float = _COUNTED_S) -> FoundSource:
     """Open one source, read it once, let it go."""
     source = open_source(url, options)
     try:
         info = source.open()
     except SensorError as error:
         return _refused(url, error)
-    return _found(url, source, info)
+    return _found(url, source, info, counted_s)
 
 
 def look_here(root: str = "/") -> list[FoundSource]:
@@ -168,7 +172,7 @@ def local_targets(root: str = "/") -> list[Target]:
     for url in _in_order(LOCAL):
         if have & set(_SAME.get(url, ())):
             continue
-        found = _look(url, Options(root=root))
+        found = _look(url, Options(root=root), counted_s=0.0)  # what it counts is for the recording
         tried.append(found)
         if found.ok:
             chosen.append(Target(url, Options(root=root)))

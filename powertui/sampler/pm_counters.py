@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
 from powertui.sampler.energy_counter import STILL_S
+from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, STALE, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.sysfs import DENIED, FAULTS
 from powertui.sampler.urls import Address
@@ -103,7 +104,7 @@ class PmCountersSource:
         for one in self._counters:
             if one.energy and (start := _value(one.energy, "J")[0]) is not None:
                 self._first[one.name] = self._last[one.name] = start
-        shared = [one.name for one in self._counters if one.scope != "node"] if self._counters[0].scope == "node" else []
+        shared = [one.name for one in self.channels if one.scope != "node"] if self._counters[0].scope == "node" else []
         notes = (f"The node includes {', '.join(shared)}.",) if shared else ()
         return Info("pm_counters", "pm_counters:", "", self.channels, {"updated every": f"{period:g} s"}, notes)
 
@@ -148,6 +149,11 @@ class PmCountersSource:
         t, mono, rtt = stamp.middle()
         quality = none(why) if watts is None else STALE if old else OK
         return Reading(t, mono, None if watts is None else float(watts), rtt, self.name, name, quality, joules)
+
+    def limits(self) -> list[PowerLimit]:
+        """The caps beside the counters; 0 W is none."""
+        caps = [_value(one.power.with_name(f"{one.power.name}_cap"), "W")[0] for one in self._counters]
+        return [PowerLimit(channel.name, float(cap) if cap else None) for channel, cap in zip(self.channels, caps, strict=True)]
 
     def close(self) -> None:
         """Nothing is held between readings."""

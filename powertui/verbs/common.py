@@ -247,8 +247,8 @@ def sources(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--host", action="append", default=[], metavar="BMC[:PORT]",
                        help="a BMC, or a host named in the config file (repeatable)")  # fmt: skip
     group.add_argument("--source", action="append", default=[], metavar="URL",
-                       help="ipmi:// ipmitool: redfish:// hwmon: rapl: nvml: amd: pm_counters: slurm: "
-                            "prometheus:// csv:FILE (repeatable)")  # fmt: skip
+                       help="ipmi:// ipmitool: redfish:// hwmon: rapl: perf: nvml: amd: nvidia-smi: amd-smi: aiu-smi: "
+                            "pm_counters: slurm: prometheus:// csv:FILE (repeatable)")  # fmt: skip
     group.add_argument("--user", metavar="NAME", help="user on the BMC")
     group.add_argument("--password-file", metavar="FILE", help="file with the password, readable only by you")
     group.add_argument("--kg-file", metavar="FILE", help="file with the BMC key K_G")

@@ -58,6 +58,34 @@ def test_hwmon_tells_caps_and_opal_that_of_the_machine(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_hwmon_tells_the_caps_of_channels_whose_energy_is_counted(tmp_path: Path) -> None:
+    for name, text in (
+        ("name", "ibmpowernv"), ("power1_input", 312_000_000), ("power1_label", "System"), ("energy1_input", 5_000_000),
+        ("energy1_label", "System"), ("power2_input", 90_000_000), ("power2_cap", 190_000_000), ("energy2_input", 7_000_000),
+        ("energy9_input", 9_000_000),
+    ):  # fmt: skip
+        put(tmp_path, f"sys/class/hwmon/hwmon0/{name}", text)
+    put(tmp_path, "sys/firmware/opal/powercap/system-powercap/powercap-current", 2100)
+    source = open_source("hwmon:", Options(root=str(tmp_path)))
+    with counting(tmp_path):
+        info = source.open()
+    assert {channel.kind for channel in info.channels} == {"interval"}
+    assert {one.channel: one.watts for one in source.limits()} == {  # type: ignore[attr-defined]
+        "System": 2100.0, "energy2": 190.0, "energy9": None,
+    }  # fmt: skip
+
+
+def test_pm_counters_tell_their_caps(tmp_path: Path) -> None:
+    us = "1434567890123456 us"
+    for name, watts in (("power", 512), ("power_cap", 0), ("accel0_power", 120), ("accel0_power_cap", 560), ("cpu_power", 90)):
+        put(tmp_path, f"sys/cray/pm_counters/{name}", f"{watts} W {us}")
+    source = open_source("pm_counters:", Options(root=str(tmp_path)))
+    source.open()
+    assert source.limits() == [  # type: ignore[attr-defined]
+        PowerLimit("node", None), PowerLimit("GPU 0", 560.0), PowerLimit("cpu", None),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("reasons", "held"),
     [

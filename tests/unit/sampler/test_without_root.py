@@ -59,7 +59,7 @@ def test_pm_counters_node_and_parts(cray: Path) -> None:
         ("node", "node", None), ("GPU 0", "gpu", 0), ("GPU 1", "gpu", 1), ("cpu", "package", None), ("memory", "dram", None),
     ]  # fmt: skip
     assert info.facts["updated every"] == "0.1 s"
-    assert info.notes == ("The node includes accel0, accel1, cpu, memory.",)
+    assert info.notes == ("The node includes GPU 0, GPU 1, cpu, memory.",)
     assert [r.watts for r in source.read()] == [612.0, 310.0, 95.0, 140.0, 60.0]
 
 
