@@ -7,6 +7,7 @@
 
 Samples are taken raw (a range vector), with the moments at which Prometheus scraped them. Its `query_range` would lay them
 on a grid of its own and fill holes for up to five minutes. Each sample is yielded once; a host whose samples stop has no value.
+A metric of joules that counts up gives the mean between two samples, at the later one.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ METRICS = (
     "ipmi_dcmi_power_consumption_watts",
     "redfish_chassis_power_powercontrol_power_consumed_watts",
     "ipmi_power_watts",
+    "omnistat_vendor_power_watts",
     "node_hwmon_power_average_watt",
     "node_hwmon_power_watt",
     "DCGM_FI_DEV_POWER_USAGE",
@@ -38,9 +40,14 @@ METRICS = (
     "rocm_average_socket_power_watts",  # Omnistat
     "scaph_host_power_microwatts",  # Scaphandre
     "kepler_node_platform_watts",
+    "kepler_node_platform_joules_total",  # Kepler before 0.10 has no watts
     "kepler_node_cpu_watts",
+    "kepler_node_package_joules_total",
 )
 _MICRO = "_microwatts"  # a metric whose name ends so counts in µW
+_COUNTER = "_joules_total"  # and one that ends so counts joules
+_STILL = "the counter stood still or was set back"
+_BEFORE = 3  # spacings: where a counter's value before the first is looked for
 MOST_POINTS = 10_000  # of one series in one answer; the server refuses 11,000
 _LOOKBACK = 300.0  # s: the first question, to learn how often is scraped
 _SPACING = 60.0  # assumed between samples until it is known
@@ -115,8 +122,14 @@ class PrometheusSource:
 
     def _vectors(self, seconds: float, end: float) -> list[SeriesSamples]:
         """A range vector's raw samples."""
-        data = self._ask("query", query=f"{self.selector}[{max(1, round(seconds * 1000))}ms]", time=f"{end:.3f}")
-        return [_series(entry, end - seconds - 1, end + 1, self._unit) for entry in _results(data)]
+        before = _BEFORE * self.spacing if self._counts else 0.0
+        data = self._ask("query", query=f"{self.selector}[{max(1, round((seconds + before) * 1000))}ms]", time=f"{end:.3f}")
+        found = [_series(entry, end - seconds - before - 1, end + 1, self._unit) for entry in _results(data)]
+        return [_means(series, end - seconds - 1) for series in found] if self._counts else found
+
+    @property
+    def _counts(self) -> bool:
+        return self.selector.partition("{")[0].endswith(_COUNTER)
 
     @property
     def _unit(self) -> float:
@@ -212,14 +225,9 @@ class PrometheusSource:
             self._known[key] = unique
             host = series.labels.get("instance", "").rpartition(":")[0] or series.labels.get("instance", "")
             metric = series.labels.get("__name__", "")
-            scope = (
-                "node"
-                if "dcmi" in metric or "consumed" in metric
-                else "gpu"
-                if "DCGM" in metric or "nvidia" in metric
-                else "unknown"
-            )
-            channels.append(Channel(unique, _clean(host), scope, None, note=_clean(metric), period_s=self.spacing))
+            kind = "interval" if self._counts else "sampled"
+            scope = _scope(metric, series.labels)
+            channels.append(Channel(unique, _clean(host), scope, None, kind, _clean(metric), self.spacing))
         self.channels = tuple(channels)
 
     def _channel(self, labels: dict[str, str]) -> str:
@@ -250,7 +258,7 @@ class PrometheusSource:
                 if moment > self._last.get(channel, 0.0):
                     self._last[channel] = moment
                     value = number(watts)
-                    quality = OK if value is not None else none("not a number")
+                    quality = OK if value is not None else none(_STILL if self._counts else "not a number")
                     out.append(Reading(moment, stamp.mono - (stamp.t - moment), value, rtt, self.name, channel, quality))
         for channel, last in self._last.items():
             if stamp.t - last > _STALE * self.spacing:
@@ -273,7 +281,8 @@ class PrometheusSource:
         """Means on a grid of at most so many points: for a first look at a long time."""
         self._http.timeout, self._http.largest = _PATIENT * self._timeout, _HISTORY
         step = max((end - start) / max(1, min(points, MOST_POINTS)), 1.0)
-        query = f"avg_over_time({self.selector}[{round(step * 1000)}ms])"
+        how, within = ("rate", max(step, _BEFORE * self.spacing)) if self._counts else ("avg_over_time", step)
+        query = f"{how}({self.selector}[{round(within * 1000)}ms])"
         data = self._ask("query_range", query=query, start=f"{start:.3f}", end=f"{end:.3f}", step=f"{step:.3f}")
         return [_series(entry, start, end + step, self._unit) for entry in _results(data)]
 
@@ -298,6 +307,25 @@ def _series(entry: dict[str, Any], since: float, until: float, unit: float) -> S
         if moment is not None and since <= moment <= until and isinstance(watts, (str, int, float)):
             samples.append((moment, _watts(watts) * unit))
     return SeriesSamples(labels, samples)
+
+
+def _means(series: SeriesSamples, since: float) -> SeriesSamples:
+    """Watts between each two values of a counter (J), at the later one; not a number where it stood still or was set back."""
+    pairs = zip(series.samples, series.samples[1:], strict=False)
+    means = [(t, (joules - j) / (t - s) if joules > j else math.nan) for (s, j), (t, joules) in pairs if t > s]
+    return series._replace(samples=[one for one in means if one[0] > since])
+
+
+def _scope(metric: str, labels: dict[str, str]) -> str:
+    """What part of a machine a metric is about, as far as its name says."""
+    if any(word in metric for word in ("dcmi", "consumed", "omnistat_vendor_power", "kepler_node_platform")):
+        return "unknown" if "mode" in labels else "node"  # Kepler before 0.10 tells idle and dynamic apart
+    if any(word in metric for word in ("DCGM", "nvidia", "rocm", "vendor_accel")):
+        return "gpu"
+    if metric.startswith("kepler_node_"):  # what a package holds is told beside it
+        zone = labels.get("zone", "package" if "package" in metric else "")
+        return zone if zone in ("package", "dram") else "rail"
+    return "unknown"
 
 
 def _watts(value: str | float) -> float:

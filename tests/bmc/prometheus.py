@@ -52,7 +52,7 @@ class Prometheus:
     def fill(self, metric: str, samples: list[tuple[str, float, float]]) -> None:
         """(labels like 'instance="a"', Unix s, watts), in order of series and time."""
         lines = [
-            f"# TYPE {metric} gauge",
+            f"# TYPE {metric.removesuffix('_total')} {'counter' if metric.endswith('_total') else 'gauge'}",
             *(f"{metric}{{{labels}}} {watts} {moment:.3f}" for labels, moment, watts in samples),
             "# EOF",
             "",

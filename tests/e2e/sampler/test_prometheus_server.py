@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import pytest
@@ -60,6 +61,30 @@ def test_a_host_whose_samples_stop_has_no_value(prometheus):
     (reading,) = source.read()
     assert reading.watts is None
     assert "no new sample" in reason_of(reading.quality)
+    source.close()
+
+
+def test_counters_of_joules_are_means_between_two_samples(prometheus):
+    """Kepler before 0.10; one host's counter begins again, and then stands still."""
+    now = round(time.time()) - 1.0
+    steady = [('instance="a:9102"', now - 60 + n, 1000.0 + 250.0 * n) for n in range(60)]
+    odd = [0.0 if n == 59 else 70.0 if n == 58 else 70.0 if n == 57 else 5000.0 + 40.0 * n for n in range(60)]
+    metric = "kepler_node_platform_joules_total"
+    prometheus.fill(metric, steady + [('instance="b:9102"', now - 60 + n, odd[n]) for n in range(60)])
+    prometheus.start()
+    source, info = opened(prometheus)
+    assert info.facts["query"] == metric
+    assert {(c.host, c.scope, c.kind) for c in info.channels} == {("a", "node", "interval"), ("b", "node", "interval")}
+    found = {series.labels["instance"]: dict(series.samples) for series in source.history(now - 30, now)}
+    assert found["a:9102"] == {now - 30 + n: 250.0 for n in range(30)}
+    b = [found["b:9102"][now - 30 + n] for n in range(30)]
+    assert b[:27] == [40.0] * 27
+    assert all(math.isnan(watts) for watts in b[27:])  # set back, still, set back
+    (grid,) = (series for series in source.overview(now - 50, now, 5) if series.labels["instance"] == "a:9102")
+    assert [watts for _, watts in grid.samples] == pytest.approx([250.0] * len(grid.samples))
+    newest = {reading.channel: reading for reading in source.read() if reading.quality == "ok"}
+    assert newest["a:9102"].watts == 250.0
+    assert "b:9102" not in newest
     source.close()
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.errors import SensorError, UsageError
-from powertui.sampler.prometheus import MOST_POINTS, chunks
+from powertui.sampler.prometheus import METRICS, MOST_POINTS, _scope, chunks
 from powertui.sampler.source import Options, open_source
 
 
@@ -33,3 +33,20 @@ def test_a_query_with_its_own_labels_and_instances_is_wrong_usage():
 def test_no_server():
     with pytest.raises(SensorError, match="does not answer: the connection is refused"):
         open_source("prometheus://127.0.0.1:9", Options(timeout=0.5)).open()
+
+
+def test_what_the_known_metrics_are_about():
+    scopes = {metric: _scope(metric, {"instance": "a"}) for metric in METRICS}
+    assert [metric for metric, scope in scopes.items() if scope == "node"] == [
+        "ipmi_dcmi_power_consumption_watts",
+        "redfish_chassis_power_powercontrol_power_consumed_watts",
+        "omnistat_vendor_power_watts",
+        "kepler_node_platform_watts",
+        "kepler_node_platform_joules_total",
+    ]
+    assert [metric for metric, scope in scopes.items() if scope == "gpu"] == [
+        "DCGM_FI_DEV_POWER_USAGE", "nvidia_smi_power_draw_watts", "rocm_average_socket_power_watts",
+    ]  # fmt: skip
+    zones = {zone: _scope("kepler_node_cpu_watts", {"zone": zone}) for zone in ("package", "dram", "core", "uncore")}
+    assert zones == {"package": "package", "dram": "dram", "core": "rail", "uncore": "rail"}
+    assert _scope("kepler_node_platform_joules_total", {"mode": "idle"}) == "unknown"
