@@ -17,6 +17,8 @@ _S = float(PS_PER_S)
 _MOST = 4096  # stretches that are compared
 _HALF = 0.3  # of a stretch must have been read, that its mean counts
 _FEW = 4
+_PARTED = 0.65  # of that: power that moves seldom leaves less open than even noise
+_LONG = 1.6  # times the usual interval: what goes beyond is a pause
 
 
 class Bridges(NamedTuple):
@@ -29,6 +31,68 @@ class Bridges(NamedTuple):
     squares: Floats  # s² of holes, summed up to each knot
 
 
+class _Read:
+    """What was read of a curve, as far as it is known."""
+
+    def __init__(self, knots: Int64s, left: Floats, right: Floats, known: Bools, energy: Floats, covered: Floats) -> None:
+        self.knots, self.left, self.right, self.known, self.energy, self.covered = knots, left, right, known, energy, covered
+        self.seconds = np.diff(knots) / _S
+        self.usual = float(energy[-1] / covered[-1]) if covered[-1] > 0 else 0.0
+
+    def _upto(self, times: Int64s) -> tuple[Floats, Floats]:
+        knots, left, right = self.knots, self.left, self.right
+        inside = np.clip(times, knots[0], knots[-1])
+        row = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1) - 1
+        dt = np.where(self.known[row], (inside - knots[row]) / _S, 0.0)
+        rise = (right[row] - left[row]) * dt / np.maximum(self.seconds[row], 1e-12)
+        return self.energy[row] + dt * (left[row] + rise / 2), self.covered[row] + dt
+
+    def mean(self, lo: Int64s, hi: Int64s, least: Floats) -> Floats:
+        """Mean power of stretches of which more than `least` seconds are known; NaN of others."""
+        (e0, c0), (e1, c1) = self._upto(lo), self._upto(hi)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(c1 - c0 > least, (e1 - e0) / (c1 - c0), np.nan))
+
+    def varies(self, length: Floats) -> Floats:
+        """Half the mean square of the differences between neighbouring means over such lengths (s)."""
+        weights = np.where(self.known, self.seconds, 0.0)
+        spread = float(np.sqrt(np.average((self.left - self.usual) ** 2, weights=weights))) if self.covered[-1] > 0 else 0.0
+        out = np.empty(len(length))
+        scale = np.round(np.log2(np.maximum(length, 1e-6)) * 2).astype(np.int64)
+        for one in np.unique(scale).tolist():
+            wide = round(2.0 ** (one / 2) * PS_PER_S)
+            count = min(_MOST, int((self.knots[-1] - self.knots[0]) // wide))
+            edges = self.knots[0] + np.arange(count + 1, dtype=np.int64) * wide
+            means = self.mean(edges[:-1], edges[1:], np.full(count, _HALF * wide / _S))
+            apart = np.diff(means)
+            apart = apart[np.isfinite(apart)]
+            out[scale == one] = float((apart**2).mean()) / 2 if len(apart) >= _FEW else spread**2
+        return out
+
+
+def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats | None:
+    """Per interval of a counter: W² of what a part of one may have drawn beside its share, times the lengths of both parts.
+
+    What was counted across a pause is known, but not when of it. 0 for intervals of the usual length, None where all are.
+    """
+    seconds = np.diff(knots) / _S
+    long = known & (seconds > _LONG * usual_s)
+    rows = np.flatnonzero(long)
+    if not len(rows):
+        return None
+    short = known & ~long
+    energy, covered = summed_up(np.where(short, level * seconds, 0.0)), summed_up(np.where(short, seconds, 0.0))
+    read = _Read(knots, level, level, short, energy, covered)
+    begin, end = knots[rows], knots[rows + 1]
+    none = np.zeros(len(rows))
+    around = [read.mean(begin - (end - begin), begin, none), read.mean(end, end + (end - begin), none)]
+    beside = np.nansum([(level[rows] - one) ** 2 for one in around], axis=0)
+    out = np.zeros(len(known))
+    # No power is negative: of what was counted any share, but no more than all, lies on either side.
+    out[rows] = np.minimum(_PARTED * np.maximum(2 * read.varies(seconds[rows] / 2), beside) / 4, level[rows] ** 2 / 3)
+    return out
+
+
 def build(
     knots: Int64s, left: Floats, right: Floats, known: Bools, energy: Floats, covered: Floats, paused_s: Floats
 ) -> Bridges:  # fmt: skip
@@ -36,39 +100,19 @@ def build(
     holes = np.flatnonzero(~known | (paused_s > 0))
     seconds = np.diff(knots) / _S
     missing = ~known[holes]
-
-    def upto(times: Int64s) -> tuple[Floats, Floats]:
-        inside = np.clip(times, knots[0], knots[-1])
-        row = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1) - 1
-        dt = np.where(known[row], (inside - knots[row]) / _S, 0.0)
-        rise = (right[row] - left[row]) * dt / np.maximum(seconds[row], 1e-12)
-        return energy[row] + dt * (left[row] + rise / 2), covered[row] + dt
-
-    def mean(lo: Int64s, hi: Int64s, least: Floats) -> Floats:
-        (e0, c0), (e1, c1) = upto(lo), upto(hi)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.where(c1 - c0 > least, (e1 - e0) / (c1 - c0), np.nan))
+    read = _Read(knots, left, right, known, energy, covered)
+    mean = read.mean
 
     begin, end = knots[holes], knots[holes + 1]
     length = np.where(missing, seconds[holes], paused_s[holes])
     none = np.zeros(len(holes))
     before, after = mean(begin - (end - begin), begin, none), mean(end, end + (end - begin), none)
-    usual = float(energy[-1] / covered[-1]) if covered[-1] > 0 else 0.0
+    usual = read.usual
     filled = np.where(
         np.isnan(before), np.where(np.isnan(after), usual, after), np.where(np.isnan(after), before, (before + after) / 2)
     )
     step = np.where(np.isnan(before) | np.isnan(after), filled - usual, before - after)
-    spread = float(np.sqrt(np.average((left - usual) ** 2, weights=np.where(known, seconds, 0.0)))) if covered[-1] > 0 else 0.0
-    varies = np.empty(len(holes))
-    scale = np.round(np.log2(np.maximum(length, 1e-6)) * 2).astype(np.int64)
-    for one in np.unique(scale).tolist():
-        wide = round(2.0 ** (one / 2) * PS_PER_S)
-        count = min(_MOST, int((knots[-1] - knots[0]) // wide))
-        edges = knots[0] + np.arange(count + 1, dtype=np.int64) * wide
-        means = mean(edges[:-1], edges[1:], np.full(count, _HALF * wide / _S))
-        apart = np.diff(means)
-        apart = apart[np.isfinite(apart)]
-        varies[scale == one] = float((apart**2).mean()) / 2 if len(apart) >= _FEW else spread**2
+    varies = read.varies(length)
     moved = right[holes] - left[holes]
     varies = np.where(missing, varies + step**2 / 4, varies / 2 + moved**2 / 12)
     out = np.zeros((3, len(known)))

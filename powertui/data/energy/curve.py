@@ -101,6 +101,7 @@ class Curve:
     energy: Floats  # J from the first knot to knot i
     covered: Floats | None  # s of known segments to knot i; None when all are known
     bridges: Bridges | None  # over its holes and pauses; None when it has neither
+    cut: Floats | None  # W²: what a part of a counter's long interval may have drawn beside its share; None when none is long
     squares: Floats  # sum of squared differences of neighbouring readings to knot i
     turns: Floats  # and of each difference times the one before it
     steep: Floats  # squared differences over the averaging window (or a refresh), around knot i, summed to it: W² …
@@ -156,6 +157,10 @@ class Curve:
         past, whole = (at.inside[:count] - at.start[:count]) / _S, (at.end[:count] - at.start[:count]) / _S
         part = past * whole * ~self.known[row]
         return over.joules[row] + over.watts[row] * past, over.variance[row] + over.spread[row] * past, over.squares[row] + part
+
+    def cuts(self, at: Spot, count: int) -> Floats:
+        """What the first so many times leave open of a long interval that they cut: W², 0 where they cut none."""
+        return _nothing(count) if self.cut is None else self.cut[at.row[:count]]
 
     def peak(self, first: int, last: int) -> float:
         """Maximum power over knots first … last-1; NaN when there is none."""
@@ -271,6 +276,7 @@ def _build(power: PowerOnTrace) -> Curve:
         energy=energy,
         covered=covered,
         bridges=_bridges(knots, left, right, known, energy, covered, refresh if kind is PowerKind.SAMPLED else 0.0),
+        cut=bridge.within(knots, left, known, refresh) if kind is PowerKind.INTERVAL else None,
         squares=squares,
         turns=turns,
         steep=steep,

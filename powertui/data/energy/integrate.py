@@ -177,6 +177,8 @@ def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: fl
 
 def _lost(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
     """Why what was sampled of a window is not enough."""
+    if coverage >= WHOLE:
+        return "not resolved: it begins or ends within a pause of the log, and what was counted meanwhile may lie on either side"
     within = min(hi_ps, int(curve.knots[-1])) - max(lo_ps, int(curve.knots[0]))
     only = f"not resolved: only {coverage:.0%} of this window was sampled"
     if within < ENOUGH * (hi_ps - lo_ps):
@@ -235,6 +237,7 @@ class _Found(NamedTuple):
     lost: Floats  # s² of its holes
     steep: Floats  # W² [both edges]: squared difference of neighbouring readings there
     inner: Floats  # s² [both edges]: the edge's distance to the row before times that to the row after
+    cut: Floats  # W² [both edges]: what a part of the counter's long interval there may have drawn beside its share; else 0
     before: Floats  # W, power at the begin less that at the end, a reading earlier
     after: Floats  # and a reading later
     at_a: Floats
@@ -280,6 +283,7 @@ class _Look(NamedTuple):
 
     reading: curves.CurveEntries  # six
     bridged: tuple[Floats, Floats, Floats]  # two: J in holes, its variance, s² of them
+    cut: Floats  # two
     steep: Floats  # eight: from and to near a, near b, far around a, far around b
     moved: Floats  # two
     turned: Floats  # two
@@ -334,6 +338,7 @@ def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
     return _Look(
         curve.read(at.edges),
         curve.bridged(at.edges, len(at.inside)),
+        curve.cuts(at.edges, len(at.inside)),
         curve.steep[at.around],
         curve.squares[at.moved],
         curve.turns[at.moved],
@@ -350,16 +355,16 @@ def _settle(looks: Sequence[_Look]) -> _Found:
     if len(looks) > 1:
         columns: list[Any] = [np.array(column).T for column in zip(*(look.reading for look in looks), strict=True)]
         reading = curves.CurveEntries(*columns)
-        steep, moved, turned, runs, held = (np.array([look[k] for look in looks]).T for k in (2, 3, 4, 5, 6))
+        cut, steep, moved, turned, runs, held = (np.array([look[k] for look in looks]).T for k in (2, 3, 4, 5, 6, 7))
         bridged = [np.array(column).T for column in zip(*(look.bridged for look in looks), strict=True)]
-        peak, pairs, inside = np.array([look.peak[0] for look in looks]), *(np.array([look[k] for look in looks]).T for k in (8, 9))
+        peak, pairs, inside = np.array([look.peak[0] for look in looks]), *(np.array([look[k] for look in looks]).T for k in (9, 10))
     else:
         look = looks[0]
         reading = look.reading.shaped(6, -1)
         steep = look.steep.reshape(8, -1)
         bridged = [column.reshape(2, -1) for column in look.bridged]
-        moved, turned, runs, held, inside = (
-            column.reshape(2, -1) for column in (look.moved, look.turned, look.runs, look.held, look.inside)
+        cut, moved, turned, runs, held, inside = (
+            column.reshape(2, -1) for column in (look.cut, look.moved, look.turned, look.runs, look.held, look.inside)
         )
         peak, pairs = np.array(look.peak), look.pairs.reshape(1, -1)
     energy, covered, watts = curves.place(reading)
@@ -376,6 +381,7 @@ def _settle(looks: Sequence[_Look]) -> _Found:
         lost=bridged[2][1] - bridged[2][0],
         steep=np.maximum(slopes[:2] / (2 * _NEAR), slopes[2:] / (2 * _FAR)),
         inner=np.where(inside, past * left, 0.0),
+        cut=cut,
         before=watts[2] - watts[4],
         after=watts[3] - watts[5],
         at_a=watts[0],
@@ -426,7 +432,10 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     straddled = np.where(sensor.interval, _CUT * found.inner, length * least**2 + sensor.poll_s**2 / 4)
     means = _CUT_LONG + (_CUT_MEAN - _CUT_LONG) * np.minimum(1.0, refresh / np.maximum(least, 1e-9))
     straddled = straddled * np.where(sensor.interval, 1.0, _CUT_POINT + (means - _CUT_POINT) * sensor.averaged)
-    edges = np.sqrt((straddled * found.steep).sum(axis=0) * sensor.steep_s / np.maximum(least, 1e-9))
+    # A counter's long interval that an end cuts: what is known of it as a whole may have come before the end or after it.
+    parted = np.where(found.cut > 0, found.inner * found.cut, 0.0).sum(axis=0)
+    slopes = np.where(found.cut > 0, 0.0, straddled * found.steep).sum(axis=0) * sensor.steep_s / np.maximum(least, 1e-9)
+    edges = np.sqrt(slopes + parted)
     edge = edge_ps / PS_PER_S
     ends = (found.before**2 + found.after**2) / 2
     timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (found.at_a**2 + found.at_b**2))
@@ -434,7 +443,7 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     missing = found.opened + np.where(within < WHOLE, ((1 - within) * seconds * sensor.spread_w) ** 2, 0.0)
     sampling = np.sqrt(sampling**2 + missing)  # a hole is a long time between two looks
     sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2)
-    bearable = (Z95 * np.sqrt(found.opened) <= SURE * np.abs(all_of_it)) & (found.lost <= (LOST * seconds) ** 2)
+    bearable = (Z95 * np.sqrt(found.opened + parted) <= SURE * np.abs(all_of_it)) & (found.lost <= (LOST * seconds) ** 2)
     # What a counter counted from one of its readings to another is known, however few they are.
     counted = np.asarray(sensor.interval) & (found.inner == 0).all(axis=0) & (coverage >= WHOLE)
     enough = (within >= ENOUGH) & (coverage > 0) & bearable
