@@ -66,7 +66,7 @@ def _window(times: Int64s, watts: Floats, poll: float, refresh: float, usual: fl
         if seen is None or not _contradicts(seen, usual, refresh):
             return Figure(usual, Badge.ASSUMED), None
     elif seen is None or seen.by == "nothing":
-        unseen = seen is not None and seen.sd_s >= smear.UNSEEN_S
+        unseen = seen is None or seen.sd_s >= smear.UNSEEN_S
         error = max(smear.UNSEEN_S, UNSURE * refresh) if unseen and refresh < smear.UNSEEN_S else UNSURE * refresh
         # A meter that publishes now and then tells of the time since it last did, as a rule.
         return Figure(refresh, Badge.ASSUMED) if held else None, error

@@ -11,10 +11,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Floats
+from powertui.data.model import Bools, Floats, Int64s
 
 MOST = 4096  # readings that are looked at
 LEAST = 24
+_PLENTY = 128  # readings without a pause that tell enough
+_APART = 17  # readings: nothing is read across a longer pause
 SLOWEST_S = 3.0  # what rises more slowly is power that is slow itself: sensors that forget do so within seconds
 # One standard deviation of a window of which nothing was seen: meters are known that average over a second, or lag by 0.7 s.
 UNSEEN_S = 0.9
@@ -50,14 +52,14 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
 
     `held`: asked more often than it changes, as meters are that tell of the time since they last did.
     """
-    level = _liveliest(watts)
-    if len(level) < LEAST:
+    seen = _liveliest(watts)
+    if len(seen.level) < LEAST:
         return None
-    steps = _steps(level)
+    steps = _steps(seen)
     seen_at_once = steps[0] >= max(2.0, 0.5 * (steps[1] + steps[2]))
-    far, rise = _steps(level, _LARGER), _rise(level)
+    far, rise = _steps(seen, _LARGER), _rise(seen)
     if far[0] + far[1] < 2:  # a long mean goes so far in two readings only by chance
-        wide = _from_gaps(level, rise)
+        wide = _from_gaps(seen.level, rise)
         if wide is not None and not rise < _LEAST_RISE * wide:  # a burst of power has such a spectrum, too, but begins at once
             # A mean so long rises within it. What rises more slowly is slow power, or the gaps are the power's own.
             longer = min((rise / _SHARP - wide) / _SELDOM, _OPEN * wide) if rise > wide else 0.0
@@ -84,19 +86,58 @@ def _round(refreshes: float) -> float:
     return round(refreshes, 1) if refreshes < 10 else float(f"{refreshes:.2g}")
 
 
-def _liveliest(watts: Floats) -> Floats:
-    """The longest stretch without a gap, or its liveliest part when it is very long."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], np.isfinite(watts).astype(np.int8), [0]))))
-    if not len(edges):
-        return watts[:0]
-    runs = edges.reshape(-1, 2)
-    first, last = runs[(runs[:, 1] - runs[:, 0]).argmax()].tolist()
-    level = watts[first:last]
+class _Stretch(NamedTuple):
+    """Readings that follow one another. Short pauses between them are drawn straight, and nothing is read from what crosses one."""
+
+    level: Floats
+    drawn: Floats  # up to each reading, how many are drawn instead of read
+    swing: float  # W from the lowest to the highest, of all of the log: what hardly moves there may be noise
+
+    @property
+    def whole(self) -> bool:
+        """Every reading was read."""
+        return bool(self.drawn[-1] == 0)
+
+    def read(self, first: Int64s, last: Int64s) -> Bools:
+        """Whether all readings from one to another were."""
+        return np.asarray(self.drawn[last + 1] == self.drawn[first])
+
+
+def _liveliest(watts: Floats) -> _Stretch:
+    """The longest stretch without a gap, or its liveliest part when it is very long. Where pauses leave none that is long, the longest
+    with no more than short ones."""
+    there = np.isfinite(watts)
+    if not there.any():
+        return _Stretch(watts[:0], np.zeros(1), 0.0)
+    first, last = _best(watts, there)
+    if last - first < min(_PLENTY, there.sum()):
+        rows = np.flatnonzero(there)
+        near = np.flatnonzero(np.diff(rows) <= _APART)
+        ends = np.zeros(len(watts) + 1, np.int64)
+        ends[rows[near]] += 1
+        ends[rows[near + 1]] -= 1
+        wide = _best(watts, (np.cumsum(ends)[:-1] > 0) | there)
+        if there[slice(*wide)].sum() > 2 * (last - first):
+            first, last = wide
+    level, read = watts[first:last], there[first:last]
+    if not read.all():
+        level = np.interp(np.arange(len(level)), np.flatnonzero(read), level[read])
     if len(level) > MOST:
         moved = np.concatenate(([0.0], np.cumsum(np.diff(level) ** 2)))
         start = int(np.argmax(moved[MOST - 1 :] - moved[: len(moved) - MOST + 1]))
-        level = level[start : start + MOST]
-    return level
+        level, read = level[start : start + MOST], read[start : start + MOST]
+    low, high = np.percentile(watts[there], (1, 99))
+    return _Stretch(level, np.concatenate(([0.0], np.cumsum(~read))), float(high - low))
+
+
+def _best(watts: Floats, there: Bools) -> tuple[int, int]:
+    """From where to where they follow one another: of the stretches that are half as long as the longest, where most happens."""
+    runs = np.flatnonzero(np.diff(np.concatenate(([0], there.astype(np.int8), [0])))).reshape(-1, 2)
+    length = runs[:, 1] - runs[:, 0]
+    moved = np.concatenate(([0.0], np.cumsum(np.nan_to_num(np.diff(watts)) ** 2), [0.0]))
+    happened = np.where(length >= length.max() / 2, moved[runs[:, 1] - 1] - moved[runs[:, 0]], -1.0)
+    first, last = runs[happened.argmax()].tolist()
+    return first, last
 
 
 # ── gaps in the spectrum ─────────────────────────────────────────────────────────────────────────
@@ -163,16 +204,16 @@ def _told(above: Floats, size: int, count: int, widths: Floats) -> Floats:
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _rise(level: Floats) -> float:
+def _rise(seen: _Stretch) -> float:
     """Refreshes that the sharpest steps take; 1 when one comes within a refresh. NaN when there is no step worth the name."""
-    low, high = np.percentile(level, (1, 99))
-    large = _LARGER * float(high - low)
+    level = seen.level
+    large = _LARGER * seen.swing
     if large <= 0:
         return float("nan")
     span = 1
     before: tuple[float, float] | None = None
     while 8 * span < len(level):
-        share = _sharpest(level, span, large)
+        share = _sharpest(seen, span, large)
         if share >= _SHARP:
             if before is None or span == 1:
                 return float(span)
@@ -183,8 +224,9 @@ def _rise(level: Floats) -> float:
     return float("nan")
 
 
-def _sharpest(level: Floats, span: int, large: float) -> float:
+def _sharpest(seen: _Stretch, span: int, large: float) -> float:
     """The share of a step that `span` refreshes make of what eight such spans around them do: of the third sharpest step."""
+    level = seen.level
     around = 4 * span
     size = len(level) - 2 * around
     if size < 1:
@@ -193,13 +235,16 @@ def _sharpest(level: Floats, span: int, large: float) -> float:
     most = windows.max(axis=1) - windows.min(axis=1)
     moved = np.abs(windows[:, around + (span + 1) // 2] - windows[:, around - span // 2])
     shares = np.where(most >= large, moved / np.maximum(most, 1e-12), 0.0)
+    if not seen.whole:
+        middle = np.arange(len(level) - 2 * around, dtype=np.int64)[:: max(1, span // 3)] + around
+        shares = np.where(seen.read(middle - span // 2, middle + (span + 1) // 2), shares, 0.0)
     return float(np.sort(shares)[-min(3, len(shares))])
 
 
-def _steps(level: Floats, share: float = _LARGE) -> tuple[int, int, int]:
+def _steps(seen: _Stretch, share: float = _LARGE) -> tuple[int, int, int]:
     """Clear steps between two quiet levels: how many show at once, with a reading between the levels, and with two."""
-    low, high = np.percentile(level, (1, 99))
-    large = share * float(high - low)
+    level = seen.level
+    large = share * seen.swing
     if large <= 0 or len(level) < 9:
         return 0, 0, 0
     counts = []
@@ -213,6 +258,9 @@ def _steps(level: Floats, share: float = _LARGE) -> tuple[int, int, int]:
             counts.append(0)
             continue
         clear = (jump >= large) & still[1] & still[2] & (still[0] | still[3])
+        if not seen.whole:
+            first = np.arange(size, dtype=np.int64) + 1
+            clear &= seen.read(first, first + 3 + inner)
         last = np.zeros(size)
         for k in range(inner):
             with np.errstate(divide="ignore", invalid="ignore"):
