@@ -41,7 +41,7 @@ REFRESHES = 2.0  # a window needs so many to be resolved
 _NEAR, _FAR = 1.5, 8.0  # readings on either side of an edge that tell how much the power moves there
 _STRATA = 0.8  # of the variance of one look: that of the mean of looks spread over a step, times their number squared
 _MANY = 30.0  # differences that tell by themselves how alike neighbouring ones are
-_CUT = 0.65  # of the slope's square: what an interval that an end cuts leaves open; a half if power were even noise
+_CUT = 0.95  # of the slope's square: what an interval that an end cuts leaves open; a half if power were even noise
 # What an end leaves open of readings of moments; of means, in which less is unseen; and of means over many refreshes, which smear.
 _CUT_POINT, _CUT_MEAN, _CUT_LONG = 3.0, 0.3, 0.65
 _OWN = 0.9  # of what neighbours differ by where power is quietest: the rest is power, which a mean has seen

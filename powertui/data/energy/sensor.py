@@ -31,6 +31,7 @@ NEARLY = (
 )
 RUNS = 2  # complete runs that a measured refresh needs
 STEPS = 3  # changes that a measured step needs
+LARGEST_STEP = 8  # digits: in such steps boards read that have a byte for 2 kW
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
 
 
@@ -46,7 +47,7 @@ def describe(series: PowerSeries) -> PowerSeries:
     step = quantum(watts) if series.kind is PowerKind.SAMPLED else None
     measured_step = Figure(step, Badge.MEASURED) if step is not None else None
     if measured_step is None and series.kind is PowerKind.SAMPLED:
-        measured_step = sensor.quantum_w or _assumed(known.quantum_w)
+        measured_step = sensor.quantum_w or _assumed(known.quantum_w if known.quantum_w is not None else _written_step(watts))
     window, error = sensor.window_s, sensor.window_err_s
     if window is None and series.kind is PowerKind.INTERVAL:
         window = poll
@@ -125,6 +126,12 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
     # a run that holds a pause of the log says nothing about the sensor
     longest = np.median(runs) * 20 + HOLE * poll.value
     whole = runs[runs <= longest]
+    # Nor does one that began, went on or ended while it was not asked, as long as there are others.
+    rows = np.flatnonzero(watts[1:] != watts[:-1])
+    pauses = np.concatenate(([0], np.cumsum(np.diff(times) > HOLE * poll.value * NS_PER_S)))
+    asked = runs[(pauses[rows[1:] + 1] == pauses[rows[:-1]]) & (runs <= longest)]
+    if len(asked) >= max(RUNS, len(whole) / 4):
+        whole = asked
     if len(whole) < RUNS:
         return None
     return Figure(max(float(np.median(whole)), poll.value), Badge.MEASURED)
@@ -146,6 +153,19 @@ def quantum(watts: Floats) -> float | None:
         whole = (np.abs(scaled - np.round(scaled)) < 1e-3) & (scaled > 0.5)
         if counts[whole].sum() >= STEP_SHARE * counts.sum():
             return float(_common(np.round(scaled[whole]).astype(np.int64), counts[whole], int(counts.sum())) / 10**digits)
+    return None
+
+
+def _written_step(watts: Floats) -> float | None:
+    """The step that readings which hardly ever change may have: the largest of at most `LARGEST_STEP` digits that all are multiples of."""
+    if not len(watts) or np.count_nonzero(np.diff(watts)) >= STEPS or np.abs(watts).max() > 1e9:
+        return None
+    for digits in range(4):
+        scaled = watts * 10**digits
+        whole = np.round(scaled)
+        if (np.abs(scaled - whole) < 1e-3).all():
+            shared = functools.reduce(math.gcd, np.unique(whole).astype(np.int64).tolist(), 0)
+            return max((n for n in range(1, LARGEST_STEP + 1) if shared % n == 0), default=1) / 10**digits
     return None
 
 

@@ -20,6 +20,9 @@ _APART = 17  # readings: nothing is read across a longer pause
 SLOWEST_S = 3.0  # what rises more slowly is power that is slow itself: sensors that forget do so within seconds
 # One standard deviation of a window of which nothing was seen: meters are known that average over a second, or lag by 0.7 s.
 UNSEEN_S = 0.9
+# Power takes its time, too: a reading between two levels may have met a step on its way, and its window may be so much shorter.
+RAMP_S = 0.05
+_RAMP_SHARE = 0.4
 _GAPS = 8  # so many gaps are looked at
 LONGEST = 64  # refreshes that a window may last, to be looked for by its gaps
 _NULL = 0.09  # of 1/w around its multiples: there a mean passes less than a fortieth
@@ -73,11 +76,13 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     share = (steps[1] / _BETWEEN + 2 * steps[2] + 2 * prior) / (sum(steps) + 2)
     share = min(1.0, share) if steps[2] < 2 else share
     part = min(share, 1.0)
-    if sum(steps) < 2 and np.isnan(rise):  # nothing was seen to rise at all: means over a second would look just so
+    if steps[0] + steps[1] < 2 and np.isnan(rise):  # nothing was seen to rise at once: means over a second would look just so
         return Smear(_round(share) * refresh_s, max(UNSEEN_S, refresh_s), "nothing")
     sd = (max(part * (1 - part), 0.04) / (sum(steps) + 3) + 0.05**2) ** 0.5
     if slowly:
         sd = max(sd, _OPEN * share)
+    elif sum(steps) > 1:
+        sd = max(sd, min(RAMP_S / refresh_s, _RAMP_SHARE * share))
     return Smear(_round(share) * refresh_s, sd * refresh_s, "steps" if sum(steps) > 1 else "nothing")
 
 
