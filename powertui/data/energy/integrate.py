@@ -357,7 +357,10 @@ def _settle(looks: Sequence[_Look]) -> _Found:
         reading = curves.CurveEntries(*columns)
         cut, steep, moved, turned, runs, held = (np.array([look[k] for look in looks]).T for k in (2, 3, 4, 5, 6, 7))
         bridged = [np.array(column).T for column in zip(*(look.bridged for look in looks), strict=True)]
-        peak, pairs, inside = np.array([look.peak[0] for look in looks]), *(np.array([look[k] for look in looks]).T for k in (9, 10))
+        peak, pairs, inside = (
+            np.array([look.peak[0] for look in looks]),
+            *(np.array([look[k] for look in looks]).T for k in (9, 10)),
+        )
     else:
         look = looks[0]
         reading = look.reading.shaped(6, -1)

@@ -31,7 +31,7 @@ NEARLY = (
 )
 RUNS = 2  # complete runs that a measured refresh needs
 STEPS = 3  # changes that a measured step needs
-LARGEST_STEP = 8  # digits: in such steps boards read that have a byte for 2 kW
+_DIGITS = 8  # digits: in such steps boards read that have a byte for 2 kW
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
 
 
@@ -157,7 +157,7 @@ def quantum(watts: Floats) -> float | None:
 
 
 def _written_step(watts: Floats) -> float | None:
-    """The step that readings which hardly ever change may have: the largest of at most `LARGEST_STEP` digits that all are multiples of."""
+    """The step that readings may have which hardly ever change: the largest of a few digits that all of them are multiples of."""
     if not len(watts) or np.count_nonzero(np.diff(watts)) >= STEPS or np.abs(watts).max() > 1e9:
         return None
     for digits in range(4):
@@ -165,7 +165,7 @@ def _written_step(watts: Floats) -> float | None:
         whole = np.round(scaled)
         if (np.abs(scaled - whole) < 1e-3).all():
             shared = functools.reduce(math.gcd, np.unique(whole).astype(np.int64).tolist(), 0)
-            return max((n for n in range(1, LARGEST_STEP + 1) if shared % n == 0), default=1) / 10**digits
+            return float(max(n for n in range(1, _DIGITS + 1) if shared % n == 0)) / float(10**digits)
     return None
 
 

@@ -21,8 +21,8 @@ SLOWEST_S = 3.0  # what rises more slowly is power that is slow itself: sensors 
 # One standard deviation of a window of which nothing was seen: meters are known that average over a second, or lag by 0.7 s.
 UNSEEN_S = 0.9
 # Power takes its time, too: a reading between two levels may have met a step on its way, and its window may be so much shorter.
-RAMP_S = 0.05
-_RAMP_SHARE = 0.4
+_RAMP_S = 0.05
+__RAMP_SHARE = 0.4
 _GAPS = 8  # so many gaps are looked at
 LONGEST = 64  # refreshes that a window may last, to be looked for by its gaps
 _NULL = 0.09  # of 1/w around its multiples: there a mean passes less than a fortieth
@@ -82,7 +82,7 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     if slowly:
         sd = max(sd, _OPEN * share)
     elif sum(steps) > 1:
-        sd = max(sd, min(RAMP_S / refresh_s, _RAMP_SHARE * share))
+        sd = max(sd, min(_RAMP_S / refresh_s, __RAMP_SHARE * share))
     return Smear(_round(share) * refresh_s, sd * refresh_s, "steps" if sum(steps) > 1 else "nothing")
 
 
@@ -109,8 +109,10 @@ class _Stretch(NamedTuple):
 
 
 def _liveliest(watts: Floats) -> _Stretch:
-    """The longest stretch without a gap, or its liveliest part when it is very long. Where pauses leave none that is long, the longest
-    with no more than short ones."""
+    """The longest stretch without a gap, or its liveliest part when it is very long.
+
+    Where pauses leave none that is long, the longest with no more than short ones.
+    """
     there = np.isfinite(watts)
     if not there.any():
         return _Stretch(watts[:0], np.zeros(1), 0.0)

@@ -77,7 +77,9 @@ def held(power: PowerOnTrace, watts: np.ndarray, lo: np.ndarray, hi: np.ndarray)
     return [bool(a <= t <= b) for a, t, b, known in zip(found.lo, true, found.hi, found.resolved, strict=True) if known]
 
 
-@pytest.mark.parametrize("pauses", ["none", "1.1 s every 11 rows", "5 polls every 20 rows", "10 polls every 40 rows", "now and then"])
+@pytest.mark.parametrize(
+    "pauses", ["none", "1.1 s every 11 rows", "5 polls every 20 rows", "10 polls every 40 rows", "now and then"]
+)
 @pytest.mark.parametrize(
     ("refresh", "window", "poll", "step"), [(0.1, 0.1, 0.1, 0.1), (0.1, 1.0, 0.1, 0.1), (0.5, 0.5, 0.2, 1.0), (1.0, 1.0, 0.5, 1.0)]
 )
