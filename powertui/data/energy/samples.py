@@ -145,7 +145,7 @@ def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ..
     window, error = described.window_s, described.window_err_s
     if error is None or (window is not None and (window.badge is Badge.MEASURED or error <= KNOWN * window.value / 2)):
         return ()
-    if window is not None and window.value + 3 * error < AT_ONCE_S:
+    if window is not None and window.value + 2 * error < AT_ONCE_S:
         return ()
     if window is not None and window.value > 1.5 * refresh:
         return tuple((part * window.value, SELDOM) for part in FORGETS)
