@@ -115,10 +115,10 @@ def test_around_a_command_output_exit_code_and_energy(bmc, powertui, tmp_path):
     assert process.returncode == 7
     assert out == "out\n"
     assert "err\n" in err
-    found = re.search(r"power: ([\d.]+) J, mean 245\.0 W \(245 to 245 W\) over ([\d.]+) s", err)
+    found = re.search(r"power: ([\d.]+) (k?)J, mean 245\.0 W \(245 to 245 W\) over ([\d.]+) s", err)
     assert found, err
-    joules, covered = float(found[1]), float(found[2])
-    assert joules == pytest.approx(245 * covered, abs=0.06 * 245)  # the seconds are told with one decimal
+    joules, covered = float(found[1]) * (1000 if found[2] else 1), float(found[3])
+    assert joules == pytest.approx(245 * covered, abs=0.06 * 245, rel=0.001)  # the seconds are told with one decimal
     rows = frame(tmp_path)
     begin, end = rows[[q in ("begin", "end") for q in rows.quality]].mono_s
     share = re.search(r"which is ([\d.]+)% of the time", err)  # where a busy machine missed readings
@@ -397,7 +397,7 @@ def test_an_outage_in_mid_run_costs_only_the_outage(bmc, powertui, tmp_path):
     assert "no value: nothing listens" in err
     assert "values again after" in err
     assert re.search(r"[1-9]\d* reconnects?[,)]", err)
-    share = re.search(r"which is ([\d.]+)% of the time", err)
+    share = re.search(r"([\d.]+)% of the time", err)
     assert share, err
     assert float(share[1]) < 100
 
