@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from powertui.units import quantity
 __all__ = ["add_energies", "channel_lines", "complete", "rows_in", "run"]
 
 
+_ENDS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})  # a recording without a command
 _MANY = 12  # sources or channels that are listed one by one
 
 
@@ -70,18 +71,20 @@ def run(
     recorder.start()
     begin = Stamp.now()
     try:
-        talker.started(recorder, path)
-        if pulse:
-            from powertui.sampler.pulse import pulses
+        # Whoever reads "recording to" may end it at once: what ends it waits from here on until it is asked for.
+        with _held(_ENDS if not command and not pulse else set()):
+            talker.started(recorder, path)
+            if pulse:
+                from powertui.sampler.pulse import pulses
 
-            talker.say("Loading the CPU in three pulses (2, 3 and 5 s) to align by …")
-            pulses(lambda text, kind, stamp: recorder.mark(text, kind, stamp))
-        begin = Stamp.now()
-        if command:
-            with beside(talker.say):
-                code = _around(command, recorder, duration)
-        else:
-            code = _until_stopped(recorder, talker, duration)
+                talker.say("Loading the CPU in three pulses (2, 3 and 5 s) to align by …")
+                pulses(lambda text, kind, stamp: recorder.mark(text, kind, stamp))
+            begin = Stamp.now()
+            if command:
+                with beside(talker.say):
+                    code = _around(command, recorder, duration)
+            else:
+                code = _until_stopped(recorder, talker, duration)
     except KeyboardInterrupt:
         code = 130
     except PowertuiError:
@@ -135,21 +138,26 @@ def _stop_later(recorder: RecorderProcess, duration: float, begin: Stamp) -> Non
 
 
 def _until_stopped(recorder: RecorderProcess, talker: _Talker, duration: float | None) -> int:
-    ends = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     until = None if duration is None else time.monotonic() + duration
-    try:
+    with _held(_ENDS):
         while recorder.alive:
             left = 1.0 if until is None else min(1.0, until - time.monotonic())
             if left <= 0:
                 return 0
-            taken = blocked_signals.take(ends, left)
+            taken = blocked_signals.take(_ENDS, left)
             if taken is not None:  # ctrl+c is how such a recording ends
                 return 0 if taken.number == signal.SIGINT else 128 + taken.number
             talker.status(recorder)
+    return 0
+
+
+@contextlib.contextmanager
+def _held(signals: Set[signal.Signals]) -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return 0
 
 
 def _finish(talker: _Talker, summary: dict[str, Any] | None, code: int, seconds: float) -> int:

@@ -189,6 +189,7 @@ def test_no_password_is_no_attempt_to_log_in(bmc, powertui, environment):
 
 def test_alone_until_ctrl_c(bmc, powertui, tmp_path):
     process = powertui("record", *where(bmc))
+    started(process)
     wait_for_rows(tmp_path / "p.csv", 5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
@@ -200,12 +201,30 @@ def test_alone_until_ctrl_c(bmc, powertui, tmp_path):
 def test_alone_until_sigterm_or_hangup(bmc, powertui, tmp_path):
     for number in (signal.SIGTERM, signal.SIGHUP):
         process = powertui("record", *where(bmc))
+        started(process)
         wait_for_rows(tmp_path / "p.csv", 3)
         process.send_signal(number)
         process.communicate(timeout=120)
         assert process.returncode == 128 + number
         ended(tmp_path)
         (tmp_path / "p.csv").unlink()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_it_may_be_ended_as_soon_as_it_says_that_it_records(bmc, environment, tmp_path, number, code):
+    """On a busy machine time passes between that line and the next look: here the signal comes with the line itself."""
+    script = (
+        "import os, sys; from powertui.sampler import recording_run as run\n"
+        "said = run._Talker.started\n"
+        f"def started(self, *given): said(self, *given); os.kill(os.getpid(), {int(number)})\n"
+        "run._Talker.started = started\n"
+        "from powertui.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", script, "record", *where(bmc)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == code, done.stderr
+    assert " rows in " in done.stderr
+    assert ended(tmp_path)["reason"] == "stopped"
 
 
 def test_for_a_duration(bmc, powertui, tmp_path):
@@ -230,6 +249,7 @@ def test_hosts_of_the_config_file_and_several_sources(bmc, powertui, tmp_path, e
     log = tmp_path / "gpu.csv"
     log.write_text("timestamp,watts\n")
     process = powertui("record", "--host", "node7", "--source", f"csv:{log}", "-o", "p.csv", "--interval", "0.1")
+    started(process)
     wait_for_rows(tmp_path / "p.csv", 3)
     for n in range(3):
         with log.open("a") as file:
@@ -346,6 +366,7 @@ def test_killed_front_end_ends_the_recording_with_a_complete_file(bmc, powertui,
 
 def test_a_second_recorder_on_the_same_file_is_refused(bmc, powertui, tmp_path):
     first = powertui("record", *where(bmc))
+    started(first)
     wait_for_rows(tmp_path / "p.csv", 2)
     second = powertui("record", *where(bmc))
     _, err = second.communicate(timeout=120)
@@ -372,6 +393,7 @@ def test_an_outage_in_mid_run_costs_only_the_outage(bmc, powertui, tmp_path):
     """Killed and restarted: true values before and after, gaps with their reason between, and it is said."""
     path = tmp_path / "p.csv"
     process = powertui("record", *where(bmc))
+    started(process)
     wait_for_rows(path, 10)
     bmc.stop()
     down = time.monotonic()
