@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui import units
-from powertui.data.model import PS_PER_S, PS_PER_US, Badge, Bools, Int64s
+from powertui.data.model import PS_PER_S, PS_PER_US, Badge, Bools, Floats, Int64s
 from powertui.data.texts import CancelCheck, unhindered
 
 # What the values of a column are. It decides how they read, how they sort and where they stand:
@@ -48,6 +48,7 @@ class Column:
     weight: int = 1  # what a narrow screen leaves out first: the smallest. 9 always stays, 0 is for programs alone
     head: str = ""  # its label for programs, where TensorBoard's table has one: "Total Duration (us)"
     signed: bool = False  # a difference: a person reads its plus sign, too
+    ranks: Floats | None = None  # of words that do not sort by their letters: what their rows sort by; NaN is missing
 
     def __len__(self) -> int:
         return len(self.values)
@@ -113,7 +114,9 @@ class Column:
     def order(self, descending: bool) -> Int64s:
         """Rows in the order of this column. Equal rows keep theirs; missing values come last either way."""
         keys: npt.NDArray[Any]
-        if self.kind == "text":
+        if self.ranks is not None:
+            keys, missing = self.ranks, np.isnan(self.ranks)
+        elif self.kind == "text":
             texts = [str(self.values[i] or "").lower() for i in range(len(self.values))]
             _, keys = np.unique(np.array(texts, dtype=object) if texts else np.empty(0, object), return_inverse=True)
             missing = np.array([not text for text in texts], np.bool_)
@@ -133,7 +136,8 @@ class Column:
     def take(self, rows: Int64s) -> Column:
         """Only these rows, in this order."""
         values: Any = self.values[rows] if isinstance(self.values, np.ndarray) else [self.values[i] for i in rows.tolist()]
-        return replace(self, values=values, present=None if self.present is None else self.present[rows])
+        present = None if self.present is None else self.present[rows]
+        return replace(self, values=values, present=present, ranks=None if self.ranks is None else self.ranks[rows])
 
 
 def shown(value: Value, kind: ColumnKind, unit: str = "") -> str:
@@ -227,6 +231,7 @@ class Table:
     wrappers: Callable[[CancelCheck], Bools] | None = None  # rows that only hold others: left out until they are asked for
     total: Callable[[Int64s], Mapping[str, Value]] | None = None  # what some rows come to, by column
     layer: bool = False  # the names are paths: rows can be put together by all but the last part
+    within: Int64s | None = None  # the row that each row lies in, -1 for those at the top: one level
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
@@ -282,7 +287,7 @@ class Table:
         return replace(
             self, columns=tuple(column.take(kept) for column in self.columns), place=lambda row: place(int(kept[row])), order=None,
             kind_of_work=None if work is None else lambda row: work(int(kept[row])), quick=None, parts=(), wrappers=None,
-            total=None if total is None else lambda rows: total(kept[rows]),
+            within=None, total=None if total is None else lambda rows: total(kept[rows]),
         )  # fmt: skip
 
 
@@ -392,9 +397,9 @@ def plural(noun: str, count: int) -> str:
     return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeou" else f"{noun}s"
 
 
-def text_column(id: str, label: str, values: Iterable[str | None], *, weight: int = 1) -> Column:
+def text_column(id: str, label: str, values: Iterable[str | None], *, weight: int = 1, ranks: Floats | None = None) -> Column:
     """A column of words."""
-    return Column(id, label, "text", [value or "" for value in values], weight=weight)
+    return Column(id, label, "text", [value or "" for value in values], weight=weight, ranks=ranks)
 
 
 def optional(
@@ -419,7 +424,7 @@ def stacked(tables: Sequence[Table]) -> Table:
         at = int(np.searchsorted(starts, row, side="right")) - 1
         return tables[at].place(row - int(starts[at]))
 
-    return replace(first, columns=columns, place=place, order=None, kind_of_work=None, quick=None)
+    return replace(first, columns=columns, place=place, order=None, kind_of_work=None, quick=None, within=None)
 
 
 def _stacked(column: Column, tables: Sequence[Table]) -> Column:

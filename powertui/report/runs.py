@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -32,9 +32,8 @@ class KnownRun:
     """What is known of one run so far. None and "": not known."""
 
     when: str = ""  # as the profiled machine's clock showed it
-    placed: float | None = (
-        None  # Unix time of its folder's name or of its file: its place in the list, which reading does not change
-    )
+    placed: float | None = None  # Unix time of its folder's name or of its file: its place in the list before it was read
+    began: float | None = None  # and by its own clock
     device: str = ""
     took_ps: int | None = None
     steps: int | None = None
@@ -89,7 +88,7 @@ def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
         what = "power log" + "s" * (len(run.power) > 1)
     lo, hi = training.first_ns, training.last_ns
     if lo is None or hi is None:
-        return replace(known, device=what, readable=True)
+        return replace(known, when=known.when or _by(known), device=what, readable=True)
     when = _when(Clock(lo, lo, "scalars"))
     return replace(known, when=when, placed=lo / NS_PER_S, took_ps=(hi - lo) * PS_PER_NS, device=what, readable=True)
 
@@ -106,9 +105,10 @@ def read(opened: Opened) -> KnownRun:
         step_ps = int(np.median(lengths))
     more = f" +{len(devices) - 1}" if len(devices) > 1 else ""
     channels = len(run.power)
-    when = (_when(begun) if begun.known else known.when) or UNDATED
+    clock = _when(begun) if begun.known and begun.source != "file time" else ""  # somebody may have copied the file since
     return replace(
-        known, when=when, device=devices[0] + more if devices else "CPU" if run.traces else "",
+        known, when=clock or known.when or _by(known), began=begun.mid_ns / NS_PER_S if clock else None,
+        device=devices[0] + more if devices else "CPU" if run.traces else "",
         took_ps=max((trace.span[1] - trace.span[0] for trace in run.traces), default=None),
         steps=max((len(steps) for steps in run.steps), default=0) or None, step_ps=step_ps,
         epochs=max((len(epochs) for epochs in run.epochs), default=0) or None,
@@ -119,7 +119,7 @@ def read(opened: Opened) -> KnownRun:
 def unreadable(entry: RunEntry, problem: str) -> KnownRun:
     """What is left to say of a run that cannot be read."""
     known = first(entry)
-    return replace(known, when=known.when or UNDATED, device="cannot be read", readable=False, problem=problem)
+    return replace(known, when=known.when or _by(known), device="cannot be read", readable=False, problem=problem)
 
 
 def weighed(opened: Opened, known: KnownRun, aligning: Aligning | None = None) -> KnownRun:
@@ -145,14 +145,32 @@ def weighed(opened: Opened, known: KnownRun, aligning: Aligning | None = None) -
     return replace(known, found=sum(len(account.findings(profile, aligning).findings) for profile in opened.profiles))
 
 
-def table(entries: Sequence[RunEntry], facts: Sequence[KnownRun], summary: str = "") -> Table:
-    """The list, newest first. Runs that nothing dates come last, in the order of their names."""
-    order = sorted(range(len(entries)), key=lambda i: -(facts[i].placed or 0.0))
+def table(
+    entries: Sequence[RunEntry],
+    facts: Sequence[KnownRun],
+    summary: str = "",
+    trainings: Mapping[str, str] | None = None,
+    *,
+    by_clock: bool = True,
+) -> Table:
+    """The list, newest first. Runs that nothing dates come last, in the order of their names. `trainings`: by the path of a
+    session that of the training that it lies in, where that is listed too. `by_clock`: False where runs are read as they come into
+    sight, so that reading does not move them out of it."""
+    moments = [f.began if by_clock and f.began is not None else f.placed for f in facts]
+    order = sorted(range(len(entries)), key=lambda i: -(moments[i] or 0.0))
     runs, facts = [entries[i] for i in order], [facts[i] for i in order]
     paths = [run.path for run in runs]
+    row_of = {path: row for row, path in enumerate(paths)} if trainings else {}
+    outer = [row_of.get(trainings.get(path, ""), -1) for path in paths] if trainings else []
+    names, sizes = [run.name for run in runs], [run.size if run.profiles else None for run in runs]
+    for row, around in enumerate(outer):
+        if around >= 0:
+            sizes[around] = (sizes[around] or 0) + runs[row].size
+            names[row] = names[row].removeprefix(runs[around].name + "/")
+    ranks = np.array([np.nan if (moment := moments[i]) is None else moment for i in order], np.float64)
     columns = (
-        text_column("run", "run", [run.name for run in runs], weight=9),
-        text_column("when", "when", [f.when for f in facts], weight=6),
+        text_column("run", "run", names, weight=9),
+        text_column("when", "when", [f.when for f in facts], weight=6, ranks=ranks),
         text_column("hosts", "hosts", [", ".join(run.hosts) for run in runs], weight=2),
         text_column("device", "device", [_device(f) for f in facts], weight=3),
         optional("took_s", "took", "duration", [f.took_ps for f in facts], weight=7),
@@ -164,14 +182,14 @@ def table(entries: Sequence[RunEntry], facts: Sequence[KnownRun], summary: str =
         optional("joules_hi", "to", "number", [f.joules_hi for f in facts], unit="J", weight=0),
         optional("found", "found", "integer", [f.found for f in facts], weight=4),
         text_column("power", "power", [f.power for f in facts], weight=8),
-        optional("size_bytes", "size", "number", [float(run.size) for run in runs], unit="B", weight=2),
+        optional("size_bytes", "size", "number", sizes, unit="B", weight=2),
         Column("readable", "readable", "flag", np.array([f.readable is not False for f in facts], np.bool_), "",
                np.array([f.readable is not None for f in facts], np.bool_), weight=0),
         text_column("path", "path", paths, weight=0),
     )  # fmt: skip
     return Table(
         "runs", "Runs", columns, place=lambda row: Place(run=paths[row]), order=("when", True), key=("path",), noun="run",
-        empty="No run was found.", summary=summary,
+        empty="No run was found.", summary=summary, within=np.array(outer, np.int64) if any(row >= 0 for row in outer) else None,
     )  # fmt: skip
 
 
@@ -187,6 +205,14 @@ def _when(clock: Clock) -> str:
     if clock.utc_offset_s is None:
         return f"{moment:%Y-%m-%d %H:%M} UTC"
     return f"{moment.astimezone(timezone(timedelta(seconds=clock.utc_offset_s))):%Y-%m-%d %H:%M %z}"
+
+
+def _by(known: KnownRun) -> str:
+    """When a run was over at the latest, by its file."""
+    if known.placed is None:
+        return UNDATED
+    moment = int(known.placed * NS_PER_S)
+    return f"by {when}" if (when := _when(Clock(moment, moment, "file time"))) else UNDATED
 
 
 def _seconds(value: float) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -28,8 +29,9 @@ from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.grouping import Regrouping, grouped_with
 from powertui.screens.status import StatusLine
 from powertui.terminal.theme import Theme
-from powertui.view import grouped
+from powertui.view import grouped, nested
 from powertui.widgets import background
+from powertui.widgets.folding import FoldingTable
 from powertui.widgets.table import TableView
 
 # Runs up to this size are read to say more of them; a larger one says it when it is opened. Joules take longer than steps.
@@ -56,6 +58,7 @@ class OpenScreen(BaseScreen):
         self._listing: Timer | None = None
         self._changes: Changes | None = None
         self._trainings: tuple[tuple[RunEntry, TrainingEntry], ...] = ()  # those with a row of their own
+        self._within: dict[str, str] = {}  # by the path of a session that of the row of its training
         self._asking = False
         self._grouped: Logdir | None = None
         self._grouped_of: Logdir | None = None  # the folder whose trainings were worked out
@@ -67,7 +70,7 @@ class OpenScreen(BaseScreen):
         look, glyphs = self.shell.look, self.shell.capabilities.glyphs
         yield Static("", id="title", markup=False)
         yield Input(placeholder="filter: any words in a row", id="filter", compact=True)
-        yield TableView(theme=look, glyphs=glyphs, waiting="", id="runs")
+        yield FoldingTable(theme=look, glyphs=glyphs, waiting="", id="runs")
         yield Static("", id="problems", markup=False)
 
     def on_mount(self) -> None:
@@ -85,9 +88,9 @@ class OpenScreen(BaseScreen):
         self._stop.set()
 
     @property
-    def table(self) -> TableView:
+    def table(self) -> FoldingTable:
         """The rows."""
-        return self.query_one("#runs", TableView)
+        return self.query_one("#runs", FoldingTable)
 
     @property
     def _runs(self) -> tuple[RunEntry, ...]:
@@ -125,7 +128,13 @@ class OpenScreen(BaseScreen):
     def _fill(self) -> None:
         folder = self.session.logdir
         runs = self._runs
-        count = f"{len(runs):,} run{'s' * (len(runs) != 1)}"
+        inside = {path for run in runs if (path := self._within.get(run.path)) is not None}
+        lone = len(runs) - len(inside)
+        count = f"{lone:,} run{'s' * (lone != 1)}"
+        if inside:
+            count += (
+                f", {sum(run.path in self._within for run in runs):,} of them in {len(inside):,} {plural('training', len(inside))}"
+            )
         if folder is not None and not folder.complete:
             count = f"{count} so far; searching folders …"
         if folder is not None and folder.moves:
@@ -164,6 +173,7 @@ class OpenScreen(BaseScreen):
         def grouped(found: tuple[tuple[RunEntry, TrainingEntry], ...]) -> None:
             if self.is_mounted and self.session.logdir is folder:
                 self._trainings, self._grouped_of = found, folder
+                self._within = {session.path: run.path for run, one in found for session in one.sessions}
                 for run, one in found:
                     self._known[run.path] = listing.of_training(run, one)
                 if found:
@@ -177,17 +187,25 @@ class OpenScreen(BaseScreen):
         words = self.query_one("#filter", Input).value.lower().split()
         runs = self._runs
         if words:
-            runs = tuple(run for run in runs if listing.matches(run, self._fact(run), words))
+            runs = self._left(runs, words)
         unread = sum(run.path not in self._known and _small(run) for run in runs[:ALL])
         summary = f"of {len(self._runs):,} contain {' '.join(words)!r}" if words else ""
         if unread and len(self._runs) > 1:
             left = f"{unread} still to be read" if len(runs) <= ALL else "each is read when it comes into sight"
             summary += f"{'; ' if summary else ''}{left}"
-        table = listing.table(runs, [self._fact(run) for run in runs], summary)
+        table = listing.table(runs, [self._fact(run) for run in runs], summary, self._within, by_clock=len(self._runs) <= ALL)
         marks = [self._mark_of(path) for path in table["path"].values]  # the table has its own order
         if any(marks):
             table = replace(table, columns=(text_column("marked", "", marks, weight=8), *table.columns))
         self.table.show(table)
+
+    def _left(self, runs: Sequence[RunEntry], words: Sequence[str]) -> tuple[RunEntry, ...]:
+        """What a filter leaves: rows that have all words, with the training around them, and all sessions of one that has them."""
+        rows = {run.path: row for row, run in enumerate(runs)}
+        within = np.array([rows.get(self._within.get(run.path, ""), -1) for run in runs], np.int64)
+        matching = np.array([listing.matches(run, self._fact(run), words) for run in runs], np.bool_)
+        kept = nested.left(within, matching)
+        return tuple(run for run, keep in zip(runs, kept.tolist(), strict=True) if keep)
 
     def _mark_of(self, path: str) -> str:
         """Whether a run is marked; where several are open, which those are and which is in front."""
@@ -345,11 +363,19 @@ class OpenScreen(BaseScreen):
         elif self._marked:
             marked, self._marked = {run.path: run, **self._marked}, {}
             self._show_rows()
-            self.shell.runs.open_several([entry for entry in marked.values() if entry.profiles])
+            chosen = [profiled for entry in marked.values() if (profiled := self._profiled(entry)) is not None]
+            if not chosen:
+                self.say("None of the marked runs has a profile.", warn=True)
+            self.shell.runs.open_several(list({one.path: one for one in chosen}.values()))
         else:
-            training = next((one for row, one in self._trainings if row is run), None)
-            session = next((one for one in training.sessions if one.profiles), None) if training is not None else None
-            self.shell.runs.open(session or run, whole=training is not None)
+            whole = any(row is run for row, _ in self._trainings)
+            self.shell.runs.open(self._profiled(run) or run, whole=whole)
+
+    def _profiled(self, run: RunEntry) -> RunEntry | None:
+        """The run, or of a training's row its first session with a profile."""
+        training = next((one for row, one in self._trainings if row is run), None)
+        sessions = (run,) if training is None else training.sessions
+        return next((one for one in sessions if one.profiles), None)
 
     def action_run_mark(self) -> None:
         """Mark the run under the cursor, or take its mark back."""
@@ -378,7 +404,7 @@ class OpenScreen(BaseScreen):
         was = {run.path: run for run in self._runs}
         self._marked.clear()
         self._named.clear()
-        self._trainings = ()
+        self._trainings, self._within = (), {}
         self.shell.runs.regrouped(folder)
         for run in folder.runs:
             if run != was.get(run.path):  # with other power, or other scalars
@@ -443,6 +469,8 @@ class OpenScreen(BaseScreen):
             yield "run-open", f"open {len(self._marked):,} runs" if len(self._marked) > 1 else "open"
             yield "run-mark", "mark"
             yield "run-belongs", "belongs to"
+        if self.table.foldable:
+            yield "run-fold", "fold"
         if self.session.logdir is not None and self.session.logdir.moves:
             yield "undo", "undo"
         yield from (("filter-runs", "filter"), ("runs-sort", "sort"), ("reload", "rescan"))

@@ -7,13 +7,15 @@ wherever the caller likes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from powertui.data.model import Int64s
 from powertui.data.table import Column, Table, Value
 from powertui.data.texts import CancelCheck, unhindered
+from powertui.view import nested
+from powertui.view.nested import NestedRows
 from powertui.view.table_rows import Order, arranged
 
 LAYER = "layer"  # the grouping by all but the last part of a path
@@ -40,9 +42,13 @@ class Listed:
     elsewhere: int = 0  # rows of the other parts
     groups: tuple[RowGroup, ...] = ()
     lines: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
+    folds: NestedRows | None = None  # where rows lie in rows
 
     def unfolded(self, open_: frozenset[str]) -> Listed:
-        """The same with these groups open."""
+        """The same with these groups open; of rows that lie in rows, with those folded that `nested.turned` tells of."""
+        if self.table.within is not None and not self.groups:
+            folds = nested.folds(self.table, self.table.within, self.rows, open_)
+            return replace(self, lines=folds.lines(self.rows), folds=folds)
         if not self.groups:
             return Listed(self.table, self.rows, self.hidden, self.elsewhere, (), self.rows)
         parts = [
@@ -77,6 +83,8 @@ def listed(table: Table, order: Order, open_: frozenset[str] = frozenset(), chec
         if not wraps.all():  # else nothing would be left: better these than nothing
             rows, hidden = rows[~wraps], rows[wraps]
     groups = _grouped(table, rows, order, check) if order.group in groupings(table) else ()
+    if table.within is not None and not groups:
+        rows = nested.below(table.within, rows)
     return Listed(table, rows, hidden, elsewhere, groups).unfolded(open_)
 
 

@@ -17,7 +17,7 @@ from powertui.data.model import Int64s
 from powertui.data.table import Column, ColumnKind, Table, Value, shown
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain, width
-from powertui.view import cut
+from powertui.view import cut, nested
 
 GAP = 2  # cells between two columns
 ALWAYS = 9  # columns of this weight are never left out
@@ -50,7 +50,10 @@ def arranged(table: Table, order: Order, check: CancelCheck = unhindered) -> Int
         rows = np.arange(len(table), dtype=np.int64)
     else:
         rows = table.rows_by(order.column, order.descending, check)
-    return rows[table.matching(order.text, check)[rows]] if order.text else rows
+    if not order.text:
+        return rows
+    keep = table.matching(order.text, check)
+    return rows[(keep if table.within is None else nested.left(table.within, keep))[rows]]
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> Fitte
     main = next((c for c in sorted(table.shown, key=lambda c: -c.weight) if c.kind == "text"), None)
     if main is not None:
         part = room * 2 // 5 if table.layer else room // 3  # what a row is called counts more than its last figures
-        wanted[main.id] = min(_natural(main, room), max(LEAST_TEXT, part))
+        whole = _natural(main, room) + (0 if table.within is None else 2 * nested.INDENT)
+        wanted[main.id] = min(whole, max(LEAST_TEXT, part))
     kept = offered
     while sum(wanted[c.id] + GAP for c in kept) - GAP > room:
         may_go = [c for c in kept if (c.weight < ALWAYS or c.unknown) and c.id not in kept_ids]
@@ -87,7 +91,7 @@ def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> Fitte
         kept.remove(next(c for c in reversed(may_go) if weight[c.id] == min(weight.values())))
     rest = room - sum(wanted[c.id] + GAP for c in kept) + GAP
     if main is not None and rest > 0:
-        wanted[main.id] += min(rest, max(0, _natural(main, room) - wanted[main.id]))
+        wanted[main.id] += min(rest, max(0, whole - wanted[main.id]))
     return FittedColumns(tuple(kept), tuple(wanted[c.id] for c in kept))
 
 

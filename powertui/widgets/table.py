@@ -270,12 +270,18 @@ class TableView(Widget, can_focus=True):
         """Enter: a group opens or closes, a row is chosen."""
         group, row = self.group, self.row
         if group is not None and self._stands is not None:
-            self._open ^= {group.label}
-            self._stands = self._stands.unfolded(self._open)
-            self._scroll()
-            self.refresh()
+            self._unfold(self._open ^ {group.label})
         elif row >= 0 and self._listed is not None:
             self.post_message(self.Chosen(self, row, self._listed.place(row)))
+
+    def _unfold(self, open_: frozenset[str]) -> None:
+        assert self._stands is not None
+        row, self._open = self.row, open_
+        self._stands = self._stands.unfolded(self._open)
+        at = np.flatnonzero(self.lines == row)
+        self.cursor = int(at[0]) if row >= 0 and len(at) else min(self.cursor, max(0, len(self.lines) - 1))
+        self._scroll()
+        self.refresh()
 
     def on_resize(self) -> None:
         """Keep the cursor in sight."""
@@ -323,7 +329,7 @@ class TableView(Widget, can_focus=True):
         table, stands = self._listed, self._stands
         if table is None or stands is None:
             return ""
-        count = len(table) - stands.elsewhere
+        count = len(table) - stands.elsewhere - (0 if stands.folds is None else int(np.count_nonzero(stands.folds.held)))
         total = f"{count:,} {plural(table.noun, count)}"
         words = [f"{len(self.rows):,} of {total} contain {self.order.text!r}" if self.order.text else total]
         if stands.groups:
@@ -403,7 +409,7 @@ class TableView(Widget, can_focus=True):
         ellipsis = self.glyphs.ellipsis
         name, scopes = listed.name_of(table), self._scopes_of(table)
         cells = [
-            table_rows.cell(column, row, size, ellipsis, scopes if column is name else None, self.order.text)
+            self._cell(column, row, size, scopes if column is name else None)
             for column, size in zip(fit.columns, fit.cells, strict=True)
         ]
         elsewhere = table_rows.found_elsewhere(table, row, self.order.text, fit)
@@ -415,6 +421,9 @@ class TableView(Widget, can_focus=True):
             work = table.kind_of_work(row)
             segments.insert(0, Segment(Category(work).code + " ", theme.category_ink(work)))
         return Strip(segments).adjust_cell_length(self.content_size.width, style)
+
+    def _cell(self, column: Column, row: int, cells: int, scopes: table_rows.Scopes | None) -> str:
+        return table_rows.cell(column, row, cells, self.glyphs.ellipsis, scopes, self.order.text)
 
     # ── the mouse ────────────────────────────────────────────────────────────────────────────────
 

@@ -60,7 +60,7 @@ async def test_a_session_is_moved_by_b_kept_and_taken_back_by_u(make: Maker, tmp
     async with shell.run_test(size=SIZE) as pilot:
         await grouped(shell)
         before = belongs(shell)
-        on_row(shell, "one/train/session_1")
+        on_row(shell, "train/session_1")
         await pilot.pause()
         why = str(listed(shell).query_one("#problems", Static).render())
         assert "one: 2 sessions, scalars, 1 power log. 2 sessions lie in one logdir" in why, "what the grouping rests on"
@@ -91,7 +91,7 @@ async def test_marked_runs_go_together_and_a_part_goes_on_its_own(
     shell = make(logs(tmp_path))
     async with shell.run_test(size=SIZE) as pilot:
         await grouped(shell)
-        for name in ("one/train/session_0", "one/train/session_1"):
+        for name in ("train/session_0", "train/session_1"):
             on_row(shell, name)
             await pilot.press("space")
         await pilot.press("b")

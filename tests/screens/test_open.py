@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
+from textual.widgets import Static
 
 from powertui import cli, demo
 from powertui.config import Config
@@ -14,12 +16,14 @@ from powertui.screens import loader
 from powertui.screens.open import ALL, OpenScreen
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
+from powertui.screens.status import StatusLine
 from powertui.screens.timeline import TimelineScreen
 from powertui.terminal import theme
 from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.launch import Display
 from powertui.verbs import common
 from powertui.widgets.table import TableView
+from tests.synthetic.long_training import long_training
 from tests.waiting import until_then
 
 from .conftest import Maker, loaded, settled
@@ -388,3 +392,71 @@ async def test_a_named_run_that_cannot_be_read_is_not_open(data: Path, tmp_path:
         await until_then(lambda: len(shell.session.together) == 1)
         assert "jax_cpu" in shell.session.together[0].path
         assert shell.session.next_run() is None
+
+
+def lines(table: TableView) -> list[str]:
+    """The rows as they are drawn, without what stands right of their names."""
+    found = [table.render_line(1 + at).text for at in range(table.size.height - 2)]
+    return [re.sub(r"(?<=\S)  .*", "", line) for line in found if line.strip()]
+
+
+async def test_sessions_stand_below_their_training_and_fold_away(make: Maker, tmp_path: Path) -> None:
+    long_training(tmp_path / "one")
+    long_training(tmp_path / "two", sessions=(40.0,))
+    long_training(tmp_path / "many", sessions=tuple(range(10, 127, 13)))
+    shell = make(tmp_path)
+    async with shell.run_test(size=SIZE) as pilot:
+        table = await looked(shell, 14)
+        await until_then(lambda: len(lines(table)) == 5)
+        both = ["▾ one", "    train/session_1", "    train/session_0"]
+        assert sorted(lines(table)) == sorted([*both, "▸ many (9)", "  two/train/session_0"])
+        assert "12 runs, 11 of them in 2 trainings" in str(shell.screen.query_one("#title", Static).render())
+        assert "12 runs" in table.summary()
+        at = lines(table).index("▾ one")
+        assert lines(table)[at : at + 3] == both
+        await pilot.press("home", *["down"] * (at + 2), "z")
+        assert "▸ one (2)" in lines(table)
+        assert table.cursor == lines(table).index("▸ one (2)"), "on the training whose session went out of sight"
+        await pilot.press("right", "right")
+        assert table.place is not None
+        assert table.place.run.endswith("session_1")
+        await pilot.press("left", "left")
+        assert "▸ one (2)" in lines(table)
+        await pilot.press("slash", *"session_7", "enter")
+        assert lines(table) == ["▾ many", "    train/session_7"], "with its training, which is not folded for one"
+        await pilot.press("escape", "slash", *"many", "enter", "home", "right")
+        assert len(lines(table)) == 10
+        await pilot.press("enter")
+        await loaded(pilot)
+        assert shell.session.entry is not None
+        assert shell.session.entry.name == "many/train/session_0", "the training by its first session"
+
+
+async def test_a_marked_training_opens_by_its_first_session_and_a_log_says_that_it_has_none(make: Maker, tmp_path: Path) -> None:
+    long_training(tmp_path / "one")
+    long_training(tmp_path / "two")
+    (tmp_path / "alone").mkdir()
+    shutil.copy(tmp_path / "one" / "power.csv", tmp_path / "alone" / "power.csv")
+    shell = make(tmp_path)
+    async with shell.run_test(size=SIZE) as pilot:
+        page = shell.screen
+        assert isinstance(page, OpenScreen)
+        table = await looked(shell, 7)
+
+        def to(name: str) -> None:
+            assert table.table is not None
+            table.action_to_end(-1)
+            table.action_move([table.table["run"].text(row) for row in table.lines.tolist()].index(name))
+
+        to("alone/power.csv")
+        await pilot.press("space")
+        to("alone/power.csv")
+        await pilot.press("enter")
+        assert page.query_one("#status", StatusLine).message == "None of the marked runs has a profile."
+        for name in ("one", "two"):
+            to(name)
+            await pilot.press("space")
+        to("two")
+        await pilot.press("enter")
+        await loaded(pilot)
+        assert [run.name for run in shell.session.together] == ["two/train/session_0", "one/train/session_0"]
