@@ -3,7 +3,8 @@
 Slurm renews its counters every 30 s or so and keeps one for each step: that of `extern` is of all the job's nodes for as long as
 the job runs, that of `batch` of its first node, others are of the nodes and the time of their `srun`. They overlap, so one is
 followed, and another one only when that is gone. Watts are the mean since the value before; a value that has not moved yet is an
-old one, and nothing new is said until it moves.
+old one, and nothing new is said until it moves. How old the first value is, nobody tells: what it has moved by when it first moves
+was drawn in an unknown time, so the counting begins there.
 
     slurm:           this job ($SLURM_JOB_ID, else the control group that we are in)
     slurm:12345      that one
@@ -28,6 +29,7 @@ _JOB = re.compile(r"\d{1,12}([_+.][A-Za-z0-9]{1,20})?")
 _GROUP = re.compile(r"/job_(\d{1,12})(?:/|$)", re.MULTILINE)
 _NONE = ("0", "", "4294967294", "18446744073709551614")  # what Slurm writes for "not counted"
 _RENEWED_S = 30.0
+_FIRST = "the counting begins here"
 
 
 def joules_of(text: str) -> dict[str, int]:
@@ -60,7 +62,7 @@ class SlurmSource:
         self._asker = programs.Asker()
         self._step = ""  # the one that is followed
         self._total = 0  # J of it since the start, and of those before it
-        self._last: tuple[int, float] | None = None  # (J, mono) of the value that is known
+        self._last: tuple[int, float | None] | None = None  # (J, mono) of the value that is known; None: older than we know
 
     def open(self) -> Info:
         if not self._job:
@@ -76,7 +78,7 @@ class SlurmSource:
                 hint="Ask the administrator to set AcctGatherEnergyType (ipmi, rapl, xcc or pm_counters) in slurm.conf.",
             )
         self._step = leading(steps)
-        self._last = (steps[self._step], Stamp.now().mono)
+        self._last = (steps[self._step], None)
         note = f"energy that Slurm counts for its step {self._step}; watts are the mean since the last value"
         self.channels = (Channel(f"job {self._job}", "", "node", None, "interval", note, period_s=_RENEWED_S),)
         return Info("slurm", f"slurm:{self._job}", "", self.channels, {"job": self._job, "step": self._step})
@@ -105,9 +107,9 @@ class SlurmSource:
             why = "the counter was set back"
         elif steps[self._step] == before:
             return []
-        self._last = (steps[self._step], mono)
-        if why:
-            return [Reading(t, mono, None, rtt, self.name, name, none(why), float(self._total))]
+        self._last = (steps[self._step], None if why else mono)
+        if why or then is None:
+            return [Reading(t, mono, None, rtt, self.name, name, none(why or _FIRST), float(self._total))]
         self._total += steps[self._step] - before
         watts = (steps[self._step] - before) / max(mono - then, 1e-3)
         return [Reading(t, mono, watts, rtt, self.name, name, OK, float(self._total))]

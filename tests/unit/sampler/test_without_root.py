@@ -299,10 +299,12 @@ def test_slurm_counts_the_jobs_energy(path: Path, monkeypatch: pytest.MonkeyPatc
     assert (info.url, info.channels[0].kind) == ("slurm:4711", "interval")
     assert source.read() == []  # nothing new yet
     (path / "sstat.txt").write_text("4711.batch|4600\n4711.0|900\n")
+    (first,) = source.read()  # 3.6 kJ of an unknown time: the value before may have been half a minute old
+    assert (first.watts, first.joules, reason_of(first.quality)) == (None, 0.0, "the counting begins here")
+    (path / "sstat.txt").write_text("4711.batch|8200\n4711.0|900\n")
     (reading,) = source.read()
     assert reading.joules == 3600.0
-    assert reading.watts is not None
-    assert reading.watts > 0
+    assert reading.watts == pytest.approx(3600.0 / (reading.mono - first.mono))
     (path / "sstat.txt").write_text("4711.batch|10\n")
     assert reason_of(source.read()[0].quality) == "the counter was set back"
 
@@ -321,9 +323,11 @@ def test_slurm_without_a_job_and_without_accounting(path: Path, monkeypatch: pyt
 
 def test_slurm_follows_one_step_and_counts_no_joule_twice(path: Path) -> None:
     """Two steps of overlapping nodes, renewed at other moments; then the one that is followed ends."""
-    program(path, "sstat", "7.batch|1000\n7.0|4000\n")
+    program(path, "sstat", "7.batch|1000\n7.0|3000\n")
     source, info = opened("slurm:7")
     assert info.facts["step"] == "0"
+    (path / "sstat.txt").write_text("7.batch|1000\n7.0|4000\n")
+    assert source.read()[0].joules == 0.0
     (path / "sstat.txt").write_text("7.batch|1900\n7.0|4000\n")
     assert source.read() == []
     (path / "sstat.txt").write_text("7.batch|1900\n7.0|7600\n")
@@ -332,6 +336,8 @@ def test_slurm_follows_one_step_and_counts_no_joule_twice(path: Path) -> None:
     (ended,) = source.read()
     assert (ended.watts, ended.joules, reason_of(ended.quality)) == (None, 3600.0, "its step 0 ended")
     (path / "sstat.txt").write_text("7.batch|2900\n7.1|50\n")
+    assert (source.read()[0].watts, source._total) == (None, 3600)
+    (path / "sstat.txt").write_text("7.batch|3000\n7.1|50\n")
     assert source.read()[0].joules == 3700.0
 
 
