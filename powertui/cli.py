@@ -115,6 +115,7 @@ def _check_machine() -> None:
         )
     from powertui import dependencies
 
+    dependencies.one_thread()
     stop, warn = dependencies.trouble()
     if stop:
         raise PowertuiError(f"{stop}.", hint="Install powertui again in an environment of its own: see docs/install.md.")

@@ -11,13 +11,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from email.message import Message
     from importlib import metadata
 
-__all__ = ["License", "Need", "everything", "needs", "required", "tell_licenses", "trouble"]
+__all__ = ["License", "Need", "bring_along", "everything", "needs", "one_thread", "required", "tell_licenses", "trouble"]
 
 _LINE = re.compile(r"Requires-Dist:\s*([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;\s*(.*))?$")
 _BOUND = re.compile(r"(>=|<=|==|<|>)\s*([0-9][0-9.]*)")
@@ -87,6 +88,32 @@ def _listed(path: Sequence[str]) -> Iterator[tuple[str, str, str]]:
                 name, version = stem.split("-")[:2]
                 file = os.path.join(folder, entry)  # noqa: PTH118
                 yield _key(name), version, os.path.join(file, "METADATA" if end == ".dist-info" else "PKG-INFO")  # noqa: PTH118
+
+
+def bring_along(text: str, path: Sequence[str] | None = None) -> bool:
+    """Whether any package of the import path may name this among its entry points. To parse them all costs ten times as much."""
+    wanted = text.encode()
+    for folder in sys.path if path is None else path:
+        if not os.path.isdir(folder or "."):  # noqa: PTH112
+            if os.path.exists(folder):  # noqa: PTH110
+                return True  # an archive
+            continue
+        for _, _, metadata in _listed([folder or "."]):
+            try:
+                with open(os.path.join(os.path.dirname(metadata), "entry_points.txt"), "rb") as file:  # noqa: PTH118, PTH120, PTH123
+                    if wanted in file.read():
+                        return True
+            except FileNotFoundError:
+                continue
+            except OSError:
+                return True
+    return any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder)
+
+
+def one_thread() -> None:
+    """Before numpy is imported: it starts no pool of threads. For what we compute, the pool is never worth its start, and while it
+    starts each of its threads takes a processor from what a person waits for."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def trouble(path: Sequence[str] | None = None) -> tuple[str, str]:

@@ -15,6 +15,7 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from powertui import dependencies
 from powertui.plain import plain
 
 FORMATS, POWER, SOURCES = "powertui.formats", "powertui.power", "powertui.sources"
@@ -40,7 +41,9 @@ def of(group: str) -> PluginGroup:
     """Everything of a group that is installed and can be used; looked for once."""
     if os.environ.get("POWERTUI_NO_PLUGINS"):
         return PluginGroup((), ())
-    from importlib import metadata  # 10 ms, only for those who read a file
+    if not dependencies.bring_along(group):
+        return PluginGroup((), ())
+    from importlib import metadata
 
     plugins, problems = [], []
     for entry in metadata.entry_points(group=group):

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from textual.widgets import Static
 
-from powertui.data import hit_table
-from powertui.data.table import Result, Table
-from powertui.data.tools import op_stats
 from powertui.screens import heading
 from powertui.view import cut
 from powertui.widgets import background
@@ -17,6 +14,7 @@ from powertui.widgets.ops_table import OpsTable
 from powertui.widgets.table import TableView
 
 if TYPE_CHECKING:
+    from powertui.data.table import Result, Table
     from powertui.screens.timeline import TimelineScreen
 
 OPS_AFTER_S = 0.25  # the op table follows the view once it has stood still for so long
@@ -91,6 +89,8 @@ class PaneBelow:
         if profile is not None:
             of = "Ops · " if page.timeline.window else "Ops in view · "
             self._say_of(of + heading.words(profile, window, page.view.size.width - 2 - len(of)))
+        from powertui.data.tools import op_stats
+
         background.begin(
             page, "ops", lambda check: op_stats.result(op_stats.of(trace, lo, hi, check)), lambda found: self._got_ops(trace, found)
         )
@@ -113,6 +113,8 @@ class PaneBelow:
         if self.open != "hits":
             return
         trace, hits = model.trace, state.hits
+        from powertui.data import hit_table
+
         self._say_of(f"Hits of {hits.pattern} by name · whole profile")
         background.begin(
             page, "hits", lambda check: hit_table.of(trace, hits, check), lambda table: self._show("hits", trace, table)

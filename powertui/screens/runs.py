@@ -362,7 +362,8 @@ class OpenRuns:
                 opened.keep(("model", drawn.index), session.model)
             self.shell.tell()
 
-        self.shell.run_worker(work, thread=True, exclusive=True, group="further")
+        # Once the picture is out: until then both would take turns, and the picture would come later by all of this.
+        self.shell.call_after_refresh(self.shell.run_worker, work, thread=True, exclusive=True, group="further")
 
     def show_trace(self, index: int) -> None:
         """Look at another host's profile of the same run."""
@@ -409,6 +410,7 @@ class OpenRuns:
     def _parted(self, loader: Loader, part: LoadedPart) -> None:
         if loader is not self._loader:
             return
+        self.shell.gate.release()
         session = self.session
         opened = session.opened
         if opened is None or opened.entry is not loader.entry:
@@ -462,6 +464,7 @@ class OpenRuns:
         if not isinstance(error, PowertuiError):
             raise error
         self._loader = None
+        self.shell.gate.release()
         if loader.again:
             if self.session.opened is not None:
                 self.session.opened.complete = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable
@@ -31,6 +32,7 @@ from powertui.terminal.pacing import Quality
 
 SWITCH_S = 0.0005
 EASE_S = 1.0  # by then the first picture is there
+WAITS_S = 0.4  # a page without its run is not worth a frame, unless reading takes longer than this
 LOOK_EVERY_S = 2.0  # whether the files of the run are still those that were read
 COMPRESS = "This connection is slow. `ssh -C` (compression) makes powertui several times faster."
 
@@ -73,7 +75,9 @@ class Shell(TypeAhead[int]):
         self.set_timer(EASE_S, launch.at_ease)
         self.set_interval(LOOK_EVERY_S, self.runs.look_for_changes)
         folder = self.session.logdir
+        self.gate.hold(time.monotonic() + WAITS_S)
         if self._first != "open" or folder is None or not self.runs.open_found(folder):
+            self.gate.release()
             self.show(self._first)
 
     def on_unmount(self) -> None:

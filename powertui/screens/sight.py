@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from powertui.data.tools import event_sets
-from powertui.view import in_sight
 from powertui.widgets import background
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # names alone: nothing is counted before the first picture
     from powertui.screens.timeline import TimelineScreen
+    from powertui.view.in_sight import InSight
 
 AFTER_S = 0.2  # the view stands still for so long …
 LATE_S = 1.0  # … or so long, where there is much to count
@@ -45,7 +44,11 @@ class SightCounting:
             self._timer.stop()
         model, lo, hi = self.page.timeline.model, now[1], now[2]
         assert model is not None
-        much = model.trace.event_count > MUCH and event_sets.touching(model.trace, lo, hi) > MUCH
+        much = False
+        if model.trace.event_count > MUCH:
+            from powertui.data.tools import event_sets
+
+            much = event_sets.touching(model.trace, lo, hi) > MUCH
         self._timer = self.page.set_timer(LATE_S if much else AFTER_S, self._count)
 
     def _count(self) -> None:
@@ -55,11 +58,13 @@ class SightCounting:
             return
         if page.session.complete:
             page.view.use_free_rows()
+        from powertui.view import in_sight
+
         background.begin(
             page, "sight", lambda check: in_sight.of(model, now[1], now[2], check), lambda seen: self._counted(now, seen)
         )
 
-    def _counted(self, now: tuple[object, int, int], seen: in_sight.InSight) -> None:
+    def _counted(self, now: tuple[object, int, int], seen: InSight) -> None:
         if self.page.is_mounted and now == self._now():
             self._of, self._asked = now, None
             self.page.view.sight.show(seen)

@@ -10,7 +10,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-from powertui import config
+from powertui import config, dependencies
 from powertui.errors import NoTerminal
 from powertui.terminal import capabilities as caps
 from powertui.terminal import theme
@@ -40,11 +40,8 @@ def prepare(asked: caps.Wishes, theme_name: str | None, instead: str) -> Display
 
 
 def hurry() -> None:
-    """Until the first picture: what is imported is not searched for garbage again and again, and numpy starts no pool of threads.
-
-    (For what we compute, the pool is never worth its start; a machine with many cores would start as many threads.)
-    """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    """Until the first picture: what is imported is not searched for garbage again and again; numpy starts no threads."""
+    dependencies.one_thread()
     gc.disable()
 
 

@@ -59,6 +59,7 @@ class PaintGate:
     _last_frame: float = -1e9
     _asked_at: float | None = None  # the very first question
     _proved: bool = False  # a large frame went through without delay
+    _held_until: float = -1e9
     _slow: int = field(default=0, repr=False)
     _quick: int = field(default=0, repr=False)
 
@@ -75,10 +76,18 @@ class PaintGate:
 
     def opens_at(self, now: float) -> float:
         """The earliest moment at which a frame may leave, as far as is known now (`now` or before: at once)."""
-        earliest = self._last_frame + self.interval
+        earliest = max(self._last_frame + self.interval, self._held_until)
         if self._sent_at is None:
             return earliest
         return max(earliest, self._sent_at + (LOST_S if self.acknowledged else PATIENCE_S))
+
+    def hold(self, until: float) -> None:
+        """No frame leaves before this moment, unless `release` comes first."""
+        self._held_until = until
+
+    def release(self) -> None:
+        """What frames were held for is there."""
+        self._held_until = -1e9
 
     def is_open(self, now: float) -> bool:
         """Whether a frame may leave now."""

@@ -15,7 +15,6 @@ from powertui.data.category import MEANINGS, Category
 from powertui.data.energy import leading, mixture
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, PowerOnTrace, Trace
-from powertui.data.tools import event_sets
 from powertui.plain import plain
 from powertui.view import power_facts
 from powertui.view.around import Around
@@ -212,6 +211,8 @@ def _event(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
 @functools.lru_cache(maxsize=8)
 def _set(trace: Trace, name: int, window: tuple[int, int]) -> tuple[ContextLine, ...]:
     """All events of one name in the window, or in the profile."""
+    from powertui.data.tools import event_sets  # nothing is selected in the first picture
+
     among = event_sets.touching(trace, *window)
     if among > MOST_EVENTS:
         return (ContextLine("alike", f"mark a window to count them ({units.count(among)} events here)"),)

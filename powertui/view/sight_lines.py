@@ -6,12 +6,15 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from powertui import units
 from powertui.data.category import Category
 from powertui.plain import width as cells
 from powertui.view.cut import middle
-from powertui.view.in_sight import InSight, LongStep, Side
+
+if TYPE_CHECKING:
+    from powertui.view.in_sight import InSight, LongStep, Side
 
 Pieces = tuple[tuple[str, str], ...]  # (text, role of the theme; "category:NAME" for a cell of that kind)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.style import Style
 
-from powertui.view.in_sight import InSight
-from powertui.view.sight_lines import Pieces, legend, panel
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.time_lane import fit_text
+
+if TYPE_CHECKING:  # names alone: nothing is told of the view before the first picture
+    from powertui.view.in_sight import InSight
+    from powertui.view.sight_lines import Pieces
 
 LABEL = "self time in view"
 
@@ -42,6 +46,8 @@ class SightPane(LinesPane, can_focus=False):
         label = fit_text(LABEL if self.label_width > len(LABEL) else "self time", self.label_width)
         lines: list[StyledLine] = [((label, gutter),)]
         if self.seen is not None and width > self.label_width:
+            from powertui.view.sight_lines import legend, panel
+
             told = legend(self.seen, width - self.label_width, height)
             lines = [
                 (((" " * self.label_width if y else label), gutter), *self._styled(row)) for y, row in enumerate(told)

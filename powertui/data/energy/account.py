@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -20,8 +20,6 @@ from powertui.data.energy import added_up, align, belongs, devices, idle, integr
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.belongs import Share
 from powertui.data.energy.devices import Pair
-from powertui.data.energy.findings import held, joined
-from powertui.data.energy.findings.finding import Findings, Ops
 from powertui.data.energy.integrate import Energy
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
@@ -39,7 +37,9 @@ from powertui.data.model import (
     Trace,
 )
 from powertui.data.opened import Profile
-from powertui.data.tools import op_stats
+
+if TYPE_CHECKING:  # names alone: power is drawn before somebody looks at what stands out in it
+    from powertui.data.energy.findings.finding import Findings, Ops
 
 _LONG = 100_000  # readings: what looking at them took is worth handing back
 _SURROUNDINGS_PS = 1800 * PS_PER_S  # on each side of a profile, at least, or twice its length …
@@ -56,9 +56,14 @@ class Account:
     placed: tuple[Placed, ...]  # every channel
     counted: tuple[int, ...]  # those that are added up
     text: str  # which they are, and why
-    idle: Figure | None  # idle power of the counted channels
+    idle_of: Callable[[], Figure | None]  # see `idle`
     share: Share | None = None  # of the run's power: on what evidence it is this host's, and what is nobody's
     around: Callable[[Account], Account | None] | None = None  # the same, as the training around it knows it by wall time
+
+    @property
+    def idle(self) -> Figure | None:
+        """Idle power of the counted channels: worked out when it is first asked for, not before power can be drawn."""
+        return self.idle_of()
 
     @functools.cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -206,6 +211,8 @@ class Account:
     def compare(self, ops: Ops | None = None, scalars: Sequence[ScalarSeries] = (), *, around: bool = False) -> Findings:
         """What stands out. `scalars` tell where training went on beside the profile; `around`: somebody else looks at what lies
         far from it."""
+        from powertui.data.energy.findings import held, joined
+
         training = align.AlignmentContext(self.trace, self.steps, self.epochs).training
         back = held.of(one.power for one in self.placed)
         near = self.near if around else None
@@ -289,6 +296,8 @@ def _findings_key(index: int, aligning: Aligning) -> tuple[object, ...]:
 
 def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
     """What stands out in a profile, and which ops ran longer there: worked out once."""
+    from powertui.data.tools import op_stats
+
     how = aligning or Aligning()
     trace = profile.trace
 
@@ -328,8 +337,8 @@ def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Place
     led = leading.why(power, trace.span)
     if led and text:
         text += f"; {led}"
-    found = _idle([placed[i].power for i in counted], trace, epochs, idle_w)
-    return Account(trace, steps, epochs, tuple(placed), counted, text, found)
+    idle_of = functools.cache(lambda: _idle([placed[i].power for i in counted], trace, epochs, idle_w))
+    return Account(trace, steps, epochs, tuple(placed), counted, text, idle_of)
 
 
 def combined(parts: Sequence[Energy]) -> Energy | None:

@@ -49,7 +49,7 @@ def of(account: Account) -> tuple[DevicePower, ...]:
     """The GPUs of an account's trace with their power."""
     power = [one.power for one in account.placed]
     return tuple(
-        DevicePower(pair, None if pair.channel is None else replace(account, counted=(pair.channel,), idle=None),
+        DevicePower(pair, None if pair.channel is None else replace(account, counted=(pair.channel,), idle_of=lambda: None),
                     None if pair.channel is None else power[pair.channel].series)
         for pair in account.pairs
     )  # fmt: skip

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from powertui.data import elsewhere, wire
-from powertui.data.formats import tfevents_columns
+from powertui.data.formats import tfevents_aside, tfevents_columns
 from powertui.data.formats.filenames import split_events
 from powertui.data.limits import HINT, MACHINE, MemoryLimit
 from powertui.data.model import NS_PER_S, Floats, Int64s, ScalarSeries, Warn
@@ -295,6 +295,16 @@ class Tail:
         if _is_graph(record):
             self._saw(wall)
             return
+        aside = tfevents_aside.of(record, _MARKER_PLUGINS)
+        if aside is not None:
+            if aside.is_header:
+                self._walls.setdefault("header", wall)
+                return
+            self._saw(wall)
+            for tag, plugin in aside.values:
+                self._plugins[tag] = plugin
+                self._graph(tag, plugin, wall)
+            return
         try:
             event = schemas.parsed("Event", bytes(record))
         except schemas.Undecodable:
@@ -313,6 +323,16 @@ class Tail:
         self._walls.setdefault("first", wall)
         self._walls["last"] = max(wall, self._walls.get("last", wall))
 
+    def _graph(self, tag: str, plugin: str, wall: int) -> bool:
+        """Keras' graph, and what the profiler leaves when it stops: their times tell something. Whether it is one of these."""
+        if plugin == "graph_keras_model":
+            self._walls.setdefault("keras", wall)
+            return True
+        if plugin.startswith("graph_run_metadata") and (match := _BATCH_TAG.match(tag)):
+            self._batches.append((int(match[1]), wall))
+            return True
+        return False
+
     def _value(self, value: Any, step: int, wall: int, row: int, new: list[tuple[int, Scalar]]) -> None:
         tag = str(value.tag)
         kind = value.WhichOneof("value")
@@ -324,10 +344,8 @@ class Tail:
         if kind == "simple_value":
             number = float(value.simple_value)
         elif kind == "tensor":
-            if plugin == "graph_keras_model":
-                self._walls.setdefault("keras", wall)
-            elif plugin.startswith("graph_run_metadata") and (match := _BATCH_TAG.match(tag)):
-                self._batches.append((int(match[1]), wall))
+            if self._graph(tag, plugin, wall):
+                pass
             elif plugin in _MARKER_PLUGINS:
                 text = bytes(value.tensor.string_val[0]) if value.tensor.string_val else b""
                 self._markers.append((tag, text.decode(errors="replace"), wall))

@@ -10,27 +10,29 @@ import functools
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from powertui.data import packed
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import marks as recorded_marks
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.account import Account
 from powertui.data.energy.align import Placed
-from powertui.data.energy.findings.finding import Findings
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.loading import Beside
 from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
 from powertui.data.model import Mark, PowerSeries, Warn
 from powertui.data.opened import Opened, Profile
 from powertui.data.training import by_wall, epochs, islands, placing, rate, seen, stretches
-from powertui.data.training.findings import joined
 from powertui.data.training.parts import NO_RATE, Island, Moment, Rate, ScalarStrip, TrainedEpoch
 from powertui.data.training.placing import PlacedChannel
 from powertui.data.training.rate import SessionSteps
 from powertui.data.training.seen import Seen
 from powertui.data.training.stretches import Stretches
 from powertui.errors import UnreadableFile
+
+if TYPE_CHECKING:  # names alone: what is found is looked for after the first picture
+    from powertui.data.energy.account import Account
+    from powertui.data.energy.findings.finding import Findings
 
 _WORKED_OUT = ("logs", "strips", "told_rate", "scalar_span", "epochs", "stretches", "_power", "marks")  # let go when something came
 
@@ -302,6 +304,8 @@ class Training:
         seen = self._looked_from(profile, aligning)
         if not seen.wall:
             return found  # nothing of the training lies on this profile's axis
+        from powertui.data.training.findings import joined
+
         return joined(found, seen.whole.findings, profile.trace.span)
 
     def _with(self, aligning: Aligning) -> Training:

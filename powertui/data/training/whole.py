@@ -198,9 +198,8 @@ def _account_of(seen: Seen, idle_w: float | None = None) -> Account:
     if led and text:
         text += f"; {led}"
     placed = tuple(Placed(one, _alignment(seen, one)) for one in power)
-    return Account(
-        _trace_of(seen, reach), Steps.none(), seen.epochs, placed, counted, text, _idle(seen, [power[i] for i in counted], idle_w)
-    )
+    found = _idle(seen, [power[i] for i in counted], idle_w)
+    return Account(_trace_of(seen, reach), Steps.none(), seen.epochs, placed, counted, text, lambda: found)
 
 
 def _trace_of(seen: Seen, span: tuple[int, int] | None = None) -> Trace:

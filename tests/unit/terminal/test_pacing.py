@@ -18,6 +18,20 @@ def test_one_frame_in_flight() -> None:
     assert gate.is_open(0.3)
 
 
+def test_frames_are_held_until_there_is_a_picture_or_for_a_while() -> None:
+    gate = PaintGate(fps=1000)
+    gate.sent(0.0, 0, frame=False)
+    assert gate.answered(0.1)
+    gate.hold(0.5)
+    assert not gate.is_open(0.4)
+    assert gate.opens_at(0.4) == 0.5
+    assert gate.is_open(0.5)
+    gate.hold(2.0)
+    assert not gate.is_open(1.0)
+    gate.release()
+    assert gate.is_open(1.0)
+
+
 def test_a_terminal_that_never_answers_gets_frames_at_a_fixed_rate() -> None:
     gate = PaintGate(fps=30)
     gate.sent(0.0, 0, frame=False)

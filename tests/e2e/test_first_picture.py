@@ -1,0 +1,61 @@
+"""What is imported until the first picture is time until an answer: modules are counted, never seconds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Opener, python_env
+from .terminal import Terminal
+
+pytestmark = pytest.mark.e2e
+
+# What stands out is looked for once the picture is out: what is imported by then is written down, and nothing is looked for.
+SCRIPT = """
+import sys
+from pathlib import Path
+from powertui import dependencies
+dependencies.one_thread()
+from powertui.screens import loader
+
+def further(*_):
+    Path({out!r}).with_suffix(".part").write_text("\\n".join(sys.modules))
+    Path({out!r}).with_suffix(".part").rename({out!r})
+
+loader.further = further
+sys.argv = ["powertui", "demo"]
+from powertui.__main__ import run
+run()
+"""
+
+# Findings, tools, tables that are open on no first page, dialogs, other pages; packages that nothing of it needs.
+LATER = (
+    "google.protobuf", "importlib.metadata", "numpy.random", "pandas", "plotext", "tomllib", "tomli",
+    "powertui.capture", "powertui.data.energy.findings", "powertui.data.energy.fold", "powertui.data.energy.host_energy",
+    "powertui.data.energy.results", "powertui.data.energy.step_table", "powertui.data.export", "powertui.data.hit_table",
+    "powertui.data.hlo", "powertui.data.live", "powertui.data.tools", "powertui.data.training.findings",
+    "powertui.data.training.whole", "powertui.feed", "powertui.report", "powertui.sampler.process", "powertui.screens.asking",
+    "powertui.screens.capturing", "powertui.screens.export", "powertui.screens.help", "powertui.screens.live",
+    "powertui.screens.open", "powertui.screens.overview", "powertui.screens.palette", "powertui.screens.symmetry",
+    "powertui.screens.tool", "powertui.view.in_sight", "powertui.view.sight_lines",
+)  # fmt: skip
+MOST = 275  # modules of powertui: 317 were too many
+
+
+def test_the_first_picture_needs_little(tmp_path: Path) -> None:
+    out = tmp_path / "modules"
+    with Terminal([sys.executable, "-c", SCRIPT.format(out=str(out))], size=(200, 50), env=python_env()) as terminal:
+        terminal.wait_for("whole run")
+        terminal.wait_until(out.exists, "what is imported")
+    found = out.read_text().split()
+    early = [name for name in found if any(name == one or name.startswith(f"{one}.") for one in LATER)]
+    assert early == []
+    assert 150 < sum(name.startswith("powertui.") for name in found) <= MOST
+
+
+def test_what_stands_out_is_told_after_the_picture(start: Opener) -> None:
+    terminal = start("demo", size=(200, 50))
+    terminal.wait_for("whole run")
+    terminal.wait_for("Stands out here")
