@@ -107,7 +107,7 @@ def on_screen(path: Path) -> Answered:
             terminal.write(b"tt")  # opened and closed again while it is counted
             terminal.settle(0.3)
             escaped = time.monotonic() - begin - 0.3
-            found = until("/conv2d\r", "events match")
+            found = until("/conv2d\r", "events (that )?match")
             terminal.press("q")
             terminal.wait_exit()
         pauses = [1000 * seconds for seconds, reading in json.loads(out.read_text()) if not reading]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui import demo
-from powertui.data.formats import tfevents, tfevents_columns
+from powertui.data.formats import tfevents, tfevents_aside, tfevents_columns
 from powertui.data.formats.tfevents import Tail, read
 from powertui.errors import UnreadableFile
 from tests.synthetic.tfevents import frame, scalar, write_scalars
@@ -300,3 +300,34 @@ def test_columns_tell_the_same_as_protobuf_record_by_record(tmp_path: Path, monk
     every = tfevents_columns.WindowRecords([], np.arange(400 + 1))
     monkeypatch.setattr(tfevents_columns, "scan", lambda data, lo, hi: every)
     assert quick == told()
+
+
+def test_records_that_protobuf_need_not_look_at_say_the_same_as_with_it(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = sorted((data / "logdirs").rglob("*tfevents*")) + sorted(demo.folder().rglob("*tfevents*"))
+    assert len(files) > 2
+    quick = [tfevents.read(str(path), "") for path in files]
+    looked: list[bool] = []
+    monkeypatch.setattr(tfevents_aside, "of", lambda *_: looked.append(True))
+    for path, before in zip(files, quick, strict=True):
+        again = tfevents.read(str(path), "")
+        for name in ("first_ns", "last_ns", "header_ns", "keras_graph_ns", "batches", "markers", "records", "warnings"):
+            assert getattr(again, name) == getattr(before, name), (path, name)
+        assert [(one.tag, one.values.tolist()) for one in again.scalars] == [
+            (one.tag, one.values.tolist()) for one in before.scalars
+        ]
+    assert len(looked) > len(files)
+    assert any(one.keras_graph_ns for one in quick)
+    assert any(one.batches for one in quick)
+
+
+def test_a_cut_record_is_left_to_protobuf() -> None:
+    plugin = blob(9, blob(1, blob(1, b"graph_run_metadata")))
+    value = blob(1, b"batch_7") + blob(8, number(1, 7) + blob(2, b"")) + plugin
+    record = double(1, 1.0) + number(2, 7) + blob(5, blob(1, value)) + blob(10, b"who wrote it")
+    whole = tfevents_aside.of(memoryview(record), frozenset())
+    assert whole is not None
+    assert whole.values == (("batch_7", "graph_run_metadata"),)
+    assert tfevents_aside.of(memoryview(record), frozenset({"graph_run_metadata"})) is None
+    ends = {len(record) - len(blob(10, b"who wrote it"))}  # there it is whole, too
+    cuts = [cut for cut in range(len(record)) if tfevents_aside.of(memoryview(record)[:cut], frozenset()) is not None]
+    assert set(cuts) == ends
