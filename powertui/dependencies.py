@@ -159,13 +159,13 @@ def _licenses() -> list[License]:
     return ([first] if first else []) + sorted(told.values(), key=lambda one: one.name.lower())
 
 
-def everything(name: str) -> dict[str, metadata.Distribution]:
+def everything(name: str, extra: str = "") -> dict[str, metadata.Distribution]:
     """A package that is installed here, what it needs, and what those need: with the extras that are asked for and no others."""
     from importlib import metadata
 
     found: dict[str, metadata.Distribution] = {}
     done: set[tuple[str, str]] = set()
-    wanted = [(name, "")]
+    wanted = [(name, extra)]
     while wanted:
         one = wanted.pop()
         if (_key(one[0]), one[1]) in done:

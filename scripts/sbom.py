@@ -79,8 +79,8 @@ def expression(said: str | None, field: str | None, classifiers: Sequence[str]) 
 def with_needs(first: Package) -> list[Package]:
     """A package and what it needs, and what those need, as installed here."""
     needed: dict[str, Package] = {}
-    for name, _ in dependencies.required(first.requires):
-        needed |= {key: installed(found) for key, found in dependencies.everything(name).items()}
+    for name, extra in dependencies.required(first.requires):
+        needed |= {key: installed(found) for key, found in dependencies.everything(name, extra).items()}
     return [first, *needed.values()]
 
 

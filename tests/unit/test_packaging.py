@@ -139,9 +139,11 @@ def test_the_bill_lists_each_wheel_with_its_checksum(tmp_path: Path) -> None:
 
 def test_the_bill_of_what_is_installed_follows_what_is_asked_for(tmp_path: Path) -> None:
     sbom = script("sbom")
-    first = sbom.of_wheel(wheel(tmp_path, "powertui", "Apache-2.0", ("rich>=14", "nothing-like-this")))
+    asked = ("rich>=14", "python-ipmi[rmcpplus]>=0.6", "nothing-like-this")
+    first = sbom.of_wheel(wheel(tmp_path, "powertui", "Apache-2.0", asked))
     names = [one.name for one in sbom.with_needs(first)]
     assert names[0] == "powertui"
     assert "rich" in names
     assert "Pygments" in names  # what rich needs
+    assert "cryptography" in names  # what python-ipmi needs with that extra
     assert "nothing-like-this" not in names
