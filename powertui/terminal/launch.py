@@ -5,15 +5,17 @@ Call `prepare` before anything imports textual.
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
+import termios
 from dataclasses import dataclass
 
 from powertui import config, dependencies
 from powertui.errors import NoTerminal
 from powertui.terminal import capabilities as caps
-from powertui.terminal import theme
+from powertui.terminal import signals, theme
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,9 @@ class Display:
 def prepare(asked: caps.Wishes, theme_name: str | None, instead: str) -> Display:
     """Refuse where no screen can be shown, with what works `instead`; otherwise decide what to draw with and tell Textual."""
     why = caps.refusal(os.environ, _is_tty(sys.stdin), _is_tty(sys.stdout))
+    if why and (_hung_up(sys.stdin) or _hung_up(sys.stdout)):  # while the program started
+        signals.let_go()
+        raise SystemExit(signals.HANGUP)
     if why:
         raise NoTerminal(f"No screen can be shown here: {why}.", hint=instead)
     settings = config.load()
@@ -69,6 +74,17 @@ def _is_tty(stream: object) -> bool:
         return bool(stream.isatty())  # type: ignore[attr-defined]
     except (AttributeError, ValueError):
         return False
+
+
+def _hung_up(stream: object) -> bool:
+    """Whether it was a terminal that is gone: what never was one answers otherwise."""
+    try:
+        termios.tcgetattr(stream.fileno())  # type: ignore[attr-defined]
+    except termios.error as error:
+        return bool(error.args[0] == errno.EIO)
+    except (AttributeError, ValueError, OSError):
+        pass
+    return False
 
 
 def _encoding() -> str:

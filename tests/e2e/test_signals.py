@@ -111,6 +111,25 @@ def test_all_that_is_switched_on_is_switched_off_in_a_hurry(start: Opener, profi
         assert b"\x1b[?%d%s" % (number, b"h" if number == 25 else b"l") in RESTORE
 
 
+@pytest.mark.parametrize("words", ["demo", "live --replay demo.csv"])
+def test_a_terminal_that_goes_before_the_program_has_looked_at_it(words: str, tmp_path: Path) -> None:
+    """No complaint that there is none, and the code of a hang-up."""
+    (tmp_path / "demo.csv").write_text("time_unix_s,watts\n1700000000,200\n1700000001,210\n")
+    master, terminal = os.openpty()
+    script = "trap '' HUP; read line < fifo; exec \"$@\""
+    os.mkfifo(tmp_path / "fifo")
+    command = ["sh", "-c", script, "sh", *POWERTUI.split(), *words.split()]
+    with subprocess.Popen(
+        command, stdin=terminal, stdout=terminal, stderr=subprocess.PIPE, cwd=tmp_path, env=python_env(), start_new_session=True
+    ) as process:
+        os.close(terminal)
+        os.close(master)
+        (tmp_path / "fifo").write_text("go\n")
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert (process.wait(), said) == (129, b"")
+
+
 def test_ignored_signals_stay_ignored(start: Opener, profile: Path) -> None:
     """As under nohup, and as a shell's background job."""
     script = f"trap '' HUP INT; exec {POWERTUI} {profile}"
