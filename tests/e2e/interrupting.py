@@ -21,12 +21,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .processes import PROC
+from .processes import PROC, state
 from .terminal import Terminal
 
 SIGNALS = {signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGINT: 130}
 LONGEST_S = 2.5
 TRACEBACK = b"Traceback (most recent call last)"
+IGNORED = b"Exception ignored in"  # what Python says of a Ctrl+C that comes in the midst of an import, and goes on
 
 
 def handled(pid: int) -> set[int]:
@@ -68,6 +69,11 @@ def interrupt(terminal: Terminal, number: int, delay: float) -> Ending:
         terminal.read(min(0.02, max(0.0, delay - (time.monotonic() - terminal.started))))
     alone = signal.SIGTERM not in handled(terminal.pid)
     terminal.signal(number)
+    if alone and number == signal.SIGINT:
+        terminal.wait_until(lambda: IGNORED in terminal.raw or terminal.eof or state(terminal.pid) in ("Z", ""), "Python's answer")
+        if IGNORED in terminal.raw:  # a person presses it again
+            terminal.wait_until(lambda: signal.SIGTERM in handled(terminal.pid), "the program's first line")
+            terminal.signal(number)
     code = terminal.wait_exit()
     return Ending(
         alone,

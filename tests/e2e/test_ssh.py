@@ -52,6 +52,14 @@ def hold(terminal: Terminal, line: Line, key: str, seconds: float) -> tuple[floa
     return time.monotonic() - start, on_line
 
 
+def settled(terminal: Terminal, line: Line) -> None:
+    """Until nobody has anything to do, and nothing is on the line, twice: what one has sent the other may have to answer."""
+    quiet = 0
+    while quiet < 2:
+        came = terminal.settle(0.6)
+        quiet = quiet + 1 if not came and line.on_line == 0 else 0
+
+
 def test_keys_and_leaving(server: Sshd, profile: Path) -> None:
     with Line(server.port) as line, connect(server, line, str(profile)) as terminal:
         terminal.wait_for(READY)
@@ -71,18 +79,18 @@ def test_a_held_key_never_floods_the_line(server: Sshd, profile: Path) -> None:
         connect(server, line, str(profile), size=(200, 50)) as terminal,
     ):
         terminal.wait_for(READY)
-        terminal.settle(0.6)
+        settled(terminal, line)
         terminal.press("g", *"wwwwww")
-        terminal.settle(0.6)
+        settled(terminal, line)
         before = terminal.questions
         held, on_line = hold(terminal, line, "d", 3.0)
         # 3 s at one frame a round trip are thirty frames, and no more than one of them is on its way at any time.
         assert 1 <= terminal.questions - before <= held / RTT_S + 2
         assert 0 < on_line <= FRAME
-        terminal.settle(1.0)
+        settled(terminal, line)
         shown = terminal.text()
         terminal.press("C-l")
-        terminal.settle(0.6)
+        settled(terminal, line)
         assert terminal.text() == shown
 
 
@@ -129,10 +137,10 @@ def test_a_stalled_line_loses_nothing(server: Sshd, profile: Path) -> None:
         terminal.press(*"wwdd")
         assert terminal.run(0.5) == 0
         line.freeze(False)
-        terminal.settle(0.6)
+        settled(terminal, line)
         shown = terminal.text()
         terminal.press("C-l")
-        terminal.settle(0.6)
+        settled(terminal, line)
         assert terminal.text() == shown
         terminal.press("q")
         assert terminal.wait_exit() == 0
