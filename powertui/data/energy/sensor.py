@@ -31,6 +31,7 @@ NEARLY = (
 )
 RUNS = 2  # complete runs that a measured refresh needs
 STEPS = 3  # changes that a measured step needs
+_FEW_LEVELS = 1 << 16  # W
 _DIGITS = 8  # digits: in such steps boards read that have a byte for 2 kW
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
 
@@ -119,22 +120,25 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
     """Median time between changes of the value, over runs that are whole: the first and the last are cut by the log."""
     if poll is None or len(watts) < 3:
         return None
-    changes = times[1:][watts[1:] != watts[:-1]]
+    rows = np.flatnonzero(watts[1:] != watts[:-1])
+    changes = times[rows + 1]
     if len(changes) < RUNS + 1:
         return None
     runs = np.diff(changes) / NS_PER_S
     # a run that holds a pause of the log says nothing about the sensor
-    longest = np.median(runs) * 20 + HOLE * poll.value
+    usual = float(np.median(runs))
+    longest = usual * 20 + HOLE * poll.value
     whole = runs[runs <= longest]
     # Nor does one that began, went on or ended while it was not asked, as long as there are others.
-    rows = np.flatnonzero(watts[1:] != watts[:-1])
-    pauses = np.concatenate(([0], np.cumsum(np.diff(times) > HOLE * poll.value * NS_PER_S)))
-    asked = runs[(pauses[rows[1:] + 1] == pauses[rows[:-1]]) & (runs <= longest)]
-    if len(asked) >= max(RUNS, len(whole) / 4):
-        whole = asked
+    paused = np.diff(times) > HOLE * poll.value * NS_PER_S
+    if paused.any():
+        pauses = np.concatenate(([0], np.cumsum(paused)))
+        asked = runs[(pauses[rows[1:] + 1] == pauses[rows[:-1]]) & (runs <= longest)]
+        if len(asked) >= max(RUNS, len(whole) / 4):
+            whole = asked
     if len(whole) < RUNS:
         return None
-    return Figure(max(float(np.median(whole)), poll.value), Badge.MEASURED)
+    return Figure(max(usual if len(whole) == len(runs) else float(np.median(whole)), poll.value), Badge.MEASURED)
 
 
 def quantum(watts: Floats) -> float | None:
@@ -147,13 +151,23 @@ def quantum(watts: Floats) -> float | None:
         return None
     if moved.max() > 1e9:
         return None
-    levels, counts = np.unique(np.round(moved, 9), return_counts=True)
+    levels, counts = _counted(moved)
     for digits in range(5):
         scaled = levels * 10**digits
         whole = (np.abs(scaled - np.round(scaled)) < 1e-3) & (scaled > 0.5)
         if counts[whole].sum() >= STEP_SHARE * counts.sum():
             return float(_common(np.round(scaled[whole]).astype(np.int64), counts[whole], int(counts.sum())) / 10**digits)
     return None
+
+
+def _counted(moved: Floats) -> tuple[Floats, Int64s]:
+    """How often each difference occurs: whole watts, as most are, without sorting them."""
+    if moved.max() < _FEW_LEVELS and (moved.astype(np.int64) == moved).all():
+        many = np.bincount(moved.astype(np.int64))
+        levels = np.flatnonzero(many)
+        return levels.astype(np.float64), many[levels]
+    found, counts = np.unique(np.round(moved, 9), return_counts=True)
+    return found, counts
 
 
 def _written_step(watts: Floats) -> float | None:

@@ -238,14 +238,24 @@ def _sharpest(seen: _Stretch, span: int, large: float) -> float:
     size = len(level) - 2 * around
     if size < 1:
         return 0.0
-    windows = np.lib.stride_tricks.sliding_window_view(level, 2 * around + 1)[:: max(1, span // 3)]
-    most = windows.max(axis=1) - windows.min(axis=1)
-    moved = np.abs(windows[:, around + (span + 1) // 2] - windows[:, around - span // 2])
+    every = slice(None, None, max(1, span // 3))
+    most = (_running(np.maximum, level, 2 * around + 1) - _running(np.minimum, level, 2 * around + 1))[every]
+    left, right = around - span // 2, around + (span + 1) // 2
+    moved = np.abs(level[right : right + size][every] - level[left : left + size][every])
     shares = np.where(most >= large, moved / np.maximum(most, 1e-12), 0.0)
     if not seen.whole:
         middle = np.arange(len(level) - 2 * around, dtype=np.int64)[:: max(1, span // 3)] + around
         shares = np.where(seen.read(middle - span // 2, middle + (span + 1) // 2), shares, 0.0)
     return float(np.sort(shares)[-min(3, len(shares))])
+
+
+def _running(extreme: np.ufunc, level: Floats, width: int) -> Floats:
+    """The least or the most of each `width` readings in a row: of twice as many at a time, in as many passes as that takes."""
+    found, many = level, 1
+    while 2 * many <= width:
+        found, many = extreme(found[:-many], found[many:]), 2 * many
+    count = len(level) - width + 1
+    return np.asarray(extreme(found[:count], found[width - many : width - many + count]))
 
 
 def _steps(seen: _Stretch, share: float = _LARGE) -> tuple[int, int, int]:

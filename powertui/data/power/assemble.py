@@ -45,12 +45,13 @@ def make(
         watts = _lasted(watts, joules, ns, joined.ns)
         ns, clock = joined.ns, _either(clock, joined)
         notes.say(_set(joined))
-    if len(ns) > 1 and (np.diff(ns) < 0).any():
+    least = int(np.diff(ns).min()) if len(ns) > 1 else 1
+    if least < 0:
         order = np.argsort(ns, kind="stable")
         notes.say(f"{name}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; sorted by time")
         ns, watts = ns[order], watts[order]
         joules = None if joules is None else joules[order]
-    if len(ns) > 1 and (np.diff(ns) == 0).any():
+    if least <= 0 and (np.diff(ns) == 0).any():
         ns, watts, joules = _one_per_time(ns, watts, joules, name, notes)
     return PowerSeries(sensor, ns, watts, kind, clock, path, joules, parted_s=joined.paused_ns / times.S)
 

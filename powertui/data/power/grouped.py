@@ -8,7 +8,7 @@ open.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from powertui.data.power.cells import FileCells
@@ -45,7 +45,7 @@ def _unlike(texts: Sequence[str]) -> list[str]:
     return sorted(some, key=lambda cell: not (_POINTS.fullmatch(cell) or _COMMAS.fullmatch(cell)))
 
 
-def told(cells: Sequence[str], others: Sequence[str], delimiter: str) -> str:
+def told(cells: Sequence[str], others: Iterable[str], delimiter: str) -> str:
     """The sign that parts thousands in these cells; "?" where it may as well part decimals, "" where none does."""
     for sign, groups, decimals, other in (
         (".", _POINTS, _POINT_DECIMALS, _COMMA_DECIMALS),
@@ -56,6 +56,7 @@ def told(cells: Sequence[str], others: Sequence[str], delimiter: str) -> str:
             continue
         if len(found) < len([cell for cell in cells if len(cell.lstrip("+-")) >= 2]) or any(cell.count(sign) > 1 for cell in found):
             return sign
+        others = list(others)
         if any(decimals.fullmatch(cell) for cell in others):
             return ""
         if any(other.fullmatch(cell) for cell in others) or delimiter == sign:

@@ -16,6 +16,7 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 
 PIECE = 1 << 20
+_WIDE, _WIDE_PIECE = 32, 4 << 20  # of many columns: pandas takes as long to begin each of them as for hundreds of its cells
 _REST = 32  # pieces after which what parsing took is handed back: little columns that stay lie among it
 _STRANGE = 4096  # bytes in which a line that ends in a bare CR is looked for
 
@@ -94,8 +95,11 @@ def _parsed(body: bytes, delimiter: str, width: int, texts: set[int]) -> list[An
     """Each column as numbers, or as texts where it holds any or these are asked for."""
     import pandas as pd
 
+    starts = (b"\n", delimiter.encode())
+    spaced = body[:1] in (b" ", b"\t") or any(start + space in body for start in starts for space in (b" ", b"\t"))
     frame = pd.read_csv(
-        io.BytesIO(body), sep=delimiter, header=None, names=range(width), index_col=False, skipinitialspace=True,
+        io.BytesIO(body), sep=delimiter, header=None, names=range(width), index_col=False,
+        skipinitialspace=spaced,  # as if there were any it takes half as long again
         keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8", encoding_errors="replace", engine="c",
         dtype=dict.fromkeys(texts, str),
     )  # fmt: skip
@@ -121,7 +125,7 @@ def _lines(source: LogFile, layout: Shape, width: int, end: str) -> Iterator[_Li
     mark = f"\n{end}".encode() if end else b""
     skip, at = layout.first, 1  # lines above the table; the number of the next line
     tails: list[bytes] = []
-    for piece in source.pieces(PIECE):
+    for piece in source.pieces(PIECE if width < _WIDE else max(PIECE, _WIDE_PIECE)):
         if b'"' in piece or (at == 1 and b"\r" in piece[:_STRANGE].replace(b"\r\n", b"")):
             yield None
             return

@@ -88,11 +88,11 @@ def _marks(watts: Floats) -> Bools:
     """Numbers that stand for "no value", and single readings that nothing around them explains."""
     nothing = np.zeros(len(watts), np.bool_)
     there = np.isfinite(watts)
-    values = np.sort(np.abs(watts[there]))
-    if len(values) < 8 or values[-1] <= 0:
+    values = np.abs(watts[there])
+    if len(values) < 8 or values.max() <= 0:
         return nothing
-    rare = max(1, int(_RARE * len(values)))
-    usual = float(values[-rare - 1])  # the highest of those that cannot all be marks
+    at = len(values) - max(1, int(_RARE * len(values))) - 1
+    usual = float(np.partition(values, at)[at])  # the highest of those that cannot all be marks
     with np.errstate(invalid="ignore"):
         above = there & (np.abs(watts) > _ABOVE * max(usual, 1e-9))
     if not above.any():

@@ -33,14 +33,17 @@ def checked(series: PowerSeries, *, told: bool = False) -> tuple[PowerSeries | N
         return series, None
     name = series.sensor.name or "the log"
     values = watts[there]
+    most = _MOST[series.sensor.scope]
+    if _SMALL.search(f"{series.sensor.name} {series.sensor.source}"):
+        most = min(most, _SMALL_MOST)
+    least = _LEAST.get(series.sensor.scope, 0.0)
+    if values.min() >= least and values.max() <= most:
+        return series, None  # nearly always: nothing has to be put in order
     middle, high = float(np.median(values)), float(np.percentile(values, 99))
     if middle < 0:
         return None, Warn(series.path, "", f"{name} is below zero in most rows (median {middle:.4g} W), which drawn power "
                           "cannot be: its sign is reversed or it is something else; left out")  # fmt: skip
     series = as_gaps(series, watts < -max(_NOISE * high, 1e-9), "below zero, which no load draws")
-    most = _MOST[series.sensor.scope]
-    if _SMALL.search(f"{series.sensor.name} {series.sensor.source}"):
-        most = min(most, _SMALL_MOST)
     if middle <= most:
         series = as_gaps(series, watts > most, f"above {most:,.0f} W, more than {_WHAT[series.sensor.scope]} draws")
     if told or high == 0:
@@ -48,7 +51,7 @@ def checked(series: PowerSeries, *, told: bool = False) -> tuple[PowerSeries | N
     if middle > most:
         what = f"{name} reads {middle:,.4g} W, more than {_WHAT[series.sensor.scope]} draws"
         return _questioned(series, what + _perhaps(middle)), None
-    if high < _LEAST.get(series.sensor.scope, 0.0):
+    if high < least:
         return _questioned(series, f"{name} never reads more than {high:.2g} W, less than {_WHAT[series.sensor.scope]} draws; "
                            "perhaps these are kilowatts: say so with --unit"), None  # fmt: skip
     return series, None

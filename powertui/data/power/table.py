@@ -135,8 +135,11 @@ def _has_groups(head: str, layout: Shape) -> bool:
     """The first rows hold what may be thousands with a sign between them: a parser of numbers would not tell."""
     rows = [fields(line, layout.delimiter) for line in head.split("\n")[layout.first : layout.first + 200]]
     columns = list(zip(*(row for row in rows if len(row) == len(layout.names)), strict=True))
-    others = [[cell for other in columns if other is not column for cell in other] for column in columns]
-    return any(grouped.told(column, other, layout.delimiter) for column, other in zip(columns, others, strict=True))
+    for column in columns:
+        others = (cell for other in columns if other is not column for cell in other)  # a hundred columns are asked for a hundred
+        if grouped.told(column, others, layout.delimiter):
+            return True
+    return False
 
 
 def _headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:

@@ -238,3 +238,12 @@ def test_hosts_are_added_up() -> None:
     found = scopes.total([channel("power", Scope.NODE, "a"), channel("power", Scope.NODE, "b"), channel("gpu", Scope.GPU, "b")])
     assert found.indices == (0, 1)
     assert found.text == "a: power alone; b: power alone, which includes the other 1"
+
+
+def test_differences_of_whole_watts_are_counted_as_all_others() -> None:
+    moved = np.random.default_rng(4).integers(1, 900, 5000).astype(np.float64)
+    for scale in (1.0, 0.5):
+        levels, counts = sensor._counted(moved * scale)
+        wanted = np.unique(moved * scale, return_counts=True)
+        assert np.array_equal(levels, wanted[0])
+        assert np.array_equal(counts, wanted[1])

@@ -153,3 +153,11 @@ def test_how_far_a_meter_that_forgets_lags_is_not_told_too_surely(name: str) -> 
         lag = model.forget_s + (model.poll_s / 2 if sensor.slow(one) else 0.0)
         held += abs(lag - sensor.centre_s(one)) <= 1.96 * sensor.centre_err_s(one, PowerKind.SAMPLED)
     assert held >= 9
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 9, 16, 17, 33, 400])
+def test_running_extremes_are_those_of_every_window(width: int) -> None:
+    level = np.random.default_rng(width).normal(size=400)
+    windows = np.lib.stride_tricks.sliding_window_view(level, width)
+    assert np.array_equal(smear._running(np.maximum, level, width), windows.max(axis=1))
+    assert np.array_equal(smear._running(np.minimum, level, width), windows.min(axis=1))

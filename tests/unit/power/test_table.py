@@ -101,6 +101,16 @@ def test_a_packed_log_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest
     same(registry.load(str(plain)), registry.load(str(squeezed)))
 
 
+def test_spaces_around_cells_change_nothing_in_a_large_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "LARGE", 10)
+    rows = [f"{1700000000 + i},{200 + i % 9},busy {i % 3}" for i in range(300)]
+    plain, spaced = tmp_path / "plain.csv", tmp_path / "spaced.csv"
+    plain.write_text("\n".join(["time,node_watts,state", *rows]) + "\n")
+    odd = [row.replace(",", (",", ", ", ",\t")[i % 3]) if i > 150 else row for i, row in enumerate(rows)]
+    spaced.write_text("\n".join(["time,node_watts,state", *odd]) + "\n")
+    same(registry.load(str(plain)), registry.load(str(spaced)))
+
+
 def test_a_small_log_does_not_import_pandas(data: Path) -> None:
     path = str(data / "power" / "powerboard.csv")
     code = f"import sys; from powertui.data.power import registry; registry.load({path!r}); print('pandas' in sys.modules)"
