@@ -1,22 +1,25 @@
 """Follows a CSV file that somebody else writes: another recorder, nvidia-smi's output, any logger with a header.
 
 Only rows that are appended from now on are yielded. A last line without its newline is waited for, up to the longest that a
-row may be; a file that is renamed or cut is begun again. Time comes from a column with absolute times, else from the moment of
-arrival. What one look takes from the file is limited: the rest is there the next time.
+row may be; a file that is renamed or cut is begun again. A recording names its channels in its heading, other files in their
+columns. Time comes from a column with absolute times, else from the moment of arrival. What one look takes from the file is
+limited: the rest is there the next time.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import math
 import os
 import re
 import time
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from powertui.errors import NotSupported, SensorError, UsageError
+from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
 from powertui.sampler.csv_format import COLUMNS, MAGIC
 from powertui.sampler.source import OK, STALE, SUSPECT, Channel, Info, Options, Reading, Stamp, none, suspect
 from powertui.sampler.urls import Address
@@ -34,6 +37,8 @@ _CHANNELS = 10_000
 _NUMBER = 64  # characters
 _NAME = 200
 _SILENT = 10.0  # spacings, and at least so many seconds, without a row: no value
+_SCOPES = ("node", "package", "core", "dram", "gpu", "rail", "plug")
+_SOURCE = b"# source: "
 _EARLIEST = 946684800.0  # 2000: anything smaller is no absolute time
 
 
@@ -89,13 +94,18 @@ class CsvTail:
     def open(self) -> Info:
         try:
             self._start(at_end=True)
+        except PermissionError:
+            raise AuthenticationFailed(
+                f"You may not read {self._path}.", hint=f"Ask its owner to make it readable: chmod a+r {self._path}"
+            ) from None
         except OSError as error:
             raise SensorError(f"{self._path} cannot be read: {error.strerror}.") from None
         if not self._ours and not self._power_columns():
             columns = ", ".join(self._header[:12]) or "none"
             self.close()
             raise NotSupported(f"{self._path} has no column in watts.", hint=f"Its columns are: {columns}.")
-        self.channels = () if self._ours else tuple(Channel(self._header[i].strip()) for i in self._power_columns())
+        if not self._ours:
+            self.channels = tuple(Channel(self._header[i].strip()) for i in self._power_columns())
         self._names = {c.name for c in self.channels}
         how = "a powertui recording" if self._ours else "a CSV file"
         return Info(f"csv ({how})", f"csv:{self._path}", "", self.channels, {"file": str(self._path)})
@@ -107,6 +117,8 @@ class CsvTail:
         self._ours = head.startswith(MAGIC.encode())
         lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")]
         self._header = COLUMNS.split(",") if self._ours else _cells(lines[0]) if lines else []
+        if self._ours and not self.channels:
+            self.channels = tuple(_told(head))
         if not at_end:
             file.seek(0)
         else:
@@ -221,6 +233,24 @@ class CsvTail:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _told(head: bytes) -> Iterator[Channel]:
+    """The channels that a recording's header names, under the names that its rows give them here."""
+    names: set[str] = set()
+    for line in head.split(b"\n"):
+        try:
+            said = json.loads(line.removeprefix(_SOURCE)) if line.startswith(_SOURCE) and len(line) <= _LONGEST else {}
+        except (ValueError, RecursionError):
+            continue
+        channels = said.get("channels") if isinstance(said, dict) else None
+        for one in channels if isinstance(channels, list) else ():
+            if isinstance(one, dict) and isinstance(one.get("name"), str):
+                name = f"{said.get('name')} {one['name']}"[:_NAME]
+                scope = one.get("scope") if one.get("scope") in _SCOPES else "unknown"
+                if name not in names and len(names) < _CHANNELS:
+                    names.add(name)
+                    yield Channel(name, str(one.get("host") or said.get("host") or "")[:_NAME], str(scope))
 
 
 def _decode(line: bytes) -> str:

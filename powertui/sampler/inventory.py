@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from powertui.errors import AuthenticationFailed, SensorError
@@ -35,6 +36,7 @@ LOCAL = (
 )
 # Named only where they find something: another source above reads the same sensor, or most machines have nothing of the kind.
 _QUIET = ("pm_counters:", "perf:", "amd:", "nvidia-smi:", "amd-smi:", "aiu-smi:", "slurm:")
+_PUBLISHED = "run/powertui"  # where a root daemon may lay a recording that everybody may read
 # A source is not added where one of these was: they measure the same.
 _SAME = {
     "ipmitool:open": ("node",), "slurm:": ("node", "package"), "rapl:": ("node",), "perf:": ("node", "package"),
@@ -43,7 +45,9 @@ _SAME = {
 _OF_BMCS = ("ipmi", "ipmitool", "redfish")
 _BMC_S = 1.0  # most of them
 _COUNTED_S = 1.0  # between two readings of a counter: POWER renews those of its on-chip controllers every 0.1 s
+_LOOKS = 3
 _UNMOVED = "its counter has not moved yet"
+_UNTOLD = "nothing new was told meanwhile"
 
 
 @dataclass(frozen=True)
@@ -69,24 +73,26 @@ class FoundSource:
 
 
 def _values(source: Any, info: Info, counted_s: float) -> tuple[dict[str, float | None], dict[str, str]]:
-    """One reading, and a second one a moment later for counters, if so long may be waited; and why there is none."""
+    """The newest reading of each channel, and why there is none. Counters get a moment to count, and channels that tell nothing
+    one or two to be told of, if so long may be waited."""
     values: dict[str, float | None] = {c.name: None for c in info.channels}
     reasons: dict[str, str] = {}
-    known = {c.name: c for c in info.channels}
-    for attempt in range(2):
+    for attempt in range(_LOOKS):
         readings: list[Reading] = source.read()
+        known = {c.name: c for c in (*info.channels, *source.channels)}  # a file names some in its rows alone
         for one in readings:
             reason = reason_of(one.quality) if one.watts is None else impossible(one.watts, known[one.channel])
             if not reason:
                 values[one.channel] = one.watts
             reasons[one.channel] = reason
-        if attempt == 0 and counted_s and any(c.kind == "interval" for c in info.channels):
-            time.sleep(counted_s)  # power is what it counts in that time
-            continue
-        break
+        counts = attempt == 0 and any(c.kind == "interval" for c in info.channels)  # power is what it counts in that time
+        waits = counts or any(c.kind != "interval" and c.name not in reasons for c in info.channels)
+        if attempt == _LOOKS - 1 or not counted_s or not waits:
+            break
+        time.sleep(counted_s)
     for channel in info.channels:
-        if channel.kind == "interval":
-            reasons.setdefault(channel.name, _UNMOVED)
+        reasons.setdefault(channel.name, _UNMOVED if channel.kind == "interval" else _UNTOLD)
+    values = {name: values.get(name) for name in known}
     return values, {name: reasons[name] for name, watts in values.items() if watts is None and reasons.get(name)}
 
 
@@ -101,7 +107,8 @@ def _found(url: str, source: Any, info: Info, counted_s: float = _COUNTED_S) -> 
     every: float | None = max(source.min_period, min((channel.period_s or 0.0 for channel in info.channels), default=0.0))
     if parse_url(url).scheme in _OF_BMCS:  # how often it may be asked; it does not say how often it measures
         every = None
-    return FoundSource(info.url, True, info.source, info.host, info.channels, values, reasons, dict(info.facts), info.notes, every)
+    channels = (*info.channels, *(one for one in source.channels if one.name not in {known.name for known in info.channels}))
+    return FoundSource(info.url, True, info.source, info.host, channels, values, reasons, dict(info.facts), info.notes, every)
 
 
 def _refused(url: str, error: SensorError) -> FoundSource:
@@ -120,7 +127,7 @@ def _look(url: str, options: Options, counted_s: float = _COUNTED_S) -> FoundSou
 
 def look_here(root: str = "/") -> list[FoundSource]:
     """Everything in-band, what resolves most first. Some sources are only named where they find something."""
-    found = [_look(url, Options(root=root)) for url in LOCAL]
+    found = [_look(url, Options(root=root)) for url in (*LOCAL, *_published(root))]
     return sorted((f for f in found if f.ok or f.url not in _QUIET), key=_resolution)
 
 
@@ -177,6 +184,12 @@ def local_targets(root: str = "/") -> list[Target]:
         if found.ok:
             chosen.append(Target(url, Options(root=root)))
             have |= _measures(url, found)
+    if "node" not in have:
+        for url in _published(root):
+            found = _look(url, Options(root=root))
+            covers = any(channel.scope in ("node", "plug") for channel in found.channels)
+            if (covers or not chosen) and any(watts is not None for watts in found.watts.values()):
+                return [Target(url, Options(root=root)), *(one for one in chosen if "node" not in _SAME.get(one.url, ()))]
     if not chosen:
         told = [f for f in tried if f.url not in _QUIET]
         raise SensorError(
@@ -184,6 +197,11 @@ def local_targets(root: str = "/") -> list[Target]:
             hint="Name its BMC with --host, or run `powertui sensors`.",
         )
     return chosen
+
+
+def _published(root: str) -> list[str]:
+    """Recordings that a daemon lays out for everybody."""
+    return [f"csv:{path}" for path in sorted((Path(root) / _PUBLISHED).glob("*.csv"))]
 
 
 def _in_order(urls: Iterable[str]) -> list[str]:

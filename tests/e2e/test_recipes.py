@@ -30,7 +30,7 @@ SHELL = [name for name, (kind, _, _) in FOUND.items() if kind == "bash"]
 
 
 def test_none_is_missed() -> None:
-    assert len(FOUND) == PAGE.count("<!-- recipe:") == 9
+    assert len(FOUND) == PAGE.count("<!-- recipe:") == 10
 
 
 @pytest.mark.parametrize("name", PYTHON)
@@ -115,11 +115,16 @@ def test_files_are_rotated_under_a_recorder_and_nothing_is_lost(tmp_path: Path) 
     assert all(rows(piece) >= 2 for piece in pieces)
 
 
-def test_the_unit_is_one_that_systemd_can_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("published", [False, True])
+def test_the_unit_is_one_that_systemd_can_read(tmp_path: Path, published: bool) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not installed")
     unit = tmp_path / "powertui-record.service"
     unit.write_text(FOUND["powertui-record.service"][1].replace("/usr/local/bin/powertui", "/bin/true"))
+    if published:
+        (tmp_path / f"{unit.name}.d").mkdir()
+        drop_in = FOUND["publish.conf"][1].replace("/usr/local/bin/powertui", "/bin/true")
+        (tmp_path / f"{unit.name}.d/publish.conf").write_text(drop_in)
     done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
