@@ -434,7 +434,11 @@ class _Search:
         least, older = step + age, step + max(age, self.data.older_s)
         reasons: list[str] = []
         better = self._better(choices, best, near)
-        for unsure in (1.0, UNSURE if better is None else max(UNSURE, (better.cost - float(total[best])) / (alike * _OPEN))):
+        # What is left over of few readings comes out small: of so many as are independent, each fitted figure takes one.
+        wider = UNSURE * count / alike / max(count / alike - len(fitted), 1.0)
+        if better is not None:
+            wider = max(wider, (better.cost - float(total[best])) / (alike * _OPEN))
+        for unsure in (1.0, wider):
             cost = (total - total[best]) / (alike * unsure) + self._beforehand(choices.way)
             weight = choices.width * np.exp(-cost)
             weight /= weight.sum()
