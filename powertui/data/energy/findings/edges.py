@@ -17,6 +17,7 @@ _EDGES = 40  # places of each edge that are weighed
 _DRAWS = 4000
 _SCALE = 0.02  # of a load: no box is known better, for loads are no boxes
 _FAR = 4.0  # errors: readings farther from the middle of theirs tell less of it
+_OF_LOAD = 1 / 3  # of the way from the stretch's mean watts to the load's: those of a load that an edge cut are told too high
 _MANY = 5  # readings beside a box that tell of the level there
 _CAP = 25.0  # no reading speaks against a box with more than so many squared errors
 
@@ -52,10 +53,10 @@ def box(readings: SensorReadings, first: int, last: int, noise: Noise, foreign: 
         for one in ((starts[flat.row], starts[likely.row]), (ends[flat.column], ends[likely.column]), (flat.joules, likely.joules))
     )
     # Of the watts there are two: those of the load, and the mean over the stretch that is told, which is less wherever that lies
-    # beside the load. Where the edges are known they are one. The middle of both is told, the interval holds both.
+    # beside the load. Where the edges are known they are one. What is told lies between them, the interval holds both.
     low, mean, _ = _told(*(one.watts * _share(starts[one.row], ends[one.column], start[1], end[1]) for one in (flat, likely)))
     least, load, most = _told(flat.watts, likely.watts)
-    height = (min(low, least), (mean + load) / 2, max(mean, most))
+    height = (min(low, least), mean + _OF_LOAD * (load - mean), max(mean, most))
     height = _no_better_than(height, _SCALE * abs(height[1]))
     joules = _no_better_than(joules, _SCALE * abs(joules[1]))
     return Box(
