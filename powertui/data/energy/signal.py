@@ -434,19 +434,19 @@ class _Search:
         least, older = step + age, step + max(age, self.data.older_s)
         reasons: list[str] = []
         better = self._better(choices, best, near)
+        wider = UNSURE if better is None else max(UNSURE, (better.cost - float(total[best])) / (alike * _OPEN))
         # What is left over of few readings comes out small: of so many as are independent, each fitted figure takes one.
-        wider = UNSURE * count / alike / max(count / alike - len(fitted), 1.0)
-        if better is not None:
-            wider = max(wider, (better.cost - float(total[best])) / (alike * _OPEN))
+        few = count / alike / max(count / alike - len(fitted), 1.0)
         for unsure in (1.0, wider):
             cost = (total - total[best]) / (alike * unsure) + self._beforehand(choices.way)
             weight = choices.width * np.exp(-cost)
             weight /= weight.sum()
+            open_ = weight if unsure == 1.0 else choices.width * np.exp(-cost / few)  # so few readings leave more places open
             order = np.argsort(offsets, kind="stable")
             places = _weighed_places(offsets[order], weight[order], max(SURE_S, near / 4), least)
-            low, high = (_weighted_quantile(offsets[order], weight[order], at) for at in (0.025, 0.975))
+            low, high = (_weighted_quantile(offsets[order], open_[order], at) for at in (0.025, 0.975))
             order = np.argsort(zero, kind="stable")
-            from_, to = (_weighted_quantile(zero[order], weight[order], at) for at in (0.025, 0.975))
+            from_, to = (_weighted_quantile(zero[order], open_[order], at) for at in (0.025, 0.975))
             low, high = min(low, from_), max(high, to)
             offset = places[0].offset_s
             elsewhere = float(weight[np.abs(offsets - offset) > max(SURE_S, self.data.refresh / 10)].sum())
