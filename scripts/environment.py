@@ -31,6 +31,14 @@ def main(arguments):
     own = platform.machine() not in WHEELS
     if own:
         missing = [name for name, least in NEEDED if not fits(name, least)]
+        old = [f"{name} {version(name)}" for name in missing if version(name)]
+        if old:
+            needed = " and ".join("{} {}.{}".format(name, *least) for name, least in NEEDED if name in missing)
+            return say(
+                "PyPI has no {} for {}, and what is here is too old ({}; needed: {}). "
+                "Take newer ones from conda-forge: docs/install.md says how.",
+                " and ".join(missing), platform.machine(), ", ".join(old), needed,
+            )  # fmt: skip
         if missing:
             return say("PyPI has no {} for {}. {}", " and ".join(missing), platform.machine(), how_to_get())
     python = Path(folder) / "bin" / "python"
@@ -47,10 +55,17 @@ def main(arguments):
 def fits(name, least):
     """Whether the distribution's package is there, and not too old."""
     try:
-        version = __import__(name).__version__
-        return tuple(int(part) for part in version.split(".")[:2]) >= least
-    except (ImportError, ValueError, AttributeError):
+        return tuple(int(part) for part in version(name).split(".")[:2]) >= least
+    except ValueError:
         return False
+
+
+def version(name):
+    """That of a package; "" where it is not there."""
+    try:
+        return __import__(name).__version__
+    except (ImportError, AttributeError):
+        return ""
 
 
 def how_to_get():

@@ -53,13 +53,26 @@ def test_power_without_numpy_is_told_how_to_get_it(
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "ppc64le")
     monkeypatch.setattr(environment, "release", lambda: like)
-    monkeypatch.setattr(environment, "fits", lambda name, least: False)
+    monkeypatch.setattr(environment, "version", lambda name: "")
     assert environment.main([str(tmp_path / "venv"), "test"]) == 1
     said = capsys.readouterr().err
     assert "no numpy and pandas for ppc64le" in said
     assert what in said
     assert said.count("\n") == 1
     assert not (tmp_path / "venv").exists()
+
+
+def test_power_with_older_ones_is_told_which(
+    environment: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Ubuntu 22.04: installing what is installed would not help."""
+    monkeypatch.setattr(platform, "machine", lambda: "ppc64le")
+    monkeypatch.setattr(environment, "release", lambda: ["ubuntu", "debian"])
+    monkeypatch.setattr(environment, "version", {"numpy": "1.21.5", "pandas": "1.3.5"}.get)
+    assert environment.main([str(tmp_path / "venv")]) == 1
+    said = capsys.readouterr().err
+    assert "too old (numpy 1.21.5, pandas 1.3.5; needed: numpy 1.24 and pandas 1.5)" in said
+    assert "apt install" not in said
 
 
 def test_power_with_both_sees_those_of_the_distribution(
