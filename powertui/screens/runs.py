@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from powertui.view.around import Around
 
 CHANGED = "The file has changed since it was read. Press r to read it again."
+BESIDE = 1_000_000  # events of the profiles that are drawn beside the one in front: some 100 MB
 LOOK_FOR_NEWS_S = 1.5  # after a run was read: the first keys come before what nobody has asked for
 
 
@@ -250,17 +251,17 @@ class OpenRuns:
         loader.start()
 
     def accompany(self, keys: Sequence[tuple[str, str]]) -> list[Guest]:
-        """The profiles of the training that are to be drawn beside the one in front, as far as they are read. The next is read now,
-        in a thread; no more of them are kept than runs are."""
+        """The profiles of the training that are to be drawn beside the one in front, as far as they are read; of too
+        many the first. The next is read now, in a thread."""
         session = self.session
         training, found = session.training, []
         if training is None or not session.complete:
             return []
-        for path, name in [key for key in keys if self.can_reach(key[0]) and key[0] not in self._apart][: session.kept - 1]:
-            entry = next((one for one in training.entry.sessions if (one.path, one.name) == (path, name)), None)
+        chosen = self._affordable(training, keys)
+        session.in_company([entry.path for entry in chosen])
+        for entry in chosen:
+            path = entry.path
             known = session.runs.get(path)
-            if entry is None or known is session.opened:
-                continue
             if known is not None and known.complete and known.entry == entry and known.is_read:
                 guest = known.known(("guest", 0))
                 if guest is not None:
@@ -271,6 +272,30 @@ class OpenRuns:
                 opened = known if known is not None and known.complete else Opened(entry, session.reading_of(path), around=training)
                 self.shell.run_worker(lambda opened=opened: self._read_beside(opened, training), thread=True, group="beside")
         return found
+
+    def _affordable(self, training: Training, keys: Sequence[tuple[str, str]]) -> list[RunEntry]:
+        """As many of these as memory bears, one at least. What one holds that is not read yet is told by its size, as in front."""
+        session = self.session
+        front = session.opened
+        if front is None:
+            return []
+        sessions = {(one.path, one.name): one for one in training.entry.sessions}
+        a_byte = sum(trace.event_count for trace in front.run.traces) / max(1, front.entry.size)
+        chosen: list[RunEntry] = []
+        events = 0.0
+        for key in keys:
+            entry = sessions.get(key)
+            if entry is None or entry.path == front.path or not self.can_reach(entry.path) or entry.path in self._apart:
+                continue
+            known = session.runs.get(entry.path)
+            if known is not None and known.complete and known.is_read:
+                events += sum(trace.event_count for trace in known.run.traces)
+            else:
+                events += entry.size * a_byte
+            if chosen and events > BESIDE:
+                break
+            chosen.append(entry)
+        return chosen
 
     def _read_beside(self, opened: Opened, training: Training) -> None:
         """Read a profile and index it; its power waits until it is in front."""

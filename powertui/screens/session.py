@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ class Session:
     opened: Opened | None = None  # the run in front
     others: tuple[Opened, ...] = ()  # opened before and kept, the latest first
     kept: int = KEPT  # how many runs stay open
+    company: int = 0  # and how many profiles of the training that are in sight beside the one in front
     together: tuple[RunEntry, ...] = ()  # the runs that a person opened and that stay open, in the order in which they came
     front: str = ""  # path of the one of them that was asked for last
     model: TimelineModel | None = None  # index of the trace that is looked at
@@ -167,7 +168,7 @@ class Session:
         before = tuple(one for one in self.runs.values() if one.path != entry.path and one.complete)
         self.close()
         self.opened = known if known is not None and known.complete and not anew else Opened(entry, self.reading_of(entry.path))
-        self.others = before[: self.kept - 1]
+        self.others = before[: self._room]
         if all(one.path != entry.path for one in self.together):
             self.together = (*self.together, entry)[-self.kept :]
         self.front = entry.path
@@ -187,16 +188,26 @@ class Session:
 
     def keep(self, opened: Opened) -> None:
         """A run that was read beside the one in front stays open."""
-        self.others = (*(one for one in self.others if one.path != opened.path), opened)[: self.kept - 1]
+        self.others = (*(one for one in self.others if one.path != opened.path), opened)[: self._room]
 
     def accompany(self, opened: Opened) -> None:
         """Another profile of the same training was read, to be drawn beside the one in front: it is kept as the last one was."""
-        self.others = (opened, *(one for one in self.others if one.path != opened.path))[: self.kept - 1]
+        self.others = (opened, *(one for one in self.others if one.path != opened.path))[: self._room]
+
+    def in_company(self, paths: Sequence[str]) -> None:
+        """These profiles of the training are in sight beside the one in front: they stay, and what is too many beside them goes."""
+        self.company = len(paths)
+        self.others = tuple(sorted(self.others, key=lambda one: one.path not in paths))[: self._room]
+
+    @property
+    def _room(self) -> int:
+        """How many runs stay open beside the one in front."""
+        return max(self.kept - 1, self.company)
 
     def turn_to(self, opened: Opened) -> Opened:
         """Put another profile of the same training in front; the view stays where it is."""
         before = tuple(one for one in self.runs.values() if one.path != opened.path and one.complete)
-        self.others = before[: self.kept - 1]
+        self.others = before[: self._room]
         self.opened, self.trace_index = opened, 0
         return opened
 

@@ -203,7 +203,7 @@ class TimelineScreen(Moving):
             return
         others = around.in_company(model.around, viewport) if model.around is not None and len(model.tracks) else []
         islands = model.around.islands if model.around is not None else ()
-        self.view.accompany(self.shell.runs.accompany([islands[number].key for number in others]) if others else ())
+        self.view.accompany(self.shell.runs.accompany([islands[number].key for number in others]))
 
     def _show_values(self) -> None:
         """The strips that were chosen here; else the step rate, losses, and as many others as there is room for."""

@@ -12,9 +12,10 @@ from rich.style import Style
 
 from powertui import units
 from powertui.data.energy.marks import MarkOnTrace
-from powertui.data.model import Int64s, Step
+from powertui.data.model import Int64s, Step, Steps
 from powertui.plain import plain
 from powertui.view.around import Around
+from powertui.view.guests import Guest
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import tick_step
@@ -41,6 +42,12 @@ def draw(
 
     `apart`: a text leaves a blank before the next stretch, so that two never look like one.
     """
+    return styled(*_laid(stretches, view, style, ellipsis, apart=apart))
+
+
+def _laid(
+    stretches: Sequence[LabelledStretch], view: Viewport, style: dict[str, Style], ellipsis: str, *, apart: bool
+) -> tuple[list[str], list[Style]]:
     owner = np.full(view.width, -1)
     for number, stretch in enumerate(stretches):
         covered = view.covered(stretch.lo, stretch.hi)
@@ -66,7 +73,7 @@ def draw(
             text = next((t for t in stretch.texts if len(t) <= room), "")
         chars.extend(text.center(room).ljust(width) if width < 24 else (" " + text if len(text) < width else text).ljust(width))
         styles.extend([style[stretch.role]] * width)
-    return styled(chars, styles)
+    return chars, styles
 
 
 class EpochLane(TimeLane):
@@ -232,6 +239,8 @@ def _moment(mark: MarkOnTrace, view: Viewport, bar: str) -> LabelledStretch:
 class StepLane(TimeLane):
     """Steps with their numbers; where they are narrower than cells, how densely they lie and a number now and then."""
 
+    guests: tuple[Guest, ...] = ()  # other profiles of the training in sight: theirs stand where they lie
+
     def label(self, y: int) -> list[Segment]:
         assert self.model is not None
         return self.name_label("steps", str(len(self.model.steps)) if len(self.model.steps) else "none")
@@ -239,16 +248,33 @@ class StepLane(TimeLane):
     def cells(self, y: int) -> list[Segment]:
         assert self.model is not None
         assert self.state is not None
-        steps, view, theme = self.model.steps, self.state.viewport, self.theme_colors
-        beyond = numbered(self.model.around, view) if self.model.around is not None else []
-        if not len(steps) and not beyond:
+        model, steps, view = self.model, self.model.steps, self.state.viewport
+        beyond = numbered(model.around, view) if model.around is not None else []
+        guests = [one for one in self.guests if len(one.model.steps)] if model.around is not None else []
+        if not len(steps) and not beyond and not guests:
             why = plain(steps.source or "no steps were found", 200)
-            return [Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), theme.style("dim"))]
+            return [Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), self.theme_colors.style("dim"))]
+        told = not beyond or len(view.covered(*model.profiled)) >= APART
+        chars, styles = self._numbered(steps, view, told=told)
+        taken = set(view.covered(*model.profiled))
+        for guest in guests:
+            columns = [column for column in view.covered(*guest.stretch(model)) if column not in taken]
+            taken.update(columns)
+            if columns:
+                told = not beyond or len(columns) >= APART
+                theirs = self._numbered(guest.model.steps, guest.view(model, view), told=told)
+                for column in columns:
+                    chars[column], styles[column] = theirs[0][column], theirs[1][column]
+        return self._beyond(chars, styles, beyond)
+
+    def _numbered(self, steps: Steps, view: Viewport, *, told: bool) -> tuple[list[str], list[Style]]:
+        """The steps of one profile, over the cells of its own axis."""
+        theme = self.theme_colors
         end = np.maximum(steps.ends(), steps.start + 1) if steps.asynchronous else steps.start + np.maximum(steps.duration, 1)
         first = max(0, int(steps.start.searchsorted(view.t0, side="right")) - 1)
         last = int(steps.start.searchsorted(view.t1, side="left"))
         if first >= last:
-            return self._beyond([" "] * view.width, [Style.null()] * view.width, beyond)
+            return [" "] * view.width, [Style.null()] * view.width
         # Numbers fit when neighbours are as far apart, on average, as the longest of them with a blank behind it.
         room = len(str(int(steps.number[first:last].max()))) + 1
         if int(steps.start[last - 1] - steps.start[first]) >= room * view.cell_ps * (last - first - 1):
@@ -257,9 +283,8 @@ class StepLane(TimeLane):
                 for i in range(first, last)
             ]
             roles = {role: theme.style(role) for role in ("step", "step_alt")}
-            return draw(stretches, view, roles, self.glyphs.ellipsis, apart=True)
-        chars, styles = self._dense(view, first, last, end, told=not beyond or len(view.covered(*self.model.profiled)) >= APART)
-        return self._beyond(chars, styles, beyond)
+            return _laid(stretches, view, roles, self.glyphs.ellipsis, apart=True)
+        return self._dense(steps, view, first, last, end, told=told)
 
     def _beyond(self, chars: list[str], styles: list[Style], ticks: Sequence[tuple[int, str]]) -> list[Segment]:
         """The numbers that records tell where the profile has no steps."""
@@ -272,10 +297,9 @@ class StepLane(TimeLane):
         return styled(chars, styles)
 
     def _dense(
-        self, view: Viewport, first: int, last: int, end: Int64s, *, told: bool
+        self, steps: Steps, view: Viewport, first: int, last: int, end: Int64s, *, told: bool
     ) -> tuple[list[str], list[Style]]:  # fmt: skip
-        assert self.model is not None
-        steps, theme = self.model.steps, self.theme_colors
+        theme = self.theme_colors
         starts, ends = steps.start[first:last], end[first:last]
         # Steps do not overlap: a cell has some when its last moment's step has not ended before its first.
         edges = view.edges()

@@ -178,6 +178,8 @@ class TimelineView(Vertical):
     def accompany(self, guests: Sequence[Guest]) -> None:
         """Draw these profiles of the training beside the one that is shown."""
         if self.timeline.accompany(guests):
+            self.steps.guests = tuple(guests)
+            self.steps.refresh()
             self._arrange()
             if self.timeline.state is not None:
                 self._follow(None, self.timeline.state)

@@ -79,7 +79,25 @@ async def test_profiles_that_overlap_stand_below_each_other_under_their_names(ma
         assert not own[column(shell, 2.2) : column(shell, 2.9)].strip(), "what the other did is not among its own"
 
 
-async def test_no_more_profiles_are_kept_than_runs(make: Maker, tmp_path: Path) -> None:
+async def test_all_that_are_in_sight_are_drawn_with_their_step_numbers(make: Maker, tmp_path: Path) -> None:
+    shell = make(long_training(tmp_path, sessions=(40.0, 43.0, 46.0)))
+    async with shell.run_test(size=SIZE) as pilot:
+        await both_in_sight(pilot, shell, -0.2, 8.2, count=2)
+        row = next(y for y, row in enumerate(page(shell).timeline.rows) if row.lanes)
+        numbers = "".join(segment.text for segment in page(shell).view.steps.cells(0))
+        for begin in (0.0, 3.0, 6.0):
+            columns = slice(column(shell, begin), column(shell, begin + 1.9))
+            assert len(drawn(shell, row)[columns].strip()) >= columns.stop - columns.start - 1, "a guest lies to half a cell"
+            assert re.search(r"10[01]\d", numbers[columns]), f"no step number of the profile at {begin} s in {numbers!r}"
+            assert "~" not in numbers[columns]
+        page(shell).timeline.show_window(PS_PER_S // -2, 5 * PS_PER_S)
+        await until(lambda: len(page(shell).timeline.guests) == 1, "the others are out of sight")
+        await settled(pilot)
+        assert len(held(tmp_path)) <= KEPT + 1, "and they go"
+
+
+async def test_no_more_profiles_are_kept_than_memory_bears(make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("powertui.screens.runs.BESIDE", 1)
     shell = make(long_training(tmp_path, sessions=(40.0, 43.0, 46.0, 49.0)))
     async with shell.run_test(size=SIZE) as pilot:
         await both_in_sight(pilot, shell, -1, 12)
