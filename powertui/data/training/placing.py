@@ -27,6 +27,7 @@ _BINS = 1 << 16
 _PART = 0.5  # of a training: a profile that covers less of it tells less of where a log lies than the whole
 _SAME_MACHINE_S = 0.010
 _SAME_S = 1e-6  # places that are one
+_LEAST = 0.1  # of what anything else in a training draws, its steps draw more
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,6 +298,8 @@ def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str
         return None
     known = _known_epochs(training, base)
     fit = signal.search(data, shares, within=folded.alone(data, known) if known else None)
+    if not isinstance(fit, str) and _idles(fit.watts):
+        fit = "at the likeliest place its steps would draw nothing: the log may begin after most of it, or end before"
     if isinstance(fit, str):
         said.append(f"by the edges of the training: {fit}")
         return _by_epochs(training, data, base, said)
@@ -307,6 +310,12 @@ def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str
     )  # fmt: skip
     _, half = training.stretches.edges()  # where steps begin between two records may be off the same way at all of them
     return _wider(found, (shares.span[1] - shares.span[0]) / _BINS + 1.96 * float(np.median(half)) / NS_PER_S)
+
+
+def _idles(watts: Sequence[tuple[str, float]]) -> bool:
+    """Whether a place takes what the machine drew for all but the steps: no training draws least while it trains."""
+    above = dict(watts[1:])  # the idle machine comes first
+    return above.get(TRAINING, 0.0) < _LEAST * max(above.values(), default=0.0)
 
 
 def _by_epochs(training: Training, data: samples.Samples, base: int, said: list[str]) -> Alignment | None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from benchmarks import drawn_trainings
+from powertui.data import logdir
+from powertui.data.asked import ReadOptions
 from powertui.data.energy import align, signal
 from powertui.data.energy.align import Alignment
 from powertui.data.training import placing
+from powertui.data.training.training import Training
 
 
 def _sure(lo: float, hi: float) -> Alignment:
@@ -33,3 +39,19 @@ def test_two_that_are_sure_of_different_places_make_neither_sure() -> None:
     assert sorted(place.offset_s for place in found.places) == pytest.approx([1.2, 5.1])
     assert sum(place.weight for place in found.places) == pytest.approx(1.0)
     assert found.evidence[-1].startswith("but ")
+
+
+def test_a_log_that_begins_late_is_not_laid_where_training_would_draw_nothing(tmp_path: Path) -> None:
+    """12 of 15 minutes, then two and a half of the idle machine: that end looks like a start, with all else before the training."""
+    case = drawn_trainings.drawn(13022)
+    course = drawn_trainings.make(case)
+    logs, log, first, _ = drawn_trainings.write(case, course, tmp_path)
+    (entry,) = logdir.scan(logs).trainings
+    (channel,) = Training(entry, ReadOptions(power=(str(log),))).power
+    found = channel.alignment
+    truth = first + (drawn_trainings.UNIX * 1e9 - channel.base_ns) / 1e9
+    assert found.status != "aligned"
+    assert found.lo_s is not None
+    assert found.hi_s is not None
+    assert found.lo_s < truth < found.hi_s, "it began 5 minutes after the training"
+    assert any("its steps would draw nothing" in one for one in found.evidence)
