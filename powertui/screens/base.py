@@ -55,6 +55,14 @@ class _Paced(Screen[Any]):
             self._dirty_widgets.update(self.before_frame())
             super()._on_timer_update()
 
+    def _compositor_refresh(self) -> None:
+        # Textual renders after each layout, too, and a page that comes up is laid out several times.
+        if cast("Shell", self.app).holds_frames:
+            self._repaint_required = True
+            self._update_timer.resume()
+        else:
+            super()._compositor_refresh()
+
     def before_frame(self) -> Iterable[Widget]:
         """A frame is about to be rendered: the moment to work out what is only looked at, not when every key comes in.
 
