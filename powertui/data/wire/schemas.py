@@ -14,6 +14,7 @@ compiled ones have one kind of error for that, the one in pure Python (all that 
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -123,10 +124,14 @@ class Undecodable(ValueError):
 
 def parsed(name: str, data: bytes) -> Any:
     """These bytes as one of the messages above."""
+    made = message(name)()
     try:
-        return message(name).FromString(data)
+        taken = made.MergeFromString(data)
     except Exception as error:  # DecodeError, UnicodeDecodeError, struct.error, IndexError, RecursionError …
         raise Undecodable(f"{type(error).__name__}: {error}") from error
+    if taken < len(data):  # the one that is compiled from C++ takes what stands before a group's end for the whole
+        raise Undecodable(f"only {taken} of its {len(data)} bytes are a message")
+    return made
 
 
 @cache
@@ -146,6 +151,7 @@ def message(name: str) -> type[Message]:
 def _pool() -> Any:
     from google.protobuf import descriptor_pb2, descriptor_pool
 
+    warnings.filterwarnings("ignore", "Unexpected end-group tag", RuntimeWarning)  # `parsed` says it, as an error
     file = descriptor_pb2.FileDescriptorProto(name="powertui.proto", package=_PACKAGE, syntax="proto3")
     for name, fields in _SCHEMAS.items():
         made = file.message_type.add(name=name)

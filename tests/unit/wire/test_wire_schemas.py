@@ -74,11 +74,30 @@ print(api_implementation.Type(), refused > 1000)
 
 
 @pytest.mark.parametrize("which", ["", "python"])
+def test_a_part_is_not_taken_for_the_whole(which: str) -> None:
+    """The end of a group that never began: Debian 12's protobuf, compiled from C++, stops there and warns."""
+    program = """
+from powertui.data.wire import schemas
+event = schemas.message("Event")(step=7).SerializeToString()
+try:
+    print(schemas.parsed("Event", event + b"\\x0c" + event))
+except schemas.Undecodable:
+    print("refused")
+"""
+    environment = {**os.environ, **({"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": which} if which else {})}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("refused", "")
+
+
+@pytest.mark.parametrize("which", ["", "python"])
 def test_damage_is_one_kind_of_error_whichever_protobuf_is_there(which: str) -> None:
     """PyPI has the one in Python alone for POWER."""
     environment = {**os.environ, **({"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": which} if which else {})}
     done = subprocess.run([sys.executable, "-c", _DAMAGE], env=environment, capture_output=True, text=True, check=False)
-    assert done.stderr == ""
     kind, enough = done.stdout.split()
+    said = done.stderr.splitlines()
+    if kind == "cpp":  # Debian 12's: its library writes of texts that are no UTF-8, whatever anybody asks
+        said = [line for line in said if not line.startswith("[libprotobuf ERROR")]
+    assert not said
     assert kind == which or not which
     assert enough == "True"
