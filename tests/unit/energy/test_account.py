@@ -100,3 +100,12 @@ def test_steps_that_traced_are_folded_and_not_compared() -> None:
     assert np.isfinite(folded.watts[:, 0]).all()
     assert not folded.comparable[:, 0].any()
     assert folded.comparable[:, 1:].all()
+
+
+def test_a_step_of_two_and_a_half_times_the_usual_still_counts_and_a_longer_one_does_not() -> None:
+    """Where the line lies that parts a slow step from one that compiled."""
+    slow, compiled = (training(first_s)[0].per_step(0) for first_s in (10, 11))
+    assert slow is not None
+    assert compiled is not None
+    assert slow.joules == pytest.approx(200 * (10 + 9 * 4) / 10, rel=0.01)
+    assert compiled.joules == pytest.approx(800, rel=0.01)

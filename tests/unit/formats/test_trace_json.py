@@ -409,3 +409,13 @@ def test_every_public_json_is_read_or_explained(shared_data: Path) -> None:
             assert trace.format == ("kineto" if "kineto" in str(path) else "trace_json")
             read += 1
     assert read >= 6
+
+
+@pytest.mark.parametrize(
+    ("base_us", "known"), [(0.99e14, False), (1.01e14, True), (1.8e15, True), (3.99e15, True), (4.01e15, False)]
+)
+def test_a_ts_of_three_years_and_more_is_unix_time(base_us: float, known: bool) -> None:
+    """A machine that never was told the time counts from 1970; no program runs for three years, or is from after 2096."""
+    clock = json_events.clock_of(base_us, None)
+    assert clock.known is known
+    assert not known or clock.mid_ns == round(base_us * 1000)

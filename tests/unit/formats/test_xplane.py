@@ -596,3 +596,21 @@ def test_findings_of_one_file_are_no_more_than_anyone_reads() -> None:
         findings.add(f"error {number}")
     assert len(findings.all()) == MOST_FINDINGS + 1
     assert sum(warn.count for warn in findings.all()) == 5000
+
+
+def test_a_decoder_that_gets_no_further_does_not_hold_the_reader_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = new_space()
+    line = add_plane(space, "/host:CPU", {1: "a"}).lines.add(id=1, name="python")
+    for i in range(50):
+        line.events.add(metadata_id=1, offset_ps=i * 10, duration_ps=5)
+    path = tmp_path / "h.xplane.pb"
+    path.write_bytes(space.SerializeToString())
+    real = wire.scan_events
+
+    def stands(data: Any, place: int, *rest: Any) -> Any:
+        found = real(data, place, *rest)
+        return found._replace(rows=0, next=place) if place else found._replace(rows=5, next=place + 40)
+
+    monkeypatch.setattr(xplane._LineReader, "_straight", lambda *_: False)
+    monkeypatch.setattr(xplane.wire, "scan_events", stands)
+    assert registry.read(path).event_count <= 5

@@ -218,3 +218,18 @@ def test_without_a_step_the_busiest_line_is_told(shared_data: Path) -> None:
     result = _ask(shared_data / "public" / "tb_profile_demo")
     assert "busy in 62.9 % of the time" in str(_fact(result, "limit").value)
     assert _fact(result, "devices").text() == "the trace names none"
+
+
+def test_a_device_that_does_one_thing_alone_is_told_so(tmp_path: Path) -> None:
+    events: list[dict[str, object]] = []
+    for number in range(6):
+        at = number * 100_000
+        host, launch = {"ph": "X", "pid": 100, "tid": 100}, {"args": {"correlation": number + 1}}
+        events += [
+            {**host, "cat": "user_annotation", "name": f"ProfilerStep#{number}", "ts": at, "dur": 99_000},
+            {**host, "cat": "cpu_op", "name": "aten::mm", "ts": at + 100, "dur": 3_000},
+            {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at + 200, "dur": 50, **launch},
+            {"ph": "X", "pid": 0, "tid": 7, "cat": "kernel", "name": "sgemm", "ts": at + 5_000, "dur": 88_000, **launch},
+        ]
+    (tmp_path / "host_1.1700000000.pt.trace.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    assert "first of all aten::mm (100.0 % of all ops' time): see" in str(_fact(_ask(tmp_path), "limit").value)

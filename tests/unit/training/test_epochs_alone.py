@@ -119,3 +119,24 @@ def test_a_log_that_nothing_places_says_why_and_what_would(tmp_path: Path, capsy
     told = capsys.readouterr().out
     assert "power.csv has no place here" in told
     assert "a log with wall time, or scalars every few batches (update_freq), would place it" in told
+
+
+def test_batches_that_took_longer_and_drew_more_are_told_with_their_seconds(tmp_path: Path) -> None:
+    """Four epochs of 100 steps of 0.5 s, a record every ten; in the third, steps 30 to 69 take 0.7 s and 100 W more."""
+    loads, records, ends, now, done = [], [], [], 0.0, 0
+    for epoch in range(4):
+        for step in range(100):
+            slow = epoch == 2 and 30 <= step < 70
+            each = 0.7 if slow else 0.5
+            loads.append((now, now + each, 400.0 if slow else 300.0))
+            now += each
+            done += 1
+            if done % 10 == 0:
+                records.append((now, done))
+        ends.append(now)
+        now += 1.0
+    found, _ = _found(_written(tmp_path, ends, loads, records))
+    (one,) = found.findings
+    assert one.epoch == 2
+    assert one.delta_seconds == pytest.approx(7.0, abs=1.5), "of those of its batches that lie between two records"
+    assert f"{one.delta_seconds:+.2f} s" in one.text

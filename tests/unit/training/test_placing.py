@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from benchmarks import drawn_trainings
+from powertui import demo
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.energy import align, signal
 from powertui.data.energy.align import Alignment
 from powertui.data.training import placing
 from powertui.data.training.training import Training
+from tests.synthetic.long_training import long_training
+from tests.synthetic.tfevents import write_scalars
 
 
 def _sure(lo: float, hi: float) -> Alignment:
@@ -55,3 +59,24 @@ def test_a_log_that_begins_late_is_not_laid_where_training_would_draw_nothing(tm
     assert found.hi_s is not None
     assert found.lo_s < truth < found.hi_s, "it began 5 minutes after the training"
     assert any("its steps would draw nothing" in one for one in found.evidence)
+
+
+def test_a_session_that_covers_its_training_may_place_its_power_whatever_the_records_tell(tmp_path: Path) -> None:
+    """Its trace tells more of the work than a record every few batches. A short one does not, where there are such records."""
+    shutil.copytree(demo.folder(), tmp_path / "logs")
+    (found,) = logdir.scan(tmp_path).trainings
+    begin, end = (at / 1e9 for at in Training(found).scalar_span or (0, 0))
+    rows = [(begin + (end - begin) * part / 10, 10 * part, "batch_loss", 1.0) for part in range(1, 10)]
+    (profiled,) = tmp_path.rglob("plugins/profile")
+    write_scalars(next(profiled.parents[1].rglob("events.out*")).parent / "events.out.tfevents.1795224823.vm.9.1.v2", rows, begin)
+    (found,) = logdir.scan(tmp_path).trainings
+    whole = Training(found)
+    assert len(whole.records) > 2
+    assert all(whole.opened(run).profiles[0].trace for run in found.sessions)
+    assert len(placing.telling(whole)) == 1
+
+    (short,) = logdir.scan(long_training(tmp_path / "long")).trainings
+    part = Training(short)
+    assert len(part.records) > 2
+    assert all(part.opened(run).profiles[0].trace for run in short.sessions)
+    assert not placing.telling(part)

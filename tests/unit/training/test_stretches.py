@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from powertui.data import logdir
+from powertui.data.model import NS_PER_S as NS
+from powertui.data.training import stretches
 from powertui.data.training.stretches import PAUSE
 from powertui.data.training.training import Training
 from tests.synthetic.tfevents import write_scalars
@@ -25,3 +27,10 @@ def test_a_pause_at_the_end_of_the_last_epoch_is_one_as_at_the_end_of_the_others
     start, end = Training(entry).stretches.of(PAUSE)
     assert len(start) == epochs
     assert (end - start) / 1e9 == pytest.approx([pause_s] * epochs, abs=0.3)
+
+
+def test_how_many_last_steps_an_epoch_had_places_their_end_to_a_tenth_of_their_time() -> None:
+    """Four seconds of steps, half of them before the bound that the epoch's scalars tell, then a pause."""
+    rows = stretches._split(0, 20 * NS, 4.0 * NS, 12 * NS, None, 2.0 * NS)
+    (pause,) = [row for row in rows if row[:2] == (2 * NS, 12 * NS)]
+    assert pause[3] - stretches.LOGGED_NS == pytest.approx(0.4 * NS)

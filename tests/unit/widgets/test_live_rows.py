@@ -224,3 +224,13 @@ def test_sources_that_did_not_answer_are_counted_where_there_is_no_room() -> Non
 def test_the_first_row_says_whether_it_is_recorded() -> None:
     feed = played(series("power", [100.0] * 30))
     assert text(rows.head(feed, 80)).rstrip().endswith("not recorded")
+
+
+def test_energy_and_change_are_shown_as_soon_as_they_fit() -> None:
+    feed = played(series("power", [100.0 + i % 50 for i in range(400)]))
+    keys = list(feed.board.histories)
+    for word in ("energy", "change"):
+        shown = [c for c in range(40, 121) if word in text(rows.table(feed, keys, None, {}, rows.LiveSpan(300), c, UNICODE)[0])]
+        assert shown == list(range(shown[0], 121))
+        tight = [width(text(line)) for line in rows.table(feed, keys, None, {}, rows.LiveSpan(300), shown[0], UNICODE)]
+        assert tight == [shown[0]] * 2, "to the last cell"
