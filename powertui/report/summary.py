@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from powertui import __version__, units
@@ -67,7 +68,8 @@ def _read(entries: Sequence[RunEntry], trainings: Trainings) -> Iterator[tuple[F
     def read(entry: RunEntry) -> tuple[Facts, bool]:
         for opened in trainings.each([entry]):
             run, problem = load(opened)
-            readable = run is not None and bool(run.traces or run.scalars or run.power)
+            beside = not (entry.profiles and Path(entry.path).is_file())  # else power makes no answer of a file that was named
+            readable = run is not None and bool(run.traces or run.scalars or (run.power and beside))
             told = {**facts.of_run(entry, run, problem), "findings": _found(opened) if readable and few else None}
         return told, readable
 

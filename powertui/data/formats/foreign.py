@@ -44,6 +44,12 @@ JSON = (
     ((b'"CudaEvent"',), *_NSIGHT), ((b'"TraceProcessEvent"',), *_NSIGHT), ((b'"timeMs"', b'"averageMs"'),
      "is a table of layer times of TensorRT, no timeline", _OWN),
 )  # fmt: skip
+_MEMORY = (
+    "is a memory timeline of PyTorch: bytes by category, no timeline of events",
+    "Use prof.export_chrome_trace: with profile_memory=True that trace shows memory as a strip.",
+)
+# export_memory_timeline writes [times, sizes], with .raw.json.gz [time, action, bytes, category] for each allocation.
+_MEMORY_LISTS = re.compile(rb"\s*\[\s*\[\s*(-?\d+\s*,\s*[0-3]\s*,\s*\d+\s*,\s*\d+\s*\]\s*,\s*\[|\d{9,}(\s*,\s*\d{9,})+\s*(\]|,|$))")
 _RESULT = re.compile(
     r"(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_viewer|memory_profile|pod_viewer)\.(pb|json(\.gz)?)$"
 )
@@ -66,7 +72,9 @@ def named(head: bytes, path: str) -> tuple[str, str] | None:
     if head.startswith(b"SQLite format 3\x00"):
         return _holds(head, SQLITE) or ("looks like a SQLite database", "If it is a power log, give it with --power.")
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        return _holds(head, JSON)
+        return _holds(head, JSON) or (_MEMORY if _MEMORY_LISTS.match(head) else None)
+    if head.lstrip()[:5].lower() == b"<html" and b"Memory Timeline" in head:
+        return _MEMORY
     if head[:1] == b"\x0a" and b"\x32\x00" in head and any(word in head for word in _PPROF):
         return "is a pprof profile: sampled stacks, no timeline of events", f"powertui reads {READABLE}."
     return None

@@ -117,6 +117,9 @@ REFUSED = {
     "node.cpuprofile": ("V8", "trace-events-enabled"),
     "firefox.json": ("Firefox", "profiler.firefox.com"),
     "torch_execution_trace.json": ("execution trace of PyTorch", "export_chrome_trace"),
+    "torch_memory_timeline.json": ("memory timeline of PyTorch", "export_chrome_trace"),
+    "torch_memory_timeline.raw.json": ("memory timeline of PyTorch", "export_chrome_trace"),
+    "torch_memory_timeline.html": ("memory timeline of PyTorch", "export_chrome_trace"),
     "nsys.jsonl": ("Nsight", "torch.profiler"),
     "trtexec.json": ("TensorRT", "profiler"),
 }

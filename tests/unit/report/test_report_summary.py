@@ -208,6 +208,14 @@ def spoil(data: Path, folder: Path) -> Path:
     return run / "vm.xplane.pb"
 
 
+def test_power_beside_a_file_that_was_named_is_no_answer_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "README.md").write_text("Two logs lie here.\n")
+    (tmp_path / "power.csv").write_text("time_unix_s,watts\n" + "".join(f"{1_700_000_000 + i},{200 + i % 3}\n" for i in range(60)))
+    assert main(["report", str(tmp_path / "README.md")]) == 3
+    assert "is text, but no format" in capsys.readouterr().out
+    assert main(["report", str(tmp_path / "power.csv")]) == 0
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
