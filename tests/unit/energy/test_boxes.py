@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy.findings import boxes, could_find, phases
+from powertui.data.energy.findings import boxes, could_find, edges, phases
 from powertui.data.energy.findings.noise import noise_of
 from powertui.data.energy.findings.readings import SensorReadings
 
@@ -65,6 +65,13 @@ def test_a_fit_that_a_long_load_lifted_is_seen_beside_it() -> None:
     box = max(boxes.found(lifted)[0], key=lambda found: found.joules)
     assert box.watts == pytest.approx(25, abs=1.5)
     assert box.lo_watts < 25 < box.hi_watts
+
+
+def test_the_rest_of_a_load_is_no_level_beside_a_part_of_it() -> None:
+    one = readings(30, 0.1, 0.1, [(12.0, 20.0, 25.0)])
+    box = edges.box(one, 140, 160, noise_of(one.beyond()[:100], 0.3), np.zeros(len(one)), 1e-9)
+    assert box is not None
+    assert box.watts == pytest.approx(25, rel=0.1)
 
 
 def test_moments_in_which_the_machine_paused_pull_no_watts() -> None:

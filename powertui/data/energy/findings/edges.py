@@ -66,9 +66,15 @@ def box(readings: SensorReadings, first: int, last: int, noise: Noise, foreign: 
 
 
 def _level(local: SensorReadings, lo: float, hi: float) -> float:
-    """How far off the readings beside a stretch lie, all together: a fit with a long load in it lies too high beside that."""
+    """How far off, the other way than a stretch itself, the readings beside it lie: a fit with a long load in it is too high there.
+    What lies off the same way may be more of the load."""
     beside = local.judged & ((local.hi <= lo) | (local.lo >= hi))
-    return abs(float(np.median(local.beyond()[beside]))) if beside.sum() >= _MANY else 0.0
+    if beside.sum() < _MANY:
+        return 0.0
+    beyond = local.beyond()
+    inside = local.judged & ~beside
+    sign = -1.0 if inside.any() and float(np.median(beyond[inside])) < 0 else 1.0
+    return max(-sign * float(np.median(beyond[beside])), 0.0)
 
 
 def _told(flat: Floats, likely: Floats) -> tuple[float, float, float]:
