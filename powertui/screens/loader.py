@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -32,6 +33,7 @@ TELL_EVERY_S = 0.2  # a person reads no faster, and each telling costs a few byt
 PREPARED = 6  # strips that are drawn unless a person chooses
 TELLING = 20  # readings in a profile from which it can tell what stands out in it
 MANY = 1 << 20  # readings: what looking at all of them took is worth handing back
+SOON_S = 0.3  # what will be whole within this is not shown in parts: it would be drawn, and sent, twice
 PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading needs
 
 
@@ -46,6 +48,26 @@ class LoadingProgress:
     def __str__(self) -> str:
         share = f"{100 * self.done / self.total:.0f} % of " if self.total else ""
         return f"{share}{units.size(self.total or self.done)} · {self.events:,} events"
+
+
+class _Pace:
+    """How fast a file is read, and how long the rest of it will take."""
+
+    def __init__(self) -> None:
+        self._total = self._done = 0
+        self._began = 0.0
+
+    def told(self, now: float, done: int, total: int) -> None:
+        """So much of it is read now."""
+        if total != self._total:
+            self._total, self._began = total, now
+        self._done = done
+
+    def left_s(self, now: float) -> float:
+        """Seconds until it is whole, if it goes on so; endless where nobody knows."""
+        if not self._total or not self._done:
+            return math.inf
+        return (now - self._began) * (self._total - self._done) / self._done
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +113,7 @@ class Loader:
         self._island = island  # another profile is shown until this one is there
         self._cancelled = threading.Event()
         self._told = self._parted = 0.0
+        self._pace = _Pace()
         self._thread = threading.Thread(target=self._read, name="powertui-reading", daemon=True)
 
     def start(self) -> None:
@@ -110,6 +133,7 @@ class Loader:
         if self._cancelled.is_set():
             raise Cancelled("reading was stopped")
         now = time.monotonic()
+        self._pace.told(now, done, total)
         if now - self._told >= TELL_EVERY_S:
             self._told = now
             self._on_progress(LoadingProgress(done, total, events))
@@ -128,7 +152,8 @@ class Loader:
             for run in stream_run(self.entry, options=self._options, progress=self._progress, beside=beside):
                 latest = run
                 now = time.monotonic()
-                if parts and any(not trace.complete for trace in run.traces) and now - self._parted >= PART_EVERY_S:
+                worth = now - self._parted >= PART_EVERY_S and self._pace.left_s(now) > SOON_S
+                if parts and worth and any(not trace.complete for trace in run.traces):
                     self._give(run, None)
                     self._parted = time.monotonic()
             if latest is not None:
