@@ -115,6 +115,8 @@ class Curve:
     hold_end: int  # the last reading holds until here
     refresh_s: float  # 0 when unknown
     window_s: float
+    smears_s: float  # the same, as long as it may be where it is a guess
+    resolves_s: float  # the shortest stretch that the sensor can tell apart: its refresh, or its window where that is none
     averaged: float  # share of the time between two readings that they average over, at the least
     guessed: bool  # its readings are means over more than a refresh, which only they themselves tell
     late_s: float  # one sigma of where all readings together lie in time
@@ -251,7 +253,7 @@ def _build(power: PowerOnTrace) -> Curve:
         area, moved = np.where(known, area, 0.0), np.where(known, moved, 0.0)
         if kind is PowerKind.INTERVAL:
             moved[1:] = np.where(known[:-1], moved[1:], 0.0)
-    window = _value(sensor.window_s)
+    window, guess = _value(sensor.window_s), _guess(sensor, refresh)
     squares, turns = summed_up(moved * moved), summed_up(_turns(knots, seconds, moved, refresh))
     steep, steep_s = _steep(knots, seconds, level, known, squares, max(refresh, window), kind)
     covered = None if whole else summed_up(np.where(known, seconds, 0.0))
@@ -290,6 +292,8 @@ def _build(power: PowerOnTrace) -> Curve:
         hold_end=hold_end,
         refresh_s=refresh,
         window_s=window,
+        smears_s=window + ((sensor.window_err_s or 0.0) if guess else 0.0),
+        resolves_s=refresh if guess else max(refresh, window),
         guessed=sensors.window_is_told_by_readings(sensor),
         late_s=math.hypot(sensors.lag_err_s(sensor, kind), series.parted_s / 2),  # two sigmas hold either
         poll_s=_value(sensor.poll_s) if sensors.slow(sensor) and kind is PowerKind.SAMPLED else 0.0,
@@ -305,6 +309,12 @@ def _build(power: PowerOnTrace) -> Curve:
     )
 
 
+def _guess(sensor: Sensor, refresh: float) -> bool:
+    """Its window seems to be longer than a refresh, but may as well not be."""
+    window = _value(sensor.window_s)
+    return window > refresh and (sensor.window_err_s or 0.0) > _GUESS * window
+
+
 def _peaks(level: Floats) -> Floats:
     return np.maximum.reduceat(level, np.arange(0, len(level), BLOCK)) if len(level) else np.zeros(0)
 
@@ -314,6 +324,7 @@ def _spread(level: Floats) -> float:
     return float(level[:: max(1, len(level) // 4096)].std()) if len(level) else 0.0
 
 
+_GUESS = 0.7  # of a window: so far off it may be anything
 PAUSE = 1.6  # refreshes: the power is taken to run straight for so long as if it were one
 
 

@@ -164,7 +164,7 @@ def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: fl
         return "not resolved: the log has fewer than two readings"
     if coverage <= 0:
         return "not resolved: nothing was sampled in this window"
-    least = _resolution(curve)
+    least = curve.resolves_s
     if duration < REFRESHES * least:
         how = "refreshes every"
         if curve.kind is PowerKind.INTERVAL:
@@ -195,7 +195,7 @@ def _some(value: float, there: bool) -> float | None:
 
 
 def _resolution(curve: Curve) -> float:
-    """The shortest stretch that the sensor can tell apart, in s: its refresh, or the window it averages over."""
+    """Over how long a step of power is smeared, in s: the sensor's refresh, or the window it averages over."""
     return max(curve.refresh_s, curve.window_s)
 
 
@@ -255,6 +255,7 @@ class _Traits(NamedTuple):
 
     refresh_s: float | Floats
     window_s: float | Floats
+    resolves_s: float | Floats
     averaged: float | Floats
     poll_s: float | Floats
     turn: float | Floats
@@ -272,7 +273,8 @@ class _Traits(NamedTuple):
 def _traits(power: PowerOnTrace, curve: Curve) -> _Traits:
     offset = (power.offset_hi_ps - power.offset_lo_ps) / (2 * Z95) / PS_PER_S
     return _Traits(
-        curve.refresh_s, curve.window_s, curve.averaged, curve.poll_s, curve.turn, *curve.beat, curve.quantum_w, curve.spread_w,
+        curve.refresh_s, curve.smears_s, curve.resolves_s, curve.averaged, curve.poll_s, curve.turn, *curve.beat,
+        curve.quantum_w, curve.spread_w,
         curve.noise_w, math.hypot(offset, curve.late_s), power.status != "none", curve.kind is PowerKind.INTERVAL,
         curve.steep_s,
     )  # fmt: skip
@@ -450,7 +452,7 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     # What a counter counted from one of its readings to another is known, however few they are.
     counted = np.asarray(sensor.interval) & (found.inner == 0).all(axis=0) & (coverage >= WHOLE)
     enough = (within >= ENOUGH) & (coverage > 0) & bearable
-    resolved = enough & ((seconds >= REFRESHES * least) | counted) & np.asarray(sensor.placed)
+    resolved = enough & ((seconds >= REFRESHES * sensor.resolves_s) | counted) & np.asarray(sensor.placed)
     total = np.where(resolved, all_of_it, np.nan)
     held = (found.held + found.filled) * scale
     with np.errstate(invalid="ignore"):

@@ -68,10 +68,12 @@ def _window(times: Int64s, watts: Floats, poll: float, refresh: float, usual: fl
         if seen is None or not _contradicts(seen, usual, refresh):
             return Figure(usual, Badge.ASSUMED), None
     elif seen is None or seen.by == "nothing":
-        unseen = seen is None or seen.sd_s >= smear.UNSEEN_S
-        error = max(smear.UNSEEN_S, UNSURE * refresh) if unseen and refresh < smear.UNSEEN_S else UNSURE * refresh
+        unseen = smear.UNSEEN_S if seen is None else seen.sd_s
+        error = max(unseen, UNSURE * refresh) if unseen >= smear.UNSEEN_S > refresh else UNSURE * refresh
         # A meter that publishes now and then tells of the time since it last did, as a rule.
         return Figure(refresh, Badge.ASSUMED) if held else None, error
+    elif seen.by == "slow":
+        return Figure(refresh if held else seen.window_s, Badge.ASSUMED), max(seen.sd_s, UNSURE * refresh)
     elif held and seen.by == "steps" and seen.window_s < refresh < seen.window_s + NEARLY * seen.sd_s:
         return Figure(refresh, Badge.ASSUMED), max(seen.sd_s, (refresh - seen.window_s) / NEARLY)  # they do not say otherwise
     return Figure(seen.window_s, Badge.ESTIMATED), seen.sd_s

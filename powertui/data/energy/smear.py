@@ -22,7 +22,7 @@ SLOWEST_S = 3.0  # what rises more slowly is power that is slow itself: sensors 
 UNSEEN_S = 0.9
 # Power takes its time, too: a reading between two levels may have met a step on its way, and its window may be so much shorter.
 _RAMP_S = 0.05
-__RAMP_SHARE = 0.4
+_RAMP_SHARE = 0.4
 _GAPS = 8  # so many gaps are looked at
 LONGEST = 64  # refreshes that a window may last, to be looked for by its gaps
 _NULL = 0.09  # of 1/w around its multiples: there a mean passes less than a fortieth
@@ -30,6 +30,7 @@ _DEEP = 0.22  # so little is left in the gaps, against what lies between them
 _NEARLY = 0.7  # of the best one's
 _SHORTEST = 4.0  # refreshes: of a shorter window no two gaps can be seen
 _TOLD = 14.0  # how much likelier gaps must make the spectrum, as a logarithm
+_THIRD = 3  # of the sharpest steps: one may be chance
 _SHARP = 0.7  # of a step that one move must make to be called sharp
 _LARGE = 0.25  # of the range of all readings: so large is a step that is looked at …
 _LARGER = 0.5  # … and one whose rise is: what is shorter than the window rises faster, but less far
@@ -37,7 +38,10 @@ _QUIET = 0.12  # of a step: so little may its neighbours move
 _LEAST_RISE = 0.25  # of a window: what is shorter moves it less than the steps that are looked at
 _SAME = 0.05  # of a logarithm: such widths are one
 _SELDOM = 1.5  # standard deviations
-_OPEN = 0.6  # of a window: one standard deviation of what no more than its rise tells
+_WIDER = 1.3  # times what a sharp step takes to rise by `_SHARP`: a plain mean is 1.4 as wide, twice what a filter forgets in 1.7
+# Where the fastest step of all is slow: any window from none to that of a filter, which is 1.7 times what a step takes.
+_SLOW, _SLOW_OPEN = 0.9, 0.75
+_OPEN = 0.5  # of a window: one standard deviation of what no more than its rise tells
 _FITTING = 0.55  # of a window that comes into question beside others: a sharp step rises by `_SHARP` in so much of it at least
 _BETWEEN = 1 - 2 * _QUIET  # share of the readings on a step that are told from its levels
 
@@ -47,7 +51,7 @@ class Smear(NamedTuple):
 
     window_s: float
     sd_s: float
-    by: Literal["gaps", "rise", "steps", "nothing"]
+    by: Literal["gaps", "rise", "steps", "slow", "nothing"]
 
 
 def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None:
@@ -71,18 +75,21 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     least = 2.0 if slowly else 3.0
     # No step shows at once: a slow sensor, or power that is slow itself.
     if least <= rise <= SLOWEST_S / (1.2 * refresh_s) and not seen_at_once:
-        return Smear(_round(1.2 * rise) * refresh_s, _OPEN * rise * refresh_s, "rise")
+        return Smear(_round(_WIDER * rise) * refresh_s, _OPEN * _WIDER * rise * refresh_s, "rise")
     prior = 0.75 if held else 0.5
     share = (steps[1] / _BETWEEN + 2 * steps[2] + 2 * prior) / (sum(steps) + 2)
     share = min(1.0, share) if steps[2] < 2 else share
     part = min(share, 1.0)
     if steps[0] + steps[1] < 2 and np.isnan(rise):  # nothing was seen to rise at once: means over a second would look just so
-        return Smear(_round(share) * refresh_s, max(UNSEEN_S, refresh_s), "nothing")
+        slowest = min(_rise(seen.alone(), 1) * refresh_s, SLOWEST_S)  # and a filter, if nothing at all rises faster
+        if not slowest * _SLOW_OPEN > UNSEEN_S:
+            return Smear(_round(share) * refresh_s, max(UNSEEN_S, refresh_s), "nothing")
+        return Smear(_round(_SLOW * slowest / refresh_s) * refresh_s, _SLOW_OPEN * slowest, "slow")
     sd = (max(part * (1 - part), 0.04) / (sum(steps) + 3) + 0.05**2) ** 0.5
     if slowly:
         sd = max(sd, _OPEN * share)
     elif sum(steps) > 1:
-        sd = max(sd, min(_RAMP_S / refresh_s, __RAMP_SHARE * share))
+        sd = max(sd, min(_RAMP_S / refresh_s, _RAMP_SHARE * share))
     return Smear(_round(share) * refresh_s, sd * refresh_s, "steps" if sum(steps) > 1 else "nothing")
 
 
@@ -102,6 +109,12 @@ class _Stretch(NamedTuple):
     def whole(self) -> bool:
         """Every reading was read."""
         return bool(self.drawn[-1] == 0)
+
+    def alone(self) -> _Stretch:
+        """The same with its first and last reading going on, so that steps near the ends of a short log are looked at, too."""
+        pad = len(self.level)
+        level = np.pad(self.level, pad, mode="edge")
+        return self._replace(level=level, drawn=np.pad(self.drawn, pad, mode="edge"))
 
     def read(self, first: Int64s, last: Int64s) -> Bools:
         """Whether all readings from one to another were."""
@@ -211,8 +224,11 @@ def _told(above: Floats, size: int, count: int, widths: Floats) -> Floats:
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _rise(seen: _Stretch) -> float:
-    """Refreshes that the sharpest steps take; 1 when one comes within a refresh. NaN when there is no step worth the name."""
+def _rise(seen: _Stretch, which: int = _THIRD) -> float:
+    """Refreshes that the sharpest steps take, the first or the third of them; 1 when one comes within a refresh.
+
+    NaN when there is no step worth the name.
+    """
     level = seen.level
     large = _LARGER * seen.swing
     if large <= 0:
@@ -220,7 +236,7 @@ def _rise(seen: _Stretch) -> float:
     span = 1
     before: tuple[float, float] | None = None
     while 8 * span < len(level):
-        share = _sharpest(seen, span, large)
+        share = _sharpest(seen, span, large, which)
         if share >= _SHARP:
             if before is None or span == 1:
                 return float(span)
@@ -231,8 +247,8 @@ def _rise(seen: _Stretch) -> float:
     return float("nan")
 
 
-def _sharpest(seen: _Stretch, span: int, large: float) -> float:
-    """The share of a step that `span` refreshes make of what eight such spans around them do: of the third sharpest step."""
+def _sharpest(seen: _Stretch, span: int, large: float, which: int) -> float:
+    """The share of a step that `span` refreshes make of what eight such spans around do: of the sharpest step, or the third."""
     level = seen.level
     around = 4 * span
     size = len(level) - 2 * around
@@ -246,7 +262,7 @@ def _sharpest(seen: _Stretch, span: int, large: float) -> float:
     if not seen.whole:
         middle = np.arange(len(level) - 2 * around, dtype=np.int64)[:: max(1, span // 3)] + around
         shares = np.where(seen.read(middle - span // 2, middle + (span + 1) // 2), shares, 0.0)
-    return float(np.sort(shares)[-min(3, len(shares))])
+    return float(np.sort(shares)[-min(which, len(shares))])
 
 
 def _running(extreme: np.ufunc, level: Floats, width: int) -> Floats:
