@@ -20,6 +20,7 @@ from tests.e2e.terminal import Terminal, environment
 
 COUNTS = (10, 100, 1000)
 IDLE_S = 15.0
+REST_S = 6.0  # with these rests all of it takes two and a half minutes on an idle machine
 TRIES = 2
 SIZE = (120, 36)
 
@@ -69,7 +70,7 @@ def main() -> None:
 
 def _seen(terminal: Terminal, coming: Path, into: Path) -> float:
     """A run comes: after how long the list says so."""
-    terminal.run(10.0)  # it looks again and again for some seconds after one came
+    terminal.run(REST_S)  # it looks again and again for some seconds after one came
     begin = time.monotonic()
     coming.rename(into)
     terminal.wait_for(rf"New: .*{into.name}", 60.0)
