@@ -90,7 +90,7 @@ async def test_without_epochs_a_finding_is_drawn_against_what_was_expected(make:
         assert "Power that nothing in the trace explains" in picture
         assert "├" in picture
         assert "Epochs were not compared: the steps belong to no epoch" in words(shell, "#findings")
-        assert "steps 110-131: +59 W" in words(shell, "#findings")
+        assert "steps 110-131: +60 W" in words(shell, "#findings")
         await pilot.press("enter")
         await settled(pilot)
         assert isinstance(shell.screen, TimelineScreen)
