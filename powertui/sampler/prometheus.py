@@ -227,7 +227,7 @@ class PrometheusSource:
             metric = series.labels.get("__name__", "")
             kind = "interval" if self._counts else "sampled"
             scope = _scope(metric, series.labels)
-            channels.append(Channel(unique, _clean(host), scope, None, kind, _clean(metric), self.spacing))
+            channels.append(Channel(unique, _clean(host), scope, None, kind, _clean(metric), period_s=self.spacing))
         self.channels = tuple(channels)
 
     def _channel(self, labels: dict[str, str]) -> str:

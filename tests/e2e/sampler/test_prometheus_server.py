@@ -74,7 +74,9 @@ def test_counters_of_joules_are_means_between_two_samples(prometheus):
     prometheus.start()
     source, info = opened(prometheus)
     assert info.facts["query"] == metric
-    assert {(c.host, c.scope, c.kind) for c in info.channels} == {("a", "node", "interval"), ("b", "node", "interval")}
+    assert {(c.host, c.scope, c.kind, c.period_s, c.most_w) for c in info.channels} == {
+        ("a", "node", "interval", 1.0, None), ("b", "node", "interval", 1.0, None),
+    }  # fmt: skip
     found = {series.labels["instance"]: dict(series.samples) for series in source.history(now - 30, now)}
     assert found["a:9102"] == {now - 30 + n: 250.0 for n in range(30)}
     b = [found["b:9102"][now - 30 + n] for n in range(30)]
