@@ -50,8 +50,8 @@ class _Paced(Screen[Any]):
     is_there = False  # in front with all its widgets: keys and other screens wait for that
 
     def _on_timer_update(self) -> None:
-        # Textual's own update method: while the gate is closed the timer stays awake and asks again.
-        if not cast("Shell", self.app).holds_frames:
+        # Textual's own update method: while the gate is closed, or a page has no widgets yet, the timer asks again.
+        if self.is_mounted and not cast("Shell", self.app).holds_frames:
             self._dirty_widgets.update(self.before_frame())
             super()._on_timer_update()
 

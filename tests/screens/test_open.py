@@ -67,6 +67,16 @@ async def test_the_list_fills_itself(make: Maker) -> None:
         assert any("jax_cpu" in row and " 20 " in row for row in rows(table))
 
 
+async def test_a_page_that_comes_up_is_not_drawn_before_it_has_its_widgets(make: Maker) -> None:
+    """A busy machine may want a frame in the middle of that."""
+    shell = make("logdirs")
+    async with shell.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        page = shell.page("timeline")
+        assert not page.is_mounted
+        page._on_timer_update()
+
+
 async def test_filter_and_open(make: Maker) -> None:
     shell = make("logdirs")
     async with shell.run_test(size=SIZE) as pilot:
