@@ -151,7 +151,7 @@ def _doubt(
     for kind in _LOOSE:
         if kind in level:
             many = int((known.stretches.kind == KINDS.index(kind)).sum())
-            if many < _FEW:
+            if many < _FEW or kind == PAUSE:  # one to save draws what none between epochs does
                 doubt = np.hypot(doubt, _UNLIKE * swing * shares[:, KINDS.index(kind)])
     return doubt
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import drawn_trainings
 from powertui.data import logdir
 from powertui.data.model import NS_PER_S as NS
 from powertui.data.training import stretches
@@ -34,3 +35,11 @@ def test_how_many_last_steps_an_epoch_had_places_their_end_to_a_tenth_of_their_t
     rows = stretches._split(0, 20 * NS, 4.0 * NS, 12 * NS, None, 2.0 * NS)
     (pause,) = [row for row in rows if row[:2] == (2 * NS, 12 * NS)]
     assert pause[3] - stretches.LOGGED_NS == pytest.approx(0.4 * NS)
+
+
+def test_one_pause_that_draws_more_than_the_others_is_no_finding(tmp_path: Path) -> None:
+    """A checkpoint of 13 s among pauses of a second between epochs: nobody knows its level beforehand, nor where between two
+    records it lies."""
+    found = drawn_trainings.judge(drawn_trainings.drawn(11082), tmp_path)
+    assert not found.loud_quiet, found.lines
+    assert (found.inside, found.windows) == (9, 9)
