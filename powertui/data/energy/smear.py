@@ -81,8 +81,9 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     share = min(1.0, share) if steps[2] < 2 else share
     part = min(share, 1.0)
     if steps[0] + steps[1] < 2 and np.isnan(rise):  # nothing was seen to rise at once: means over a second would look just so
-        slowest = min(_rise(seen.alone(), 1) * refresh_s, SLOWEST_S)  # and a filter, if nothing at all rises faster
-        if not slowest * _SLOW_OPEN > UNSEEN_S:
+        rising = _rise(seen.alone(), 1) if refresh_s < UNSEEN_S else 0.0  # a slower one shows nothing faster than itself
+        slowest = min(rising * refresh_s, SLOWEST_S)  # and a filter, if nothing at all rises faster
+        if not (rising > least and slowest * _SLOW_OPEN > UNSEEN_S):
             return Smear(_round(share) * refresh_s, max(UNSEEN_S, refresh_s), "nothing")
         return Smear(_round(_SLOW * slowest / refresh_s) * refresh_s, _SLOW_OPEN * slowest, "slow")
     sd = (max(part * (1 - part), 0.04) / (sum(steps) + 3) + 0.05**2) ** 0.5

@@ -190,3 +190,13 @@ def test_a_log_in_which_nothing_rises_fast_may_be_that_of_a_filter() -> None:
         hold += ((found.lo <= true) & (true <= found.hi))[found.resolved].tolist()
     assert np.mean(lagged) >= 0.8
     assert np.mean(hold) >= 0.7
+
+
+def test_a_sensor_that_publishes_every_few_seconds_is_no_slow_filter() -> None:
+    """It can show nothing that rises faster than itself."""
+    level = 200 + 50 * np.sin(np.arange(60) / 4)
+    for refresh, by in ((0.25, "slow"), (1.0, "nothing"), (3.0, "nothing")):
+        found = smear.look(level, refresh, held=True)
+        assert found is not None
+        assert found.by == by
+        assert found.sd_s <= max(refresh, 2.3)
