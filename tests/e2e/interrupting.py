@@ -70,9 +70,9 @@ def interrupt(terminal: Terminal, number: int, delay: float) -> Ending:
     alone = signal.SIGTERM not in handled(terminal.pid)
     terminal.signal(number)
     if alone and number == signal.SIGINT:
-        terminal.wait_until(lambda: IGNORED in terminal.raw or terminal.eof or state(terminal.pid) in ("Z", ""), "Python's answer")
-        if IGNORED in terminal.raw:  # a person presses it again
-            terminal.wait_until(lambda: signal.SIGTERM in handled(terminal.pid), "the program's first line")
+        terminal.wait_until(lambda: IGNORED in terminal.raw or _ended(terminal), "Python's answer")
+        terminal.wait_until(lambda: signal.SIGTERM in handled(terminal.pid) or _ended(terminal), "the program's first line")
+        if not _ended(terminal):  # a person presses it again
             terminal.signal(number)
     code = terminal.wait_exit()
     return Ending(
@@ -83,6 +83,10 @@ def interrupt(terminal: Terminal, number: int, delay: float) -> Ending:
         TRACEBACK in terminal.raw,
         bytes(terminal.raw),
     )
+
+
+def _ended(terminal: Terminal) -> bool:
+    return terminal.eof or state(terminal.pid) in ("Z", "")
 
 
 @contextlib.contextmanager
