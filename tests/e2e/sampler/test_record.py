@@ -127,6 +127,14 @@ def test_around_a_command_output_exit_code_and_energy(bmc, powertui, tmp_path):
     assert ended(tmp_path)["reason"] == "the command ended"
 
 
+def test_a_command_gets_the_environment_as_it_was(bmc, powertui, environment):
+    """But for secrets. What powertui sets for itself (numpy without threads) would make a training slower."""
+    told = "import os; print(sorted(name for name in os.environ if name.endswith('_NUM_THREADS')))"
+    here = sorted(name for name in environment if name.endswith("_NUM_THREADS"))
+    process = powertui("record", *where(bmc), "--", sys.executable, "-c", told)
+    assert process.communicate(timeout=120)[0] == f"{here}\n"
+
+
 def test_a_short_command_has_no_energy(bmc, powertui):
     process = powertui("record", *where(bmc), "--interval", "3600", "--", "true")
     _, err = process.communicate(timeout=120)
