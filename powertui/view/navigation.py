@@ -69,6 +69,7 @@ class Navigator:
         selected = self.state.selection if same else self._same_event(model)
         row = self.row
         at_home = self._at_home
+        untouched = at_home and self._placed and self.state.cursor_ps == self._middle
         at_end = same and self.viewport.t1 >= self.model.span[1] > self.viewport.t0 > self.model.span[0]
         self.model = model
         self._rows = None
@@ -77,6 +78,8 @@ class Navigator:
         if at_end:  # a training that goes on is followed from its end
             view = view.pan(view.width + -(-(model.span[1] - view.t1) // view.cell_ps))
         self._set(view.fit(*model.home) if at_home else view, selection=selected, cursor_ps=cursor)
+        if untouched:  # what comes when, while a run is read, makes no difference
+            self._set(cursor_ps=self._middle)
         if not same:
             self._set(hits=None, hit=None)
         where = next(
@@ -110,10 +113,16 @@ class Navigator:
         self._set(view)
         if not self._placed and width > 1:
             self._placed = True
-            self._set(cursor_ps=self._clamp((max(view.t0, self.model.home[0]) + min(view.t1, self.model.home[1])) // 2))
+            self._set(cursor_ps=self._middle)
             if self._wanted is not None:
                 self.show_window(*self._wanted)
         self._keep_cursor_in_sight()
+
+    @property
+    def _middle(self) -> int:
+        """Where the cursor stands before anybody moves it."""
+        view, (lo, hi) = self.viewport, self.model.home
+        return self._clamp((max(view.t0, lo) + min(view.t1, hi)) // 2)
 
     @property
     def _at_home(self) -> bool:
@@ -125,6 +134,7 @@ class Navigator:
         state = self.state
         view = state.viewport
         was_whole = view == view.whole()
+        untouched = was_whole and self._placed and state.cursor_ps == self._middle
         self.model = model
         self._rows = None
         window = (state.window[0] - by, state.window[1] - by) if state.window else None
@@ -135,6 +145,8 @@ class Navigator:
             self._clamp(state.cursor_ps - by), window=window,
             mark=None if state.mark is None else state.mark - by, folds=state.folds,
         )  # fmt: skip
+        if untouched:
+            self._set(cursor_ps=self._middle)
         self._keep_cursor_in_sight()
 
     def island(self, direction: int) -> int | None:

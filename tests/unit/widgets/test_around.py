@@ -104,6 +104,22 @@ def test_another_profile_of_the_training_takes_over_without_moving_the_view() ->
     assert navigator.viewport.t1 - navigator.viewport.t0 >= 1000 * S
 
 
+def test_the_cursor_stands_in_the_middle_whatever_was_read_first() -> None:
+    """A training is drawn by its scalars until its profile is read, or at once with it: what a person sees then is the same."""
+    first = _model(0, training((0, 10), (400, 410)), "a")
+    second = _model(400, replace(training((-400, -390), (0, 10), here=1), span=(-600 * S, 500 * S)), "b")
+    late, at_once, moved = (Navigator(model, 100, 10) for model in (first, second, first))
+    moved.move_time(3)
+    for navigator in (late, at_once, moved):
+        navigator.resize(100, 10)
+    late.move_to(second, 400 * S)
+    assert late.state.cursor_ps == at_once.state.cursor_ps
+    assert at_once.state.cursor_ps == pytest.approx(-50 * S, abs=at_once.viewport.cell_ps)
+    before = moved.state.cursor_ps
+    moved.move_to(second, 400 * S)
+    assert moved.state.cursor_ps == before - 400 * S, "where a person has put it, it stays"
+
+
 def test_epochs_of_the_training_fill_in_what_the_profile_does_not_tell() -> None:
     own = Epochs((Epoch(1, None, None, "steps"),))
     told = Epochs(tuple(Epoch(n, n * 10, n * 10 + 9, "scalars", scalars=(("loss", 1.0),)) for n in range(3)))
