@@ -184,3 +184,10 @@ def test_waiting_for_other_threads_is_no_share_and_is_left_out() -> None:
     assert [stats[row].name for row in np.flatnonzero(stats.wrappers).tolist()] == ["KernelAndDeviceFunc::Run"]
     assert stats[int(stats.order("share")[-1])].name == "KernelAndDeviceFunc::Run", "what has no share stands last"
     assert stats.sums(np.arange(3))["share"] == pytest.approx(1)
+
+
+def test_a_row_leads_to_the_whole_of_its_longest_occurrence() -> None:
+    trace = traces.trace({("/device:GPU:0", "Stream #1"): [(10, 5, "a"), (40, 25, "a"), (70, 9, "b")]})
+    table = op_stats.result(op_stats.of(trace, *trace.span)).tables[0]
+    places = {table["name"].text(row): table.place(row) for row in range(2)}
+    assert {name: (one.lo, one.hi) for name, one in places.items()} == {"a": (40, 65), "b": (70, 79)}
